@@ -102,18 +102,16 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailingCall:
     """A failing call in a form that later calls can be compared with.
 
-    `call` is the normalized tool and arguments, `fingerprint` the error without numbers, paths, ids and times,
-    `signature` 16 hex digits over tool, call and fingerprint. `head`, `exact`, `bare` and `loose` are keys of the
-    call's forms. `worked` holds the arguments of the later call that succeeded, if there is one.
+    `fingerprint` is the error without numbers, paths, ids and times, `signature` 16 hex digits over tool, call and
+    fingerprint. `head`, `exact`, `bare` and `loose` are keys of the call's forms (`analysis.known_failures.Forms`).
+    `worked` holds the arguments of the later call that succeeded, if there is one.
     """
 
-    event_id: str
     tool: str
     arguments: Json
-    call: str
     head: str
     exact: str
     bare: str
@@ -123,6 +121,14 @@ class Failure:
     category: ErrorCategory
     error: str
     worked: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure(FailingCall):
+    """A failing call of a run; `call` is the normalized tool and arguments."""
+
+    event_id: str
+    call: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import ErrorCategory
+from mcp_reflect.models.run import FailingCall
 
 
 class Match(StrEnum):
@@ -24,27 +24,15 @@ class Sequel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFailure:
+class KnownFailure(FailingCall):
     """A call of the bank that failed.
 
-    `head`, `exact`, `bare` and `loose` are keys of its forms (`analysis.known_failures.Forms`). `times` counts
-    failures, `cases` the sessions in which it failed, `works` how often the same call worked, `wrong` warnings that it
-    disproved. Times are seconds since 1970; `worked_at` is None unless it worked since it last failed. `last_step` is
-    the number of the call in `last_session`.
+    `times` counts failures, `cases` the sessions in which it failed, `works` how often the same call worked, `wrong`
+    warnings that it disproved. Times are seconds since 1970; `worked_at` is None unless it worked since it last failed.
+    `last_step` is the number of the call in `last_session`.
     """
 
     row: int
-    signature: str
-    tool: str
-    head: str
-    exact: str
-    bare: str
-    loose: str
-    arguments: Json
-    category: ErrorCategory
-    fingerprint: str
-    error: str
-    worked: Json
     times: int
     cases: int
     works: int

@@ -1,5 +1,6 @@
 """What every repository has, on any engine: the bank's database, and methods that are transactions."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -26,50 +27,59 @@ class Opened(Protocol):
     def engine(self) -> str: ...
 
 
-class Database(Protocol):
+class Database(ABC):
     """One bank, in a file or on a server. Every method raises BankError if it cannot be used.
 
     Each transaction belongs to one tenant: on a server it sees and writes that tenant's rows alone.
     """
 
+    def __init__(self) -> None:
+        self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
+
+    @abstractmethod
     async def opened(self) -> Opened:
         """Open the bank (make it, upgrade it); return its state."""
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Close every connection; what was acknowledged is kept already."""
-        ...
 
     async def rows(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query; `values` name the tenant."""
-        ...
+        return await self.look(values["tenant"], lambda reading: reading.rows(name, values))
 
     async def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
-        ...
+        return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
+    @abstractmethod
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop.
 
         With `long`, recalls do not wait for it.
         """
-        ...
 
+    @abstractmethod
     async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
         """Return the result of `work`, a transaction that is kept then, and undone if it fails.
 
         Those of a tenant run one after the other, except `brief` ones: a power cut may lose one of them, no caller
         waits for another process for long, and their statements rest on nothing that they read before.
         """
-        ...
 
+    @abstractmethod
     async def truncate_log(self) -> None:
         """Remove erased bytes from the bank's files, as far as the engine can."""
-        ...
 
     def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
         """Call `listener` after each transaction of this process that ran one of these statements."""
-        ...
+        self._listeners.append((names, listener))
+
+    def _committed(self, ran: set[str]) -> None:
+        """Call the listeners to the statements that a transaction ran."""
+        for names, listener in self._listeners:
+            if names & ran:
+                listener()
 
 
 class Repository:

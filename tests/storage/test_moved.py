@@ -108,7 +108,7 @@ async def test_a_write_is_not_acknowledged_whose_file_is_removed_meanwhile(bank_
         with pytest.raises(BankError, match="was removed or replaced while this was written"):
             await database.write("local", write_and_remove)
         await database.write("local", lambda tx: tx.run("link_add", LINK))
-        assert await database.rows("link_list", {"from_id": "a"})
+        assert await database.rows("link_list", {"from_id": "a", "tenant": "local"})
     finally:
         await database.close()
 

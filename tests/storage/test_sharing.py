@@ -154,8 +154,8 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
     try:
         with pytest.raises(RuntimeError):
             await database.write("local", fail)
-        assert not await database.rows("link_list", {"from_id": "a"})
+        assert not await database.rows("link_list", {"from_id": "a", "tenant": "local"})
         await database.write("local", lambda tx: tx.run("link_add", link))
-        assert len(await database.rows("link_list", {"from_id": "a"})) == 1
+        assert len(await database.rows("link_list", {"from_id": "a", "tenant": "local"})) == 1
     finally:
         await database.close()

@@ -20,6 +20,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.log import Log
+from mcp_reflect.storage import repository
 from mcp_reflect.storage.postgres.statements import (
     FOLDER,
     PostgresExecutor,
@@ -28,7 +29,7 @@ from mcp_reflect.storage.postgres.statements import (
     migrations,
     row_factory,
 )
-from mcp_reflect.storage.statements import Reading, Row, Values, Writing
+from mcp_reflect.storage.statements import Reading, Writing
 
 MOST_CONNECTIONS: Final = 10  # of one process
 WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again
@@ -104,7 +105,7 @@ class _DoubtError(Exception):
         self.result = result
 
 
-class Database:
+class Database(repository.Database):
     """One bank on a server, which many processes share; see storage/repository.py.
 
     Each transaction sets its tenant, and row-level security shows and takes that tenant's rows alone. Transactions that
@@ -112,10 +113,10 @@ class Database:
     """
 
     def __init__(self, url: ServerUrl, *, busy_seconds: float = 30.0, log: Log | None = None) -> None:
+        super().__init__()
         self.url = url
         self.busy_seconds = busy_seconds
         self._log = log or Log()
-        self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
         self._opened: Opened | None = None
         self._opening = asyncio.Lock()
         self._process = os.getpid()
@@ -133,14 +134,6 @@ class Database:
             await asyncio.to_thread(threads.shutdown)
         if pool is not None:
             await asyncio.to_thread(pool.close)
-
-    async def rows(self, name: str, values: Values) -> list[Row]:
-        """Return the rows of a named query; `values` name the tenant."""
-        return await self.look(values["tenant"], lambda reading: reading.rows(name, values))
-
-    async def row(self, name: str, values: Values) -> Row | None:
-        """Return the first row of a named query, None if there is none."""
-        return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - every read has a connection of its own
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
@@ -186,14 +179,8 @@ class Database:
             return result, writing.ran
 
         result, ran = await self._repeat(transact, self.busy_seconds)
-        for names, listener in self._listeners:
-            if names & ran:
-                listener()
+        self._committed(ran)
         return result
-
-    def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
-        """Call `listener` after each transaction of this process that ran one of these statements."""
-        self._listeners.append((names, listener))
 
     async def truncate_log(self) -> None:
         """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""

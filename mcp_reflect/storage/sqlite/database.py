@@ -15,10 +15,11 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
+from mcp_reflect.storage import repository
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
 from mcp_reflect.storage.sqlite.statements import SqliteExecutor
-from mcp_reflect.storage.statements import Reading, Row, Values, Writing
+from mcp_reflect.storage.statements import Reading, Writing
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
@@ -132,7 +133,7 @@ class _Connection:
         return raw
 
 
-class Database:
+class Database(repository.Database):
     """One bank file. Every method raises BankError if the file cannot be used.
 
     Each call checks that the file that it has open is still at the path. An acknowledged write is on disk, in that
@@ -142,11 +143,11 @@ class Database:
     def __init__(
         self, path: Path, *, busy_seconds: float = 30.0, log: Log | None = None, sets_aside: bool = True
     ) -> None:
+        super().__init__()
         self.path = path
         self.busy_seconds = busy_seconds
         self._log = log or Log()
         self._sets_aside = sets_aside
-        self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
         self._opened: Opened | None = None
         self._connections: dict[_Use, _Connection] = {}
         self._damaged: set[Identity] = set()
@@ -164,14 +165,6 @@ class Database:
             await asyncio.to_thread(self._connections.popitem()[1].close)
         self._opened = None
 
-    async def rows(self, name: str, values: Values) -> list[Row]:
-        """Return the rows of a named query."""
-        return await self.look("", lambda reading: reading.rows(name, values))
-
-    async def row(self, name: str, values: Values) -> Row | None:
-        """Return the first row of a named query, None if there is none."""
-        return await self.look("", lambda reading: reading.row(name, values))
-
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - see Database
         """Return the result of `work`, which reads as of one moment, outside of the event loop.
 
@@ -187,10 +180,6 @@ class Database:
                 raw.rollback()
 
         return (await self._attempt("long read" if long else "read", read, self.busy_seconds))[0]
-
-    def on_commit(self, names: frozenset[str], listener: Callable[[], None]) -> None:
-        """Call `listener` after each transaction of this process that ran one of these statements."""
-        self._listeners.append((names, listener))
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
@@ -230,9 +219,7 @@ class Database:
         wait = BRIEF_WAIT_SECONDS if brief else self.busy_seconds
         async with self._writing[use]:
             result, ran = await self._attempt(use, transact, wait, writes=True)
-        for names, listener in self._listeners:
-            if names & ran:
-                listener()
+        self._committed(ran)
         return result
 
     async def _attempt(
