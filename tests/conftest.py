@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -16,9 +18,14 @@ from mcp import Client
 from mcp_reflect.config import PREFIX, ServerUrl, Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.sqlite.files import prepare
 from tests.held_clock import HeldClock
 
 Era = Literal["legacy", "2026-07-28"]
+
+# Processes that tests start read compiled modules, as those of an installed package do, whatever this machine says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A law holds or not, however slow the machine is that others share: hypothesis's own clocks are no part of it. A run
 # draws the same examples as the last one, so that what landed passes again.
@@ -103,8 +110,19 @@ def clock() -> HeldClock:
     return HeldClock()
 
 
+@pytest.fixture(scope="session")
+def empty_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bank without a lesson. A copy of it is faster than making one, which tests of the file do."""
+    path = tmp_path_factory.mktemp("empty") / "bank.db"
+    prepare(path, 5)
+    return path
+
+
 @pytest.fixture
-async def engine(settings: Settings, clock: HeldClock) -> AsyncIterator[Engine]:
+async def engine(settings: Settings, clock: HeldClock, empty_bank: Path) -> AsyncIterator[Engine]:
+    if isinstance(settings.bank, Path) and not settings.bank.exists():
+        settings.bank.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(empty_bank, settings.bank)
     async with Engine(settings, clock=clock) as made:
         yield made
 

@@ -7,16 +7,18 @@ from mcp_reflect.patterns import lazy_compile
 
 _END_CHARS: Final = 20_000  # of an output, read at each end
 _END_LINES: Final = 40
+_MOST_HASHES: Final = 200
 _HASH_BYTES: Final = 4
 _WORD: Final = lazy_compile(r"\w+(?:[.,:/=-]\w+)*")
 _COUNT: Final = lazy_compile(r"\b\d+ [^\W\d_]+")
 
 
 def digest(text: str) -> bytes:
-    """Return short hashes of the first and last lines of an output and of each count in them, as `43 passed`."""
+    """Return short hashes of the first and last lines of an output and of the counts in them, as `43 passed`."""
     lines = _lines(text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}")
-    parts = {part for line in (*lines[:_END_LINES], *lines[-_END_LINES:]) for part in (line, *_COUNT.findall(line))}
-    return b"".join(sorted(map(_hash, parts)))
+    ends = (*lines[:_END_LINES], *lines[-_END_LINES:])
+    parts = dict.fromkeys((*ends, *(count for line in reversed(ends) for count in _COUNT.findall(line))))
+    return b"".join(sorted(map(_hash, [*parts][:_MOST_HASHES])))
 
 
 def shown_part(text: str, output: bytes) -> str:

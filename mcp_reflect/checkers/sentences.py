@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -86,7 +87,8 @@ class Sentence:
     earlier: bool
 
 
-def sentences(step: str) -> list[Sentence]:
+@lru_cache(maxsize=256)  # the steps of one work, which several checkers read in turn
+def sentences(step: str) -> tuple[Sentence, ...]:
     """The sentences that state something, without fenced blocks and questions. One pass over the step."""
     found: list[Sentence] = []
     for line in _prose_lines(step[:_LONGEST_STEP]):
@@ -98,8 +100,8 @@ def sentences(step: str) -> list[Sentence]:
                 continue
             found.append(_sentence(text))
             if len(found) >= _MOST_SENTENCES:
-                return found
-    return found
+                return tuple(found)
+    return tuple(found)
 
 
 def _prose_lines(step: str) -> list[str]:

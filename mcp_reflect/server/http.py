@@ -148,7 +148,7 @@ class Connection(H11Protocol):
 def most_connections() -> int:
     """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own.
 
-    Others are accepted twice before the first that make way for them are closed.
+    Twice as many as wait at once are accepted before the first that make way are closed.
     """
     try:
         import resource  # noqa: PLC0415 - not on Windows

@@ -16,7 +16,7 @@ from tests.regexes.attacks import PACKAGE, attacks, patterns, searched
 
 SIZE = 2_000  # characters
 MOST_SECONDS = 0.25  # of the processor
-HOPELESS_SECONDS = 3
+HOPELESS_SECONDS = 1
 
 
 class TooSlowError(Exception):

@@ -179,13 +179,16 @@ async def test_a_new_request_is_answered_where_all_the_others_only_wait_for_thei
         group.cancel_scope.cancel()
 
 
-def test_connections_that_send_nothing_make_way_for_a_client_and_no_file_is_wanting(bank_path: Path) -> None:
+def test_connections_that_send_nothing_make_way_for_a_client_and_no_file_is_wanting(
+    bank_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
-    with serving(bank_path, files=200) as (url, _), ExitStack() as stack:
+    with serving(bank_path, files=300) as (url, _), ExitStack() as stack:
         place = urlsplit(url)
-        for _ in range(300):
+        for _ in range(400):
             stack.enter_context(socket.create_connection((place.hostname or "", place.port or 0), timeout=20))
         assert [answer(url, hello) for _ in range(5)] == [200] * 5
+    assert "Too many open files" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "eighty"])

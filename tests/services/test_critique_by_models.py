@@ -184,12 +184,16 @@ async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_th
 
 @pytest.mark.parametrize(
     "work",
-    [["1 + 1 = 3 and the quick brown fox. " * 28] * 200, ["word " * 200] * 200, ["x = 3; y = x + 4 = 9 " * 45] * 200],
+    [
+        [(f"{step} + 1 = {step} and the quick brown fox. " * 28)[:1000] for step in range(200)],
+        ["word " * 200] * 200,
+        [(f"x = {step}; y = x + 4 = 9 " * 45)[:1000] for step in range(200)],
+    ],
     ids=["wrong", "words", "names"],
 )
 async def test_the_largest_work_ends_soon_and_its_answer_stays_small(engine: Engine, work: list[str]) -> None:
     began = time.process_time()
     found = await engine.critique(goal="Large", steps=work)
-    assert time.process_time() - began < 8  # some 1.5 s alone; others share the machine
+    assert time.process_time() - began < 8  # some 3 s alone; others share the machine
     assert len(found.verdicts) <= 40
     assert len(found.issues) <= 41

@@ -87,8 +87,10 @@ async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(engine:
 
 @pytest.mark.sqlite  # it reads the file
 async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, settings: Settings) -> None:
+    lines = "".join(f"{SECRET} line {number}, 12 of 400 done\n" for number in range(100))
+    lines += " ".join(f"{number} lines" for number in range(9_000))
     for number in range(60):
-        await engine.after_call("Bash", {"command": f"cat {number}"}, f"{SECRET}\nline {number}\n" * 5_000, session="s")
+        await engine.after_call("Bash", {"command": f"cat {number}"}, f"{lines}{number}", session="s")
     with closing(sqlite3.connect(settings.bank_path)) as looking:
         digests = [bytes(row[0]) for row in looking.execute("SELECT digest FROM outputs")]
     assert len(digests) == 50

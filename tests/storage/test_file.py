@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,13 @@ async def main() -> None:
 
 asyncio.run(main())
 """
+
+
+@pytest.fixture
+async def engine(settings: Settings) -> AsyncIterator[Engine]:
+    """An engine that makes its bank itself."""
+    async with Engine(settings) as made:
+        yield made
 
 
 async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:

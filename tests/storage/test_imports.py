@@ -16,7 +16,7 @@ def lines_of(many: int) -> list[tuple[int, dict[str, str]]]:
 
 
 async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, bank_path: Path) -> None:
-    lines = lines_of(1200)
+    lines = lines_of(600)
     written, over = 0, False
 
     async def imported() -> None:
