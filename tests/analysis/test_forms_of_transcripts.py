@@ -37,6 +37,21 @@ def test_a_session_names_itself() -> None:
     assert read_transcript(sessions.claude(), session="mine").runs[0][1]["run_id"].startswith("mine#")
 
 
+def test_a_session_is_known_again_however_its_objects_are_written() -> None:
+    def line(role: str, content: object) -> dict[str, object]:
+        return {"role": role, "content": content}
+
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls größe \ud83d"}'}}
+    messages = [line("user", "List größe"), {**line("assistant", None), "tool_calls": [call]}]
+    messages.append({**line("tool", "no such file: größe"), "tool_call_id": "c1"})
+    turned = [dict(reversed(list(message.items()))) for message in messages]
+    texts = [json.dumps(messages), json.dumps(messages, ensure_ascii=False), json.dumps(turned, indent=1)]
+    ids = {read_transcript(text).runs[0][1]["run_id"] for text in texts}
+    assert len(ids) == 1
+    other = json.dumps(messages).replace("no such file", "no such folder")
+    assert read_transcript(other).runs[0][1]["run_id"] not in ids
+
+
 @pytest.mark.parametrize("form", ["claude", "codex"])
 def test_a_bad_line_is_named_and_the_rest_is_read(form: str) -> None:
     whole = sessions.ALL[form]().splitlines()

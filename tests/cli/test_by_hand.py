@@ -1,11 +1,14 @@
 """What a person does by hand: writes a lesson, names one by a few characters, approves what was shown, restores."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from mcp_reflect.cli import main
+from mcp_reflect.cli.lesson_document import parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 
@@ -23,6 +26,27 @@ def test_a_lesson_written_by_a_person_is_trusted_and_recalled(command: Command) 
     assert (lesson["source"], lesson["trust"], lesson["tags"]) == ("person", "trusted", ["deploy"])
     assert lesson["why"] == "Nobody is there on a Saturday"
     assert stored["lesson_id"] in command("recall", "deploy on a friday")
+
+
+def test_a_lesson_has_the_visibility_and_importance_that_it_was_given(command: Command) -> None:
+    here = command.json(*ADDED)["lesson_id"]
+    everywhere = command.json(
+        "lessons", "add", "--mistake", "Fed the quokka", "--correction", "Feed it at noon", "--global"
+    )["lesson_id"]
+    shown = [command.json("lessons", "show", lesson_id) for lesson_id in (here, everywhere)]
+    assert [(lesson.get("project"), lesson["importance"]) for lesson in shown] == [("app", 0.5), (None, 0.5)]
+
+
+def test_a_document_says_nothing_of_a_field_that_it_leaves_out() -> None:
+    lesson_id, fields = parse_document("---\ntags: [deploy]\n---\n\n## Mistake\n\nDeployed on a Friday\n")
+    assert (lesson_id, fields["mistake"], fields["tags"]) == (None, "Deployed on a Friday", ["deploy"])
+    assert (fields["importance"], fields["correction"], fields["symptoms"]) == (0.5, None, [])
+
+
+def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> None:
+    with closing(sqlite3.connect(command.folder / "bank.db")) as other:
+        other.execute("CREATE TABLE letters (text)")
+    assert "is a database of another program" in command("board", "--no-open", code=1)
 
 
 def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Command) -> None:

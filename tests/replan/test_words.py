@@ -6,6 +6,7 @@ from mcp_reflect.models.search import EmptyCause
 from mcp_reflect.replan.catalog import Vocabulary, nearest
 from mcp_reflect.replan.words import (
     content,
+    names,
     normalized,
     other_number,
     telling,
@@ -53,6 +54,27 @@ def test_a_swapped_missing_additional_or_wrong_letter_is_one_slip(written: str) 
 )
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Show the trains to Kiel", {"kiel"}),
+        ("Trains", set[str]()),
+        ("NATO meets", {"nato"}),
+        ("Nato meets", set[str]()),
+        ("order 17 and a4", {"17", "a4"}),
+        ("is “Kiel”, (Bonn) or bonn!", {"kiel", "bonn"}),
+        ("who? Me", {"me"}),
+    ],
+)
+def test_names_have_a_digit_or_a_capital_that_no_sentence_asks_for(text: str, named: set[str]) -> None:
+    assert names(text) == named
+
+
+def test_names_tell_more_than_long_words_and_long_words_more_than_short_ones() -> None:
+    assert telling(("find", "kiel", "harbour"), "Find the harbour of Kiel") == ("kiel", "harbour", "find")
+    assert telling(("slow", "fast", "rapid")) == ("rapid", "slow", "fast")
 
 
 def test_words_of_conversation_are_left_out() -> None:

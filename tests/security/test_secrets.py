@@ -201,6 +201,15 @@ def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
     assert cleaned.count("[redacted:") == 2
 
 
+@pytest.mark.parametrize("at", [0, 99_980, 100_000, 119_990, 199_990, 239_990])
+def test_a_secret_is_cut_out_of_one_long_line_wherever_it_stands(at: int) -> None:
+    line = "took five ms, " * 18_000
+    cleaned = clean_text(f"{line[:at]} PASSWORD=hR7kQ2vN9x! {line[at:]}")
+    assert "hR7kQ2vN9x" not in cleaned
+    assert cleaned.count("[redacted:") == 1
+    assert len(cleaned) > len(line)
+
+
 def test_two_sentences_are_no_name_and_value() -> None:
     steps = {"steps": ["Ask for the password", "Run the tests"], "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f2c3d4b5a"}
     assert clean(steps) == steps
