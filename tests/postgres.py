@@ -72,6 +72,11 @@ def _made(address: str, name: str) -> psycopg.Connection[Any]:
     return psycopg.connect(database_of(address, name, "postgres").whole, autocommit=True)
 
 
+def programs() -> str:
+    """Return the folder of the server's programs, such as pg_dump."""
+    return str(_server().bin_path)
+
+
 def install_vectors(bank: ServerUrl) -> None:
     """Install pgvector in the database of a bank, as the person who runs the server does."""
     with psycopg.connect(bank.whole.replace(f"//{OWNER}@", "//postgres@"), autocommit=True) as connection:

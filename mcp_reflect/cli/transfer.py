@@ -34,18 +34,15 @@ def run_backup(options: Namespace) -> None:
     file = Path(options.file).absolute()
 
     async def copy(engine: Engine) -> int:
-        _refuse_server(engine, "pg_dump --schema=mcp_reflect --file=FILE DATABASE")
         await engine.bank.open()
+        if isinstance(engine.settings.bank, ServerUrl):
+            from mcp_reflect.storage.postgres import copies  # noqa: PLC0415 - psycopg may not be there
+
+            return copies.backup(engine.settings.bank, file)
         return backup.backup(engine.bank.path, file)
 
     size = with_engine(copy)
     write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
-
-
-def _refuse_server(engine: Engine, tool: str) -> None:
-    """Raise BankError for a bank that is no file, with PostgreSQL's own tool for it."""
-    if isinstance(engine.settings.bank, ServerUrl):
-        raise BankError(f"Only a bank in a file is copied so. For {engine.bank.place}, run: {tool}")
 
 
 def add_restore_arguments(parser: CliParser) -> None:
@@ -58,16 +55,22 @@ def add_restore_arguments(parser: CliParser) -> None:
 def run_restore(options: Namespace) -> int:
     """Replace all that is in the bank by what a copy holds.
 
-    Servers that run continue with it. What was in the bank is kept as a copy beside it.
+    Servers that run continue with it. What was in the bank is kept as a copy beside it, if it is a file.
     """
 
     async def restore(engine: Engine) -> tuple[Path, Path | None] | None:
-        _refuse_server(engine, "psql --file=FILE DATABASE")
-        bank = engine.bank
+        bank, on_server = engine.bank, engine.settings.bank
+        if options.latest and isinstance(on_server, ServerUrl):
+            raise InputError("--latest", "a bank on a server has no daily copies", "Name a file.")
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
-        question = f"Replace all that is in {engine.bank.path} by {file}?"
+        question = f"Replace all that is in {bank.place} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
             return None
+        if isinstance(on_server, ServerUrl):
+            from mcp_reflect.storage.postgres import copies  # noqa: PLC0415 - psycopg may not be there
+
+            copies.restore(on_server, file)
+            return file, None
         return file, backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
 
     restored = with_engine(restore)

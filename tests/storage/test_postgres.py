@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -45,7 +46,7 @@ async def test_a_server_that_is_down_is_named_within_five_seconds() -> None:
     assert time.monotonic() - began < 6
 
 
-def test_commands_never_show_the_password_and_name_the_tools_for_copies(
+def test_commands_never_show_the_password(
     server_bank: ServerUrl, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole.replace("//owner@", "//owner:s3cr3t-w0rd@"))
@@ -56,8 +57,41 @@ def test_commands_never_show_the_password_and_name_the_tools_for_copies(
     assert main(["backup", str(tmp_path / "copy.db")]) == 1
     assert main(["restore", "--yes", str(tmp_path / "copy.db")]) == 1
     out, err = capsys.readouterr()
-    assert ("pg_dump" in err, "psql" in err) == (True, True)
+    assert ("pg_dump" in err, "pg_restore" in err) == (True, True)
     assert "s3cr3t" not in said + out + err
+
+
+@pytest.mark.postgresql
+def test_a_copy_has_the_lessons_of_all_tenants_and_replaces_what_is_there(
+    server_bank: ServerUrl, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.postgres import programs  # noqa: PLC0415 - few test environments have psycopg
+
+    async def tell(mistake: str) -> None:
+        for tenant in ("acme", "beta"):
+            async with engine_on(server_bank, tenant) as engine:
+                await engine.store_lesson(mistake=mistake, correction=f"Do as {tenant} does")
+
+    async def known(tenant: str) -> list[str]:
+        async with engine_on(server_bank, tenant) as engine:
+            return [hit.text for hit in (await engine.recall(task="deploy the shop to production")).lessons]
+
+    copy = tmp_path / "copy"
+    monkeypatch.setenv("PATH", f"{programs()}:{os.environ['PATH']}")
+    asyncio.run(tell("Deployed the shop to production on a Friday"))
+    monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole)
+    assert main(["backup", str(copy)]) == 1
+    assert "Name a superuser in MCP_REFLECT_BANK, or one with BYPASSRLS" in capsys.readouterr().err
+    assert not copy.exists()
+    monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole.replace("//owner@", "//postgres@"))
+    assert main(["backup", str(copy)]) == 0
+    assert copy.stat().st_mode & 0o777 == 0o600
+    before = [asyncio.run(known(tenant)) for tenant in ("acme", "beta")]
+    asyncio.run(tell("Deployed the shop to production without a test"))
+    assert [asyncio.run(known(tenant)) for tenant in ("acme", "beta")] != before
+    assert main(["restore", "--yes", str(copy)]) == 0
+    assert [asyncio.run(known(tenant)) for tenant in ("acme", "beta")] == before
+    assert [len(texts) for texts in before] == [1, 1]
 
 
 async def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
