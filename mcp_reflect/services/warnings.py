@@ -164,6 +164,7 @@ async def after_call(
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
         head=forms.head,
         failure=failure,
+        judged=failure is not None and any(known.error == failure.error for known in call.same_call),
         recurrence=recurrence,
         changed=fault is None and may_change(call.tool, call.arguments),
         output=digest(f"{answered.answer}\n{answered.error}"),

@@ -112,13 +112,14 @@ class WarningRepository(Repository):
         *,
         head: str,
         failure: Failure | None,
+        judged: bool,
         recurrence: bool,
         changed: bool,
         output: bytes,
     ) -> bool:
         """Note a call's result, the digest of its output, and what came of warnings.
 
-        Returns True if the session was shown a warning of this call.
+        `judged`: the failure's error is kept already. Returns True if the session was shown a warning of this call.
         """
         now = self.clock.now()
         self._begin(tx, scope, state)
@@ -127,7 +128,7 @@ class WarningRepository(Repository):
         warned = _settle(tx, scope, current.id, call.exact, worked=failure is None, now=now)
         worked = dict(current.worked)
         if failure is not None:
-            note_failure(tx, scope, failure, now, session=state.id, step=step)
+            note_failure(tx, scope, failure, now, session=state.id, step=step, judged=judged)
         else:
             note_worked(tx, scope, (call,), now)
             worked[head] = step
@@ -228,10 +229,11 @@ def note_failure(
     session: str | None = None,
     step: int = 0,
     again: bool = True,
+    judged: bool = False,
 ) -> None:
     """Note a failing call; with `again` false it was counted before, and only new details are kept."""
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
-    held = suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
+    held = None if judged else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     worked = None if failure.worked is None or held else [failure.worked]
     error = failure.error if held is None else f"(held back: {held})"
     values = {**asdict(failure), "arguments": [failure.arguments], "worked": worked, "error": error}
