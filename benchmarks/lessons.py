@@ -33,10 +33,10 @@ from mcp_reflect.analysis.tools import without_labels
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import Json
-from mcp_reflect.models.run import Correction, EventType
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.models.common import Json, from_json
+from mcp_reflect.models.run import Correction, EventType, Trace
+from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 
 LEAST_RIGHT, MOST_NOISE, LEAST_FOUND = 0.90, 0.02, 0.60
 Record = dict[str, Any]
@@ -60,7 +60,7 @@ class Made:
 
 def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Made]:
     """The lessons and the findings of one reading; `responses` are the indices of the answers in it, in their order."""
-    trace = trace_from(plain_run(read(ReflectArguments, sent), Limits()))
+    trace: Trace = from_json(Trace, plain_run(read(ReflectArguments, sent), Limits()))
     answers = [event.id for event in trace.events if event.type is EventType.TOOL_RESPONSE]
     index = dict(zip(answers, responses, strict=False))
     seen = diagnose(trace)

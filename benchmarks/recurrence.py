@@ -22,10 +22,10 @@ from pathlib import Path
 from benchmarks.trace_events import iter_cases
 from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.config import Limits, Settings
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Trace
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.engine import Engine
 
 FILES = ("reflexion_hotpotqa", "tau_airline")
@@ -65,7 +65,7 @@ async def replay(data: Path) -> dict[str, Found]:
     runs: dict[str, list[Trace]] = {name: [] for name in FILES}
     for name, _, case in iter_cases(data):
         if name in runs:
-            runs[name].append(trace_from(plain_run(read(ReflectArguments, case), Limits())))
+            runs[name].append(from_json(Trace, plain_run(read(ReflectArguments, case), Limits())))
     found = {name: Found() for name in FILES}
     for name, traces in runs.items():
         with tempfile.TemporaryDirectory() as folder:

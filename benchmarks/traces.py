@@ -22,10 +22,10 @@ from benchmarks.stdio import RawServer
 from benchmarks.trace_events import iter_cases
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.config import Limits
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import FindingKind, Trace
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 
 REACT = "reflexion_hotpotqa"
 LEAST_LOOPS = 15
@@ -98,7 +98,7 @@ def report(counts: Mapping[str, Counter[str]], seconds: Mapping[str, list[float]
 
 
 def _trace(case: Mapping[str, Json]) -> Trace:
-    return trace_from(plain_run(read(ReflectArguments, case), Limits()))
+    return from_json(Trace, plain_run(read(ReflectArguments, case), Limits()))
 
 
 if __name__ == "__main__":

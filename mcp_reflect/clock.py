@@ -9,9 +9,9 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, 
 _PARTS = 1024  # of a millisecond: two digits more, so that ids made one after another sort so
 
 
-def iso(seconds: float) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+def iso(seconds: float, *, exact: bool = False) -> str:
+    """Return seconds since 1970 as ISO 8601 in UTC, to the second, or `exact` to the microsecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="auto" if exact else "seconds")
 
 
 def dated(record: dict[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_reflect.analysis.decisions import decision_of, fallback, markdown, validate
-from mcp_reflect.clock import Clock
+from mcp_reflect.clock import Clock, iso
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import RULES
@@ -186,7 +185,7 @@ def _advance(
         "message": plan.user_message,
         "strategy": plan.strategy.value,
         "retry_count": plan.retry_count,
-        "ts": datetime.fromtimestamp((clock or Clock()).now(), UTC).isoformat(),
+        "ts": iso((clock or Clock()).now(), exact=True),
         "new_queries": [asdict(query) for query in plan.new_queries],  # so that later retries know what was tried
     }
     new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]

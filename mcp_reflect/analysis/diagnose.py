@@ -11,7 +11,6 @@ from mcp_reflect.analysis.loops import (
     empty_searches,
     loop_finding,
     loops_in,
-    new_finding,
     objections,
     query_of,
     unfinished,
@@ -141,7 +140,8 @@ def _findings(reading: _Reading) -> tuple[Finding, ...]:
     first, end = reading.first, unfinished(reading.trace, reading.tried)
     if first is not None and first.empty and not any(first in run for run in reading.empties):
         text = f"{first.text} found nothing ({first.failing_event})."
-        problems.append(new_finding(FindingKind.ZERO_RESULTS, first.event_ids, text, first.category))
+        kind = FindingKind.ZERO_RESULTS
+        problems.append(Finding(kind=kind, event_ids=first.event_ids, text=text, category=first.category))
     return (
         *problems[:MAX_FINDINGS],
         *map(loop_finding, reading.loops[:MAX_FINDINGS]),
@@ -171,7 +171,7 @@ def _problem(reading: _Reading, group: Sequence[Call], most: int = 160) -> Findi
         how = "Another form of it worked" if how.endswith(f"as {last.text}") else how
         parts.append(f"{how}{after} ({worked.failing_event}).")
         kind, ids = FindingKind.RECOVERED, (*ids, worked.failing_event)
-    return new_finding(kind, ids, " ".join(parts), last.category)
+    return Finding(kind=kind, event_ids=ids, text=" ".join(parts), category=last.category)
 
 
 def _is_hard(reading: _Reading, group: Sequence[Call]) -> bool:

@@ -78,7 +78,7 @@ def loop_finding(loop: Loop) -> Finding:
     text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)})"
     if loop.period == 1:
         text = f"The same call was made {times(loop.rounds)} in a row with the same answer ({names(ids)})"
-    return new_finding(FindingKind.LOOP, ids, f"{text}: {steps}.", ErrorCategory.LOOP)
+    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=f"{text}: {steps}.", category=ErrorCategory.LOOP)
 
 
 def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
@@ -99,7 +99,7 @@ def zero_finding(run: Sequence[Call]) -> Finding:
     tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
     ids = tuple(item.failing_event for item in run)
     text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
-    return new_finding(FindingKind.ZERO_RESULTS, ids, text, ErrorCategory.NO_RESULT)
+    return Finding(kind=FindingKind.ZERO_RESULTS, event_ids=ids, text=text, category=ErrorCategory.NO_RESULT)
 
 
 def query_of(item: Call, limit: int) -> str:
@@ -112,8 +112,10 @@ def objections(trace: Trace) -> list[Finding]:
     """The objections of people. Their word is a finding, and no failing call."""
     said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
     texts = {e.id: quote(sentence(e.content, 160), 320) for e in said if _OBJECTION.search(e.content[:2_000])}
-    kind = FindingKind.USER_OBJECTION
-    return [new_finding(kind, (name,), f"The user objected ({name}): {text}.") for name, text in texts.items()]
+    return [
+        Finding(kind=FindingKind.USER_OBJECTION, event_ids=(name,), text=f"The user objected ({name}): {text}.")
+        for name, text in texts.items()
+    ]
 
 
 def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
@@ -144,9 +146,4 @@ def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
 
 
 def _no_answer(event_id: str, text: str) -> Finding:
-    return new_finding(FindingKind.NO_ANSWER, (event_id,), f"{text}.")
-
-
-def new_finding(kind: FindingKind, ids: tuple[str, ...], text: str, category: ErrorCategory | None = None) -> Finding:
-    """A finding with its events and its sentence."""
-    return Finding(kind=kind, event_ids=ids, text=text, category=category)
+    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(event_id,), text=f"{text}.")

@@ -10,8 +10,7 @@ from mcp_reflect.checkers.base import split
 from mcp_reflect.checkers.verify import Verified
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.json_replies import read_object
-from mcp_reflect.llm.reply_schema import by_criterion
+from mcp_reflect.llm.json_replies import by_criterion, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.reflection import Score

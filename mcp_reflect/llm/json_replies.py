@@ -1,12 +1,12 @@
-"""Reading JSON from the replies of language models. Nothing here raises, whatever the text.
+"""The JSON of replies of language models: read from any text, and the schema that asks for it.
 
-The reader finds the JSON containers (objects and lists) in the text, reads each one strictly, or through the
-`json_repair` library where it is broken, and picks those that the text presents as its answer.
+Nothing here raises, whatever the text. The reader finds the JSON containers (objects and lists) in it, reads each one
+strictly, or through the `json_repair` library where it is broken, and picks those that the text presents as its answer.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -165,3 +165,52 @@ def _objects_in(value: Json, depth: int = 4) -> list[dict[str, Json]]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) and depth else []
     inner = [candidate for item in items if depth > 0 for candidate in _objects_in(item, depth - 1)]
     return [*inner, value] if isinstance(value, dict) else inner
+
+
+# The JSON schema of a reply, from the shape in a prompt template: in the narrow form to which providers hold a reply.
+# It closes each object, requires all its names, and has no limits but in descriptions.
+
+_TYPES = ("string", "number", "integer", "boolean")
+
+
+def schema_of(shape: Mapping[str, Json]) -> dict[str, Json]:
+    """Return `{"importance": "number 0..1", "tags": ["string"]}` as a schema that requires every name."""
+    return {
+        "type": "object",
+        "properties": {name: _schema(item) for name, item in shape.items()},
+        "required": list(shape),
+        "additionalProperties": False,
+    }
+
+
+def _schema(item: Json) -> Json:
+    if isinstance(item, dict):
+        return schema_of(item) if item else {"type": "object"}
+    if isinstance(item, list):
+        return {"type": "array", "items": _schema(item[0] if item else "string")}
+    text = str(item)
+    kind = next((name for name in _TYPES if text.startswith(name)), "string")
+    description = text.removeprefix(kind).lstrip(", ")
+    schema: dict[str, Json] = {"type": kind}
+    if "or null" in text:
+        schema = {"anyOf": [{"type": kind}, {"type": "null"}]}
+    return {**schema, "description": description} if description and description != "or null" else schema
+
+
+def by_criterion(value: Json) -> Json:
+    """Return `[{"criterion": "safety", "score": 0.9}]`, as a closed schema allows it, as an object by criterion."""
+    if not isinstance(value, list):
+        return value
+    entries = [item for item in value if isinstance(item, dict)]
+    return {str(name): item for item in entries if (name := item.get("criterion") or item.get("name"))}
+
+
+def is_closed(schema: Json) -> bool:
+    """True if no object in the schema allows names of its own, so that a provider can hold a reply to it."""
+    if isinstance(schema, list):
+        return all(map(is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" and not schema.get("properties"):
+        return False
+    return all(map(is_closed, schema.values()))

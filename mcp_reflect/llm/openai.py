@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mcp_reflect.llm.endpoint import ChatModel, Endpoint, Spec, count, open_endpoint, section
+from mcp_reflect.llm.json_replies import is_closed
 from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
-from mcp_reflect.llm.reply_schema import is_closed
 from mcp_reflect.models.common import Json
 
 URL = "https://api.openai.com/v1"

@@ -10,11 +10,10 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.llm.budget import Account, Budget, SpendLimits, UsageStore, one_call
-from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.llm.json_replies import read_object, schema_of
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
 from mcp_reflect.llm.providers import Foreign, Registry, Timeout
-from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.fencing import fence

@@ -13,10 +13,8 @@ from pydantic_core import PydanticCustomError
 from mcp_reflect.config import characters
 from mcp_reflect.models.common import SCORE_WORDS
 from mcp_reflect.models.run import ErrorCategory
-from mcp_reflect.schemas.reading import Arguments, ReadContext, named, normalized, parsed, read
+from mcp_reflect.schemas.reading import Arguments, ReadContext, named, normalized, parsed
 from mcp_reflect.security.redact import clean_text
-
-__all__ = ["Arguments", "read"]
 
 _PERCENT: Final = 100
 _NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|/\s*(\d+)|percent)?\s*")

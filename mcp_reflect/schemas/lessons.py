@@ -23,9 +23,7 @@ from mcp_reflect.models.lesson import (
     lesson_text,
 )
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, field_of, normalized, read
-
-__all__ = ["ForgetArguments", "ImportArguments", "LessonArguments", "OutcomeArguments", "RecallArguments", "read"]
+from mcp_reflect.schemas.reading import Arguments, field_of, normalized
 
 _LABELED: Final = re.compile(
     r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
@@ -122,14 +120,10 @@ class LessonArguments(Arguments):
         """Return the lesson that the bank stores."""
         text, mistake, correction = self._texts()
         return LessonDraft(
+            **self.model_dump(include={"why", "task_type", "context", "symptoms", "keywords"}),
             text=text,
             mistake=mistake,
             correction=correction,
-            why=self.why,
-            task_type=self.task_type,
-            context=self.context,
-            symptoms=self.symptoms,
-            keywords=self.keywords,
             tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
             importance=UNKNOWN_SCORE if self.importance is None else self.importance,
             confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,

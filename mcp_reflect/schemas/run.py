@@ -8,8 +8,7 @@ from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJson
 
 from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import from_json
-from mcp_reflect.models.run import ErrorCategory, EventType, Outcome, Trace
+from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.reading import Arguments, ReadContext, field_of, named, normalized, parsed
 from mcp_reflect.security.redact import clean, clean_text, quoted
@@ -320,11 +319,6 @@ _START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _NAMES: Final = {*EventType, *ErrorCategory}  # which no cut may change
 _LOOK: Final = 8  # of a long text, this many times the part that is kept is cleaned, half at each end
-
-
-def trace_from(run: dict[str, Any]) -> Trace:
-    """Return the stored values of a run as the record that rules and prompts read."""
-    return from_json(Trace, run)
 
 
 def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:

@@ -20,9 +20,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, ReadContext, explain, named, parsed, read
-
-__all__ = ["ReplanArguments", "read"]
+from mcp_reflect.schemas.reading import Arguments, ReadContext, explain, named, parsed
 
 _Shape = TypeVar("_Shape", bound=Arguments)
 

@@ -36,7 +36,7 @@ from mcp_reflect.models.reflection import (
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.reading import read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import with_own_events
@@ -315,7 +315,7 @@ async def _draft(
     client: ClientCapabilities,
 ) -> ReflectionDraft:
     """Analyze a run, and put together all that is stored of it."""
-    trace = trace_from(run)
+    trace: Trace = from_json(Trace, run)
     keys: dict[str, Any] = {"outcome": trace.outcome.value, "event_count": len(trace.events)}
     context.log("reflection_generation_started", "info", tenant=scope.tenant, project=scope.project, **keys)
     diagnosis = await asyncio.to_thread(diagnose, trace)
@@ -427,7 +427,7 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
     if validation is not None and not validation.valid:
         raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
     run: dict[str, Any] = plain_run(sent, context.settings)
-    trace = trace_from(run)
+    trace: Trace = from_json(Trace, run)
     diagnosis = diagnose(trace)
     review = _review(context.settings, run, diagnosis, earlier={})
     prompt, inputs = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review).reflector_prompt()

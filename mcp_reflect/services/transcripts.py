@@ -8,8 +8,10 @@ from mcp_reflect.analysis.diagnose import diagnose, question, told_lessons
 from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import from_json
+from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.reading import check_values, read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.warnings import session_state
 
@@ -61,7 +63,7 @@ async def ask_once(context: Context, session: str, transcript: str) -> str | Non
         return None
     open_points: list[str] = []
     for _, run in runs:
-        trace = trace_from(plain_run(read(ReflectArguments, run, settings), settings))
+        trace: Trace = from_json(Trace, plain_run(read(ReflectArguments, run, settings), settings))
         if told_lessons(trace):
             return None
         open_points += diagnose(trace).open_points

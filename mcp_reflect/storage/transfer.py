@@ -5,9 +5,9 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from mcp_reflect.clock import iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
@@ -48,15 +48,15 @@ class Transfer(Repository):
             past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
             for row in await self.db.rows("version_page", {"ids": ids, "tenant": tenant}):
                 own = {"reason": row["reason"], "body": json.loads(row["body"])}
-                past["versions", row["record_id"]].append({**own, "created_at": exact_time(row["created_at"])})
+                past["versions", row["record_id"]].append({**own, "created_at": iso(row["created_at"], exact=True)})
             for row in await self.db.rows("outcome_page", {"ids": ids, "tenant": tenant}):
                 own = {name: row[name] for name in _OUTCOME_FIELDS}
-                past["outcomes", row["lesson_id"]].append({**own, "created_at": exact_time(row["created_at"])})
+                past["outcomes", row["lesson_id"]].append({**own, "created_at": iso(row["created_at"], exact=True)})
             for lesson in lessons_from(rows):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
-                    line |= {name: exact_time(getattr(lesson, name)) for name in ("created_at", "updated_at")}
+                    line |= {name: iso(getattr(lesson, name), exact=True) for name in ("created_at", "updated_at")}
                     line |= {name: past[name, lesson.id] for name in ("versions", "outcomes")}
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             after = ids[-1]
@@ -100,11 +100,6 @@ class Transfer(Repository):
 
 # A record to store; the rows are None if it may be merged into another one.
 _Record = tuple[Scope, Lesson, LessonRows | None]
-
-
-def exact_time(seconds: float) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC, to the microsecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:

@@ -1,7 +1,7 @@
 """Requests for tests, with a small default for what a test does not care about."""
 
+from mcp_reflect.llm.json_replies import schema_of
 from mcp_reflect.llm.protocol import Request, Role
-from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.models.common import Json
 
 SCHEMA = schema_of({"reflection": "string", "importance": "number 0..1"})

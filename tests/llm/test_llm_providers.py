@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.endpoint import Spec
+from mcp_reflect.llm.json_replies import schema_of
 from mcp_reflect.llm.protocol import (
     AuthError,
     BadRequestError,
@@ -18,7 +19,6 @@ from mcp_reflect.llm.protocol import (
     Reply,
     Stop,
 )
-from mcp_reflect.llm.reply_schema import schema_of
 from mcp_reflect.models.common import Json
 from tests.llm.dialects import ANTHROPIC, OPENAI, Dialect, at
 from tests.llm.loopback import Answer, Flood, Loopback, refused_url

@@ -3,8 +3,8 @@
 import jsonschema
 import pytest
 
+from mcp_reflect.llm.json_replies import by_criterion, is_closed, schema_of
 from mcp_reflect.llm.prompts import Prompts
-from mcp_reflect.llm.reply_schema import by_criterion, is_closed, schema_of
 from mcp_reflect.models.common import Json
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import plain
+from mcp_reflect.models.common import from_json, plain
 from mcp_reflect.models.lesson import Source
+from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,
@@ -19,7 +20,7 @@ from mcp_reflect.schemas.lessons import (
     RecallArguments,
 )
 from mcp_reflect.schemas.reading import Arguments, read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run, trace_from
+from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.schemas.search import ReplanArguments, read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.schemas.triggers import StepArguments
 
@@ -123,14 +124,14 @@ def traces() -> dict[str, Any]:
         for name, limits in (("whole", Limits()), ("cut", small)):
             try:
                 sent = read(ReflectArguments, {"events": events}, Limits())
-                recording[f"{at} {name}"] = [plain(trace_from(plain_run(sent, limits))), [*sent.ignored]]
+                recording[f"{at} {name}"] = [plain(from_json(Trace, plain_run(sent, limits))), [*sent.ignored]]
             except InputError as error:
                 recording[f"{at} {name}"] = str(error)
     for most in range(8):
         long = {"task": "t", "outcome": "error", "events": [f"{number} {'x' * 28}" for number in range(7)]}
         by_size = Limits(max_trace_chars=45 * most), Limits(max_event_chars=most + 24)
         for limits in (Limits(max_events=most), *by_size):
-            trace = trace_from(plain_run(read(ReflectArguments, {**long, "error": "e" * 27}), limits))
+            trace = from_json(Trace, plain_run(read(ReflectArguments, {**long, "error": "e" * 27}), limits))
             case = f"{limits.max_events} {limits.max_trace_chars} {limits.max_event_chars}"
             recording[case] = [[event.content for event in trace.events], str(trace.cut), str(trace.error)]
     return recording

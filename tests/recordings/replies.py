@@ -6,9 +6,8 @@ from typing import Any
 
 from mcp_reflect.cli.hosts.hook_events import EVENTS, hook_answer, read_hook
 from mcp_reflect.llm.budget import Price, read_limits, read_prices
-from mcp_reflect.llm.json_replies import containers, read_json, read_object
+from mcp_reflect.llm.json_replies import containers, is_closed, read_json, read_object, schema_of
 from mcp_reflect.llm.protocol import LLMSettingError, Usage
-from mcp_reflect.llm.reply_schema import is_closed, schema_of
 from mcp_reflect.security.redact import clean_text
 from tests.llm.messy import fences, fresh, prose, syntax
 from tests.secrets import SECRETS
