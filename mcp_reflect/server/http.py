@@ -175,20 +175,20 @@ def serve_http(port: int) -> None:
                 allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
             ),
         )
-        settings = server.service.settings
-        Connection.most, Connection.seconds = most_connections(), settings.max_body_seconds
-        config = uvicorn.Config(
-            RequestLimits(app, settings),
-            http=Connection,
-            backlog=BACKLOG,
-            log_level="warning",
-            lifespan="on",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        logging.getLogger("asyncio").addFilter(OnceFilter())
-        sys.stdout.write(f"http://{names[0]}{PATH}\n")
-        sys.stdout.flush()
+        config = configure(app, server.service.settings, f"http://{names[0]}{PATH}", _GRACE_SECONDS)
         anyio.run(uvicorn.Server(config).serve, [listener])
+
+
+def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uvicorn.Config:
+    """Return how an application is served, with limits, and print its address; running requests may then finish."""
+    Connection.most, Connection.seconds = most_connections(), limits.max_body_seconds
+    logging.getLogger("asyncio").addFilter(OnceFilter())
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+    return uvicorn.Config(
+        RequestLimits(app, limits), http=Connection, backlog=BACKLOG, log_level="warning", access_log=False,
+        lifespan="on", server_header=False, timeout_graceful_shutdown=finish_seconds,
+    )  # fmt: skip
 
 
 class OnceFilter(logging.Filter):

@@ -1,7 +1,5 @@
 """The service of a team over HTTP: `mcp-reflect serve --http HOST:PORT`. Any replica answers any request."""
 
-import logging
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -31,7 +29,7 @@ from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
-from mcp_reflect.server.http import BACKLOG, PATH, Connection, OnceFilter, RequestLimits, most_connections
+from mcp_reflect.server.http import PATH, configure
 from mcp_reflect.server.metrics import Metrics
 from mcp_reflect.server.team_api import COOKIE, TeamApi
 from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
@@ -96,7 +94,7 @@ class Replica:
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
         self.starlette = app
-        self.app = RequestLimits(Front(app, names, origins, log, self.metrics), settings)
+        self.app = Front(app, names, origins, log, self.metrics)
 
     def _authentication(self, options: TeamOptions, log: Log) -> dict[str, Any]:
         """Return the SDK's options for tokens; the audience of a JWT is checked with its signature."""
@@ -254,24 +252,11 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         replica = Replica(settings, options, bank, log, listener.getsockname()[1])
         if replica.metrics and options.metrics:
             log("metrics", port=replica.metrics.serve(*options.metrics))
-        Connection.most, Connection.seconds = most_connections(), settings.max_body_seconds
-        logging.getLogger("asyncio").addFilter(OnceFilter())
-        config = uvicorn.Config(
-            replica.app,
-            http=Connection,
-            backlog=BACKLOG,
-            log_level="warning",
-            access_log=False,
-            lifespan="on",
-            server_header=False,
-            timeout_graceful_shutdown=_FINISH_SECONDS,
-        )
 
         def stopping() -> None:
             replica.stopping = True
 
-        sys.stdout.write(f"{replica.url}\n")
-        sys.stdout.flush()
+        config = configure(replica.app, settings, replica.url, _FINISH_SECONDS)
         await _Server(config, options.drain_seconds, stopping).serve([listener])
         await replica.close()
     finally:
