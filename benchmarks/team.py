@@ -275,13 +275,14 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the arguments of a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("load", "faults"))
-    parser.add_argument("--lessons", type=int, default=100_000)
+    parser.add_argument("--lessons", type=int, help="in the bank at first: 100,000 for the load, 10,000 for faults")
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--seconds", type=float, help="of the load (60); of the faults at most (1800)")
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--cuts", type=int, default=20)
     given = parser.parse_args(words)
+    given.lessons = given.lessons or (100_000 if given.what == "load" else 10_000)
     given.seconds = given.seconds or (60 if given.what == "load" else 1800)
     return given
 
