@@ -48,9 +48,8 @@ class Metrics:
         """Yield the figures of the pool of connections, where the bank has one."""
         state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
         for name, value in state.items():
-            metric = self._prometheus.Metric(f"mcp_reflect_{name}", f"{name} of the pool of connections", "gauge")
-            metric.add_sample(metric.name, {}, value)
-            yield metric
+            about = f"{name} of the pool of connections"
+            yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
 
     def note_call(self, tool: str, tenant: str, result: object, seconds: float) -> None:
         """Count a call of a tool with its result."""

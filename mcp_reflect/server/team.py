@@ -14,7 +14,6 @@ from mcp.server.auth.routes import create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -38,7 +37,6 @@ from mcp_reflect.storage.tokens import PREFIX
 
 _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
 _READY_SECONDS: Final = 3.0
-_RETRY_SECONDS: Final = 5  # for a bank that does not answer
 _PROBES: Final = ("/healthz", "/readyz")
 
 
@@ -90,11 +88,10 @@ class Replica:
             transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
         )
         anyone = None if options.authenticates else _anyone(settings)
-        app.user_middleware.insert(0, Middleware(BankErrors, log=log))
+        app.user_middleware.insert(0, Middleware(Front, names=names, origins=origins, log=log, metrics=self.metrics))
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
-        self.starlette = app
-        self.app = Front(app, names, origins, log, self.metrics)
+        self.app = app
 
     def _authentication(self, options: TeamOptions, log: Log) -> dict[str, Any]:
         """Return the SDK's options for tokens; the audience of a JWT is checked with its signature."""
@@ -140,9 +137,12 @@ class Replica:
 
 
 class Front:
-    """An ASGI application around `app`: refuses foreign Hosts and Origins, and logs each request without its body."""
+    """An ASGI application around `app`: refuses foreign Hosts and Origins, and logs each request without its body.
 
-    def __init__(self, app: Starlette, names: list[str], origins: list[str], log: Log, metrics: Metrics | None) -> None:
+    Where the bank fails before a tool is called, as for a token, it answers 503 and logs why.
+    """
+
+    def __init__(self, app: ASGIApp, names: list[str], origins: list[str], log: Log, metrics: Metrics | None) -> None:
         self._app = app
         self._metrics = metrics
         self._names = {name.encode() for name in names}
@@ -166,6 +166,10 @@ class Front:
 
         try:
             await (self._refusal(scope) or self._app)(scope, receive, note)
+        except BankError as error:
+            self._log("bank_failed", "error", path=scope["path"], error=str(error))
+            text = "The service's bank does not answer. Nothing was stored. Ask again in 5 s."
+            await PlainTextResponse(text, 503, {"Retry-After": "5"})(scope, receive, note)
         finally:
             caller = principal_of(scope)
             if self._metrics:
@@ -191,23 +195,6 @@ class Front:
         if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
             return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
         return None
-
-
-class BankErrors:
-    """An ASGI application around `app`: answers 503 where the bank fails before a tool is called, as for a token."""
-
-    def __init__(self, app: ASGIApp, log: Log) -> None:
-        self._app = app
-        self._log = log
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, and log what the bank says about a failure: the caller cannot use it."""
-        try:
-            await self._app(scope, receive, send)
-        except BankError as error:
-            self._log("bank_failed", "error", path=scope["path"], error=str(error))
-            text = f"The service's bank does not answer. Nothing was stored. Ask again in {_RETRY_SECONDS} s."
-            await PlainTextResponse(text, 503, {"Retry-After": str(_RETRY_SECONDS)})(scope, receive, send)
 
 
 def _bearer(scope: Scope) -> bool:

@@ -57,7 +57,7 @@ async def replica(settings: Settings, *, clock: Clock | None = None, **options: 
     try:
         made = Replica(settings, TeamOptions(host="127.0.0.1", port=8000, **options), bank, log, 8000)
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(made.starlette.router.lifespan_context(made.starlette))
+            await stack.enter_async_context(made.app.router.lifespan_context(made.app))
             yield Team(made, bank, settings)
     finally:
         await bank.close()

@@ -255,6 +255,7 @@ async def test_prometheus_gets_calls_by_tool_and_no_tenant_unless_asked(settings
         labels = 'tenant="acme",tool="recall_lessons"' if by_tenant else 'tool="recall_lessons"'
         assert f'mcp_reflect_calls_total{{outcome="ok",{labels}}} 1.0' in figures
         assert 'outcome="error"' in figures
+        assert ("mcp_reflect_pool_size" in figures) is isinstance(settings.bank, ServerUrl)
         assert f"mcp_reflect_call_seconds_count{{{labels}}} 1.0" in figures
         assert 'mcp_reflect_requests_total{status="200"}' in figures
 
