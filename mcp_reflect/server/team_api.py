@@ -139,24 +139,24 @@ class TeamApi:
         if not writes and hook.moment in (Moment.AFTER, Moment.STOP, Moment.END):
             return JSONResponse({})
         if hook.moment is Moment.END and transcript:
-            task = asyncio.create_task(_reflect(engine, hook.session, transcript))
+            task = asyncio.create_task(self._reflect(engine, hook.session, transcript))
             self._reflecting.add(task)
             task.add_done_callback(self._reflecting.discard)
         text, hold = await services.hooks.answer(engine.context, hook, transcript)
         return JSONResponse({"text": text, "hold": hold})
 
+    async def _reflect(self, engine: Engine, session: str, transcript: str) -> None:
+        """Reflect on each run of a finished session that is not known yet, while the tenant may keep more lessons."""
+        from mcp_reflect.analysis.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
+
+        try:
+            for _, run in (await asyncio.to_thread(read_transcript, transcript, "partial", session)).runs:
+                if await engine.bank.reflections.of_run(engine.scopes.own, str(run.get("run_id", ""))) is None:
+                    await self._team.refuse_more_lessons(engine.scopes.own.tenant)
+                    await engine.reflect(**run)
+        except McpReflectError as error:  # nobody waits for it
+            engine.log("session_not_reflected", "warning", error=str(error))
+
     async def close(self) -> None:
         """Wait for the sessions that are reflected on."""
         await asyncio.gather(*self._reflecting)
-
-
-async def _reflect(engine: Engine, session: str, transcript: str) -> None:
-    """Reflect on each run of a finished session that is not known yet."""
-    from mcp_reflect.analysis.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
-
-    try:
-        for _, run in (await asyncio.to_thread(read_transcript, transcript, "partial", session)).runs:
-            if await engine.bank.reflections.of_run(engine.scopes.own, str(run.get("run_id", ""))) is None:
-                await engine.reflect(**run)
-    except McpReflectError as error:  # nobody waits for it
-        engine.log("session_not_reflected", "warning", error=str(error))

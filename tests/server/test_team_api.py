@@ -13,6 +13,7 @@ from mcp_reflect.config import Scopes, Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
 from mcp_reflect.services.engine import Engine
+from tests.analysis import sessions
 from tests.server.calls import told
 from tests.server.servers import ROOT
 from tests.server.teams import PLACE, Team, replica
@@ -121,6 +122,22 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
             before = {**call, "moment": "before", "session": "three"}
             told_of = (await http.post("/api/hook", json={"hook": before})).json()
             assert "make deply" in told_of["text"] or "failed" in told_of["text"]
+
+
+@pytest.mark.parametrize(("most", "known"), [(0, 2), (1, 1)])
+async def test_a_finished_session_is_reflected_on_while_the_team_may_keep_more_lessons(
+    settings: Settings, most: int, known: int
+) -> None:
+    end = {"event": "SessionEnd", "moment": "end", "answer_key": "x", "session": "c-1"}
+    async with replica(settings, lessons=most) as team:
+        writer = await team.token("writer")
+        async with team.client(writer) as client:
+            await told(client, "store_lesson", LESSON)
+        async with team.http(writer) as http:
+            sent = {"hook": end, "transcript": sessions.claude()}
+            assert (await http.post("/api/hook", json=sent)).status_code == 200
+        await team.replica.close()
+        assert (await team.bank.lessons.projects("acme")) == {"shop": known}
 
 
 def run(words: tuple[str, ...], given: str = "", **env: str) -> subprocess.CompletedProcess[str]:
