@@ -300,12 +300,12 @@ def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score
     if not isinstance(value, dict):
         raise InputError(field, f"is {kind(value)}", 'Send an object like {"safety": 0.9}.')
     limits.refuse_more("max_judgement_items", field, len(value), "items")
-    found: dict[str, Score] = {}
+    by_name: dict[str, Score] = {}
     for name, item in value.items():
         place, inner = f"{field}.{name[:60]}", item if isinstance(item, dict) else {"score": item}
         reason = _text(f"{place}.reason", inner.get("reason"), limits, "max_lesson_chars") or ""
-        found[name[:60]] = Score(score=score(place, inner.get("score")), reason=reason)
-    return found
+        by_name[name[:60]] = Score(score=score(place, inner.get("score")), reason=reason)
+    return by_name
 
 
 def kind(value: Json) -> str:
@@ -343,5 +343,5 @@ def _texts(field: str, value: Json, limits: Limits, limit: str, *, commas: bool)
     if not isinstance(value, list | None):
         raise InputError(field, f"is {kind(value)}, not a list", 'Send a list of strings, such as ["timeout"].')
     limits.refuse_more(limit, field, len(value or ()), "items")
-    found = [_text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value or ())]
-    return tuple(dict.fromkeys(item for item in found if item))
+    texts = [_text(f"{field}[{place}]", item, limits, "max_item_chars") for place, item in enumerate(value or ())]
+    return tuple(dict.fromkeys(item for item in texts if item))

@@ -286,13 +286,13 @@ def _ids(event: Event) -> Iterator[str]:
 def headline(text: str) -> str:
     """The line that names the error: the last exception, else the first line of a program, a test runner, a message."""
     lines = [_TAG.sub("", line).strip() for line in _ends(text, EDGES).split("\n")]
-    named = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
-    lines = [line for line in named if not _NO_ERROR.match(line)] or list(filter(None, named)) or lines
+    telling = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
+    lines = [line for line in telling if not _NO_ERROR.match(line)] or list(filter(None, telling)) or lines
     tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
-    found = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
+    named = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
     for patterns in tests:
-        found = found or next((line for line in lines if any(test.match(line) for test in patterns)), None)
-    line = _PREFIX.sub("", found or (lines or [""])[0]).strip()
+        named = named or next((line for line in lines if any(test.match(line) for test in patterns)), None)
+    line = _PREFIX.sub("", named or (lines or [""])[0]).strip()
     return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
 
 
@@ -343,8 +343,8 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
 
 def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
     """The first of the values that is a whole number."""
-    found = (values.get(key) for key in keys)
-    return next((value for value in found if isinstance(value, int) and not isinstance(value, bool)), None)
+    known = (values.get(key) for key in keys)
+    return next((value for value in known if isinstance(value, int) and not isinstance(value, bool)), None)
 
 
 def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:

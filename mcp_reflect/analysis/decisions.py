@@ -47,8 +47,8 @@ def validate(
         ],
     }
     checks: list[Checked] = []
-    for check, found in faults.items():
-        detail = next(filter(None, found), None)
+    for check, details in faults.items():
+        detail = next(filter(None, details), None)
         checks.append(Checked(check=check, passed=detail is None, detail=detail))
         if detail is not None:
             return Validation(valid=False, failed_check=check, checks=tuple(checks))
@@ -101,16 +101,16 @@ def measures(
     Earlier values stand in the metrics themselves (`latency_before`, `previous_latency`, `before: {latency}`), else in
     `earlier`; thresholds likewise (`latency_threshold`, `threshold: {latency}`), else in `thresholds`.
     """
-    found: list[Measure] = []
+    measured: list[Measure] = []
     for name in (LATENCY, ACCURACY):
         value = _usable(name, metrics.get(name))
         if value is not None:
             before = _usable(name, _mark(metrics, name, _BEFORE, earlier.get(name)))
             threshold = _usable(name, _mark(metrics, name, _THRESHOLD, thresholds.get(name)))
-            found.append(Measure(name=name, value=value, before=before, threshold=threshold))
+            measured.append(Measure(name=name, value=value, before=before, threshold=threshold))
         elif metrics.get(name) is not None:
-            found.append(Measure(name=name, given=str(metrics[name])[:60]))
-    return found
+            measured.append(Measure(name=name, given=str(metrics[name])[:60]))
+    return measured
 
 
 def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
@@ -118,8 +118,8 @@ def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
     marks = (*_BEFORE, *_THRESHOLD)
     about = {LATENCY, ACCURACY, *marks}
     about |= {key for name in (LATENCY, ACCURACY) for mark in marks for key in (f"{name}_{mark}", f"{mark}_{name}")}
-    found = [(name, value, _number(value)) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
-    return [(name[:40], (str(value) if number is None else shown(number))[:40]) for name, value, number in found]
+    numbers = [(name, value, _number(value)) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
+    return [(name[:40], (str(value) if number is None else shown(number))[:40]) for name, value, number in numbers]
 
 
 def shown(number: float) -> str:
@@ -164,9 +164,9 @@ def _compared(measure: Measure, mark: float | None) -> Verdict | None:
     return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
 
 
-def _summary(found: Sequence[Measure]) -> Summary:
+def _summary(measured: Sequence[Measure]) -> Summary:
     """How the measures compare with their thresholds, or with their earlier values where they have no threshold."""
-    verdicts = [_compared(one, one.before if one.threshold is None else one.threshold) for one in found]
+    verdicts = [_compared(item, item.before if item.threshold is None else item.threshold) for item in measured]
     known = {verdict for verdict in verdicts if verdict is not None}
     if not known:
         return "unknown"
@@ -207,21 +207,22 @@ class Written:
 
 
 def write(
-    decision: Decision, found: Sequence[Measure], others: Sequence[tuple[str, str]], findings: Sequence[str] = ()
+    decision: Decision, measured: Sequence[Measure], others: Sequence[tuple[str, str]], findings: Sequence[str] = ()
 ) -> Written:
     """Write the reflection on a decision; `findings` are sentences of rules on the events."""
-    summary = _summary(found)
-    verdicts = [verdict for one in found for mark in (one.before, one.threshold) if (verdict := _compared(one, mark))]
+    summary = _summary(measured)
+    told = {measure.name: _comparisons(measure) for measure in measured}
+    comparisons = [comparison for about in told.values() for comparison in about]
+    verdicts = [verdict for _, verdict in comparisons if verdict]
     otherwise = _MIXED if summary == "mixed" else _OPEN
     known = decision.action in _DOING
     follows, advice, appropriate = _FOLLOWS.get((decision.action, summary), otherwise) if known else _OTHER_ACTION
     doing = _DOING.get(decision.action, f"The action '{decision.action}' on")
     analysis = f"{doing} '{decision.component}': {_COMPARISONS[summary]}; {follows}."
-    by_metric = {one.name: _sentences(one) for one in found}
-    sentences = [sentence for about in by_metric.values() for sentence in about]
-    good = tuple(sentence for sentence in sentences if " is better than " in sentence)
-    bad = tuple(sentence for sentence in sentences if " is worse than " in sentence)
-    lines = [f"{name.capitalize()}: {' '.join(by_metric.get(name, ['not measured.']))}" for name in (LATENCY, ACCURACY)]
+    sentences = [sentence for sentence, _ in comparisons]
+    good, bad = (tuple(text for text, verdict in comparisons if verdict == which) for which in ("better", "worse"))
+    by_metric = {name: " ".join(text for text, _ in about) for name, about in told.items()}
+    lines = [f"{name.capitalize()}: {by_metric.get(name, 'not measured.')}" for name in (LATENCY, ACCURACY)]
     counted = "No comparison with an earlier value or a threshold can be made."
     if verdicts:
         counted = (
@@ -234,7 +235,7 @@ def write(
         "Execution Assessment": _bullets([*lines, *(f"{name}: {value}" for name, value in others)]),
         "Strengths": _bullets(good) or "No comparison came out better.",
         "Areas for Improvement": _bullets(bad) or "No comparison came out worse.",
-        "Patterns and Insights": "\n".join(filter(None, [*map(_trend, found), *findings]))
+        "Patterns and Insights": "\n".join(filter(None, [*map(_trend, measured), *findings]))
         or "Nothing to compare over time.",
         "Recommendation": advice,
     }
@@ -257,37 +258,37 @@ def markdown(sections: Mapping[str, str]) -> str:
 
 def fallback(decision: Decision, metrics: Mapping[str, object], message: str) -> str:
     """The text to store where a language model was asked to reflect on a decision and failed with `message`."""
-    given = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
+    listed = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
     return (
         f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
-        f"{message} Metrics: {given[:300]}. Where to look: `mcp-reflect doctor`, the setting MCP_REFLECT_LLM, and the "
+        f"{message} Metrics: {listed[:300]}. Where to look: `mcp-reflect doctor`, the setting MCP_REFLECT_LLM, and the "
         "server's log."
     )
 
 
-def _sentences(one: Measure) -> list[str]:
-    """A measure compared with its earlier value and with its threshold: always two sentences for a usable one."""
-    name = one.name.capitalize()
-    if one.value is None:
-        return [f"{name} was given as '{one.given}', which cannot be compared."]
-    lines: list[str] = []
+def _comparisons(measure: Measure) -> list[tuple[str, Verdict | None]]:
+    """A measure compared with its earlier value and with its threshold, in sentences; both are there for a number."""
+    name = measure.name.capitalize()
+    if measure.value is None:
+        return [(f"{name} was given as '{measure.given}', which cannot be compared.", None)]
+    told: list[tuple[str, Verdict | None]] = []
     for mark, words, missing in (
-        (one.before, "before", "earlier value"),
-        (one.threshold, "the threshold", "threshold"),
+        (measure.before, "before", "earlier value"),
+        (measure.threshold, "the threshold", "threshold"),
     ):
-        verdict = _compared(one, mark)
+        verdict = _compared(measure, mark)
         which = "the same as" if verdict == "same" else f"{verdict} than"
-        told = f"has no {missing} to compare with" if mark is None else f"is {which} {words} ({shown(mark)})"
-        lines.append(f"{name} {shown(one.value)} {told}.")
-    return lines
+        result = f"has no {missing} to compare with" if mark is None else f"is {which} {words} ({shown(mark)})"
+        told.append((f"{name} {shown(measure.value)} {result}.", verdict))
+    return told
 
 
-def _trend(one: Measure) -> str | None:
-    if one.value is None or one.before is None:
+def _trend(measure: Measure) -> str | None:
+    before, value = measure.before, measure.value
+    if value is None or before is None:
         return None
-    way = "rose" if one.value > one.before else "fell"
-    change = "stayed at" if one.value == one.before else f"{way} from {shown(one.before)} to"
-    return f"{one.name.capitalize()} {change} {shown(one.value)}."
+    change = "stayed at" if value == before else f"{'rose' if value > before else 'fell'} from {shown(before)} to"
+    return f"{measure.name.capitalize()} {change} {shown(value)}."
 
 
 def _bullets(lines: Sequence[str]) -> str:

@@ -215,14 +215,14 @@ def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> b
     )
 
 
-def _due(found: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
+def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
     """The latest of the failures stands for all; the cases of all of them count where no `certainty` is given."""
-    latest = max(found, key=lambda known: (known.last_at, known.last_step, known.row))
-    cases, works = sum(known.cases for known in found), sum(max(known.works, known.wrong) for known in found)
+    latest = max(failures, key=lambda known: (known.last_at, known.last_step, known.row))
+    cases, works = sum(known.cases for known in failures), sum(max(known.works, known.wrong) for known in failures)
     weight = RESULT if latest.category is C.ASSERTION else PASSING if latest.category in _PASSING else 1.0
     if certainty is None:
         certainty = (PRIOR_CASES * CERTAINTY[match] * weight + cases - 1) / (PRIOR_CASES + cases - 1 + works)
-    times = sum(known.times for known in found)
+    times = sum(known.times for known in failures)
     return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
 
 

@@ -43,16 +43,16 @@ def split_sections(markdown: str, known: Collection[str]) -> list[Section]:
     Headings are `## Title` and `**Title:** text`; and `Title: text` or a numbered or bulleted title
     where its field name is in `known`.
     """
-    found: list[tuple[str, list[str]]] = [("", [])]
+    parts: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in markdown.splitlines():
         fenced ^= bool(_FENCE.match(line))
         heading = None if fenced else _heading(line, known)
         if heading is not None:
-            found.append((heading[0], [heading[1]]))
+            parts.append((heading[0], [heading[1]]))
         else:
-            found[-1][1].append(line)
-    sections = [Section(title, "\n".join(body).strip()) for title, body in found]
+            parts[-1][1].append(line)
+    sections = [Section(title, "\n".join(body).strip()) for title, body in parts]
     return [section for section in sections if section.title or section.body]
 
 
@@ -81,15 +81,15 @@ def _clean(title: str) -> str:
 
 def items(body: str) -> list[str]:
     """The items of a list, at any depth and with any sign, each on one line; text without bullets is one item."""
-    found: list[str] = []
+    listed: list[str] = []
     for line in body.splitlines():
         bullet = _BULLET.match(line)
         text = line[bullet.end() :].strip() if bullet else line.strip()
-        if text and (bullet or not found):
-            found.append(text)
+        if text and (bullet or not listed):
+            listed.append(text)
         elif text:
-            found[-1] = f"{found[-1]} {text}"
-    return found
+            listed[-1] = f"{listed[-1]} {text}"
+    return listed
 
 
 # The meaning of a heading by a part of its name ("Key strengths of the run"), and names that count as weak headings.

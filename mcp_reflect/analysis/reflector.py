@@ -52,13 +52,13 @@ class Scorer(Protocol):
 @cache
 def installed() -> tuple[tuple[str, Scorer | Exception], ...]:
     """The scorers of other packages by the name of their entry point, or why one cannot be loaded."""
-    found: list[tuple[str, Scorer | Exception]] = []
+    scorers: list[tuple[str, Scorer | Exception]] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            found.append((entry.name, entry.load()()))
+            scorers.append((entry.name, entry.load()()))
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            found.append((entry.name, error))
-    return tuple(found)
+            scorers.append((entry.name, error))
+    return tuple(scorers)
 
 
 def judge(
@@ -70,7 +70,7 @@ def judge(
     """
     category = seen.category.value if seen.category else None
     tags = _tags(trace, seen, analysis, category)
-    lessons = sorted(seen.corrections, key=lambda one: (-one.importance, -one.confidence, one.failed_event_id))
+    lessons = sorted(seen.corrections, key=lambda item: (-item.importance, -item.confidence, item.failed_event_id))
     evidence = [*seen.evidence]
     drafts: list[LessonDraft] = []
     if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):

@@ -79,10 +79,10 @@ def unwrapped(words: Sequence[str]) -> str:
 
 def segments(text: str) -> list[list[str]]:
     """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
-    found: list[tuple[list[str], bool]] = [([], False)]
+    parts: list[tuple[list[str], bool]] = [([], False)]
     skip = False
     for word, target in pairwise([*_tokens(text[:COMMAND_LIMIT]), ""]):
-        words = found[-1][0]
+        words = parts[-1][0]
         if not word or not all(sign in _PUNCTUATION for sign in word):
             if not skip:
                 words.append(word)
@@ -94,9 +94,9 @@ def segments(text: str) -> list[list[str]]:
             if not skip:
                 words.append(word)
         else:
-            found.append(([], word == "|"))
+            parts.append(([], word == "|"))
             skip = False
-    commands = [(words, piped) for words, piped in found if words]
+    commands = [(words, piped) for words, piped in parts if words]
     return [words for at, (words, piped) in enumerate(commands) if not (piped and at and words[0] in _VIEWERS)]
 
 

@@ -62,8 +62,8 @@ def sentence(text: str, limit: int) -> str:
 def fitting(sentences: Iterable[str], limit: int) -> str:
     """The sentences in order, without those that would make the text longer than `limit` characters."""
     text = ""
-    for one in sentences:
-        text = f"{text} {one}".strip() if len(text) + len(one) < limit else text
+    for item in sentences:
+        text = f"{text} {item}".strip() if len(text) + len(item) < limit else text
     return text
 
 

@@ -19,7 +19,7 @@ _HOST_WORDS: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Gathered:
+class RunBuilder:
     """The arguments of `reflect` as they are gathered from one conversation. A person's first words are the task."""
 
     session: str | None = None
@@ -114,7 +114,7 @@ _LANGCHAIN: Final = {
 }  # fmt: skip
 
 
-def add_claude_line(run: Gathered, record: Record) -> None:
+def add_claude_line(run: RunBuilder, record: Record) -> None:
     """Add a line of a Claude Code session; lines outside the conversation are skipped."""
     session = record.get("sessionId")
     if run.session is None and isinstance(session, str):
@@ -124,14 +124,14 @@ def add_claude_line(run: Gathered, record: Record) -> None:
         add_message(run, message)
 
 
-def add_pi_line(run: Gathered, record: Record) -> None:
+def add_pi_line(run: RunBuilder, record: Record) -> None:
     """Add a line of a session of pi."""
     if record.get("type") == "session" and isinstance(record.get("id"), str):
         run.session = record["id"]
     add_message(run, as_record(record.get("message")))
 
 
-def add_message(run: Gathered, record: Record) -> None:
+def add_message(run: RunBuilder, record: Record) -> None:
     """Add a message, with the calls and answers in it."""
     values = _from_langchain(record) or record
     role, content = values.get("role"), values.get("content")
@@ -146,7 +146,7 @@ def add_message(run: Gathered, record: Record) -> None:
         run.called(inner.get("name"), inner.get("arguments", inner.get("args")), call.get("id"))
 
 
-def _add_block(run: Gathered, role: object, block: object) -> None:
+def _add_block(run: RunBuilder, role: object, block: object) -> None:
     """Add a part of a message: text, a call, the answer of a call. A system prompt is no event of the run."""
     values = as_record(block)
     match values.get("type"):
@@ -188,7 +188,7 @@ _EXEC_HEAD: Final = re.compile(
 )
 
 
-def add_codex_line(run: Gathered, record: Record) -> None:
+def add_codex_line(run: RunBuilder, record: Record) -> None:
     """Add a line of a Codex session; the display log repeats the items and is skipped."""
     payload = as_record(record.get("payload"))
     if record["type"] == "session_meta" and isinstance(payload.get("id"), str):
@@ -197,7 +197,7 @@ def add_codex_line(run: Gathered, record: Record) -> None:
         add_item(run, payload)
 
 
-def add_item(run: Gathered, item: Record) -> None:
+def add_item(run: RunBuilder, item: Record) -> None:
     """Add a message, a call or its output."""
     kind, call_id = item.get("type"), item.get("call_id")
     if kind == "message":
@@ -215,7 +215,7 @@ def add_item(run: Gathered, item: Record) -> None:
         run.answered(text, call_id, failed=values.get("success") is False, exit_code=code)
 
 
-def reader_of(record: Record) -> Callable[[Gathered, Record], None] | None:
+def reader_of(record: Record) -> Callable[[RunBuilder, Record], None] | None:
     """The function that adds a record of this form to a run; None for no record of a conversation."""
     kind, payload, message = record.get("type"), record.get("payload"), record.get("message")
     if kind in _LINES and isinstance(payload, dict):

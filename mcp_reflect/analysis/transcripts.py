@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_reflect.analysis import transcript_records as records
-from mcp_reflect.analysis.transcript_records import Gathered, Record, as_list, as_record, as_records, text_of
+from mcp_reflect.analysis.transcript_records import Record, RunBuilder, as_list, as_record, as_records, text_of
 from mcp_reflect.errors import InputError
 from mcp_reflect.signature import digest
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Transcript:
     """The runs of a file, each with its place (`line 3, `), and the lines that could not be read.
 
     A run that was read off a transcript has a `run_id`, which names the session and the content.
@@ -26,7 +26,7 @@ class Found:
     bad: list[str] = field(default_factory=list[str])
 
 
-def read_transcript(text: str, outcome: str = "partial", session: str | None = None) -> Found:
+def read_transcript(text: str, outcome: str = "partial", session: str | None = None) -> Transcript:
     """The runs of a text.
 
     Args:
@@ -37,18 +37,18 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     Raises:
         InputError: Nothing can be read, or a line among the arguments of `reflect` is bad.
     """
-    found = Found([])
-    numbered = _records(text, found.bad)
-    for place, run in _runs(numbered, found.bad):
+    transcript = Transcript([])
+    numbered = _records(text, transcript.bad)
+    for place, run in _runs(numbered, transcript.bad):
         prefix = f"{place}, " if place else ""
-        if not isinstance(run, Gathered):
-            found.runs.append((prefix, dict(run)))
+        if not isinstance(run, RunBuilder):
+            transcript.runs.append((prefix, dict(run)))
             continue
         for part in run.runs(outcome):  # an id of session and content, so that the same one is known again
             content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
             name = (session or run.session or "transcript")[:150]
-            found.runs.append((prefix, {**part, "run_id": f"{name}#{digest(content)}"}))
-    return found
+            transcript.runs.append((prefix, {**part, "run_id": f"{name}#{digest(content)}"}))
+    return transcript
 
 
 def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
@@ -72,13 +72,13 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     return numbered
 
 
-def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, Gathered | Record]]:
+def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, RunBuilder | Record]]:
     """The runs in the form of the first records, by their places; the arguments of `reflect` as they are."""
     form = next(filter(None, (records.reader_of(record) for _, record in numbered[:50])), None)
     if len(numbered) == 1 and (run := _session(numbered[0][1])):
         yield "", run
     elif form is not None:
-        run = Gathered()
+        run = RunBuilder()
         for place, record in numbered:
             if "type" in record or "role" in record:
                 form(run, record)
@@ -87,7 +87,7 @@ def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tu
         yield "", run
     elif any("messages" in record for _, record in numbered):  # one conversation a record
         for place, record in numbered:
-            run = Gathered()
+            run = RunBuilder()
             for message in as_records(record.get("messages")):
                 records.add_message(run, message)
             bad += [] if run.events else [f"{place}: it holds no messages"]
@@ -110,7 +110,7 @@ _SWE_TOOLS: Final = frozenset(
 )
 
 
-def _session(whole: Record) -> Gathered | None:
+def _session(whole: Record) -> RunBuilder | None:
     steps, messages = as_records(whole.get("trajectory")), as_records(whole.get("messages"))
     if steps and all("action" in step and "observation" in step for step in steps):
         return _swe_agent(steps, as_records(whole.get("history")))
@@ -119,8 +119,8 @@ def _session(whole: Record) -> Gathered | None:
     return None
 
 
-def _swe_agent(steps: Sequence[Record], history: Sequence[Record]) -> Gathered:
-    run = Gathered()
+def _swe_agent(steps: Sequence[Record], history: Sequence[Record]) -> RunBuilder:
+    run = RunBuilder()
     tasks = [item for item in history if item.get("role") == "user" and not item.get("is_demo")]
     run.asked(text_of(tasks[0].get("content")) if tasks else "")
     for step in steps:
@@ -132,8 +132,8 @@ def _swe_agent(steps: Sequence[Record], history: Sequence[Record]) -> Gathered:
     return run
 
 
-def _gemini(session: str | None, messages: Sequence[Record]) -> Gathered:
-    run = Gathered(session=session)
+def _gemini(session: str | None, messages: Sequence[Record]) -> RunBuilder:
+    run = RunBuilder(session=session)
     for message in messages:
         text = text_of(message.get("content"))
         if message.get("type") == "user":

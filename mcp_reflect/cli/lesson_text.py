@@ -116,7 +116,10 @@ def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         ("outcomes", "outcomes", outcome),
         ("recalls that showed it", "recalls", recall),
     ):
-        lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text(one)).split())}") for one in history[name]]
+        lines = [
+            wrapped(f"{_day(record['created_at'])} {' '.join(visible(text(record)).split())}")
+            for record in history[name]
+        ]
         sections.append("\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])]))
     return "\n\n".join(sections)
 

@@ -31,7 +31,7 @@ def run_prompts(options: Namespace) -> int | None:
 def _list(prompts: Prompts, options: Namespace) -> None:
     templates = [prompts.load(name) for name in prompts.names()]
     rows = [(template.name, str(template.version), template.role, _in_use(template)) for template in templates]
-    listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates]
+    listing = [{key: value for key, value in described(item).items() if key != "text"} for item in templates]
     write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))
 
 
@@ -53,6 +53,6 @@ def _show(prompts: Prompts, options: Namespace) -> None:
 def _check(prompts: Prompts, options: Namespace) -> int:
     problems = prompts.check()
     well = f"All is well in {prompts.overrides}." if prompts.overrides else "Nothing is overridden."
-    errors = [{"file": one.file, "line": one.line, "fault": one.fault, "fix": one.fix} for one in problems]
+    errors = [{name: getattr(problem, name) for name in ("file", "line", "fault", "fix")} for problem in problems]
     write_result(options, errors, "\n".join(map(str, problems)) or well)
     return 1 if problems else 0

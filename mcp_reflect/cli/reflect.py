@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from mcp_reflect.analysis.transcripts import Found, read_transcript
+from mcp_reflect.analysis.transcripts import Transcript, read_transcript
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
@@ -63,7 +63,7 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
             yield True
 
 
-async def _reflect(engine: Engine, transcript: Found, options: Namespace) -> None:
+async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
     with _alone(engine, options.session) as alone:
         for place, arguments in transcript.runs if alone else ():
             await _reflect_on(engine, place, arguments, options)

@@ -173,6 +173,6 @@ def run_migrate(options: Namespace) -> None:
         return await moving.move(settings.bank_path, engine.bank.db, anew=options.anew)
 
     moved = with_engine(work, replace(settings, bank=target))
-    lines = [f"{one.table:<18} {one.rows:>9}  {one.added:>9} added now" for one in moved]
+    lines = [f"{item.table:<18} {item.rows:>9}  {item.added:>9} added now" for item in moved]
     text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}: every table has the same rows in both."))
-    write_result(options, [one._asdict() for one in moved], text)
+    write_result(options, [item._asdict() for item in moved], text)

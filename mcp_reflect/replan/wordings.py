@@ -64,16 +64,16 @@ def _patterns(text: str, message: str, known: Vocabulary) -> Iterator[str]:
         yield from literals(text)
         return
     plain = reading.plain or message
-    found = terms(plain)
-    formed = [term for term in found if has_form(term)]
+    written = terms(plain)
+    formed = [term for term in written if has_form(term)]
     if reading.has_operators:
         yield from reading.groups or (plain,)
     yield loose_pattern(plain)
     for term in formed:
         yield loose_pattern(term)
         yield term
-    yield from _known_entries(found, known)
-    words = [part for term in found for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
+    yield from _known_entries(written, known)
+    words = [part for term in written for part in parts(term) if fold(part) not in STOP_WORDS and len(part) > 2]
     ranked = [loose_pattern(word) for word in sorted(words, key=lambda word: -len(word))]
     yield from ranked[:2]
     yield from map(loose_pattern, telling(content(message), message))
@@ -152,12 +152,12 @@ def _without_operators(text: str, reading: Reading, tool: Tool) -> Iterator[str]
 
 def _families(plain: str, known: Vocabulary) -> Iterator[str]:
     """The terms of a text that have a form: one alone in its other forms, several each alone."""
-    found = terms(plain)
-    for term in found:
+    written = terms(plain)
+    for term in written:
         if not has_form(term) or known.knows(fold(term)):
             continue
         forms = variants(term)
-        yield from forms if len(found) == 1 else (*forms[:1], term)
+        yield from forms if len(written) == 1 else (*forms[:1], term)
 
 
 def _stems(text: str) -> frozenset[str]:

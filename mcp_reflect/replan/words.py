@@ -79,12 +79,12 @@ def content(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def names(text: str) -> frozenset[str]:
     """Folded words written like names, codes or numbers: a capital inside the sentence, or a digit."""
-    found: set[str] = set()
+    folded: set[str] = set()
     for place, raw in enumerate(text[:_LONG].split()):
         bare = raw.strip("\"'“”„«».,;:!?()[]")
         if any(sign.isdigit() for sign in bare) or (bare[:1].isupper() and (place > 0 or bare[1:].isupper())):
-            found.update(tokens(bare))
-    return frozenset(found)
+            folded.update(tokens(bare))
+    return frozenset(folded)
 
 
 def telling(words: tuple[str, ...], context: str = "") -> tuple[str, ...]:

@@ -91,10 +91,10 @@ class ReflectionRepository(Repository):
 
     async def findings(self, scope: Scope, *, limit: int = 200) -> dict[str, list[str]]:
         """Return the findings without a lesson, the latest first, by the id of the reflection that has them."""
-        found: dict[str, list[str]] = {}
+        by_id: dict[str, list[str]] = {}
         for row in await self.db.rows("reflection_findings", scoped(scope, limit=limit)):
-            found.setdefault(row["id"], []).append(row["text"])
-        return found
+            by_id.setdefault(row["id"], []).append(row["text"])
+        return by_id
 
     async def of_run(self, scope: Scope, run_id: str) -> str | None:
         """Return the id of the latest reflection on a run of this scope, None if there is none."""

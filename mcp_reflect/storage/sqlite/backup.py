@@ -342,15 +342,15 @@ def tables(connection: sqlite3.Connection) -> list[_Table]:
         "WHERE pragma_table_list.type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY sqlite_master.rowid"
     ).fetchall()
-    found: list[_Table] = []
+    ours: list[_Table] = []
     for name, without_rowid in names:
         columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
         key = tuple(column for column, _, place in columns if place)
         alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
         rowid = None if without_rowid else (*alias, "rowid")[0]
         if name not in DERIVED:
-            found.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
-    return found
+            ours.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
+    return ours
 
 
 def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
