@@ -1,4 +1,4 @@
-"""From settings to a provider for each role, wrapped in timeout, retries and budget."""
+"""From settings to a provider for each role, wrapped in retries and budget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -72,22 +72,31 @@ _LONGEST_PAUSE = 8.0
 
 
 class Retry:
-    """Tries up to `attempts` times while the error is retryable and the request's time allows.
+    """Holds a completion to `request.timeout`, and tries up to `attempts` times while the error is retryable.
 
     Before try n + 1 it pauses a random time between 0 and 0.5 * 2^(n-1) seconds, at most 8, and never less than the
-    endpoint asked for. It begins no pause that would reach past `request.timeout`. Each try gets the time that is left.
+    endpoint asked for. It begins no pause that would reach past the timeout. Each try gets the time that is left.
     """
 
     def __init__(
-        self, llm: LLM, *, clock: Clock | None = None, sleep: Sleep = asyncio.sleep, attempts: int = 3
+        self, llm: LLM, name: str, *, clock: Clock | None = None, sleep: Sleep = asyncio.sleep, attempts: int = 3
     ) -> None:
         self._llm = llm
+        self._name = name
         self._clock = clock or Clock()
         self._sleep = sleep
         self._attempts = attempts
 
     async def complete(self, request: Request) -> Reply:
-        """Return the first reply that comes, or raise the error of the last try."""
+        """Return the first reply that comes, or raise the error of the last try; never later than the timeout."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                return await self._first_reply(request)
+        except TimeoutError:
+            fault = f"no reply within {round(request.timeout, 2):g} s"
+        raise protocol.TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
+
+    async def _first_reply(self, request: Request) -> Reply:
         deadline = self._clock.now() + request.timeout
 
         def left() -> float:
@@ -105,23 +114,6 @@ class Retry:
                 if not error.retryable or attempt >= self._attempts or pause >= left():
                     raise
             await self._sleep(pause)
-
-
-class Timeout:
-    """Cancels the completion when `request.timeout` seconds are over and raises `TimedOutError`."""
-
-    def __init__(self, llm: LLM, name: str) -> None:
-        self._llm = llm
-        self._name = name
-
-    async def complete(self, request: Request) -> Reply:
-        """Return the wrapped model's reply, or raise its error; never later than `request.timeout`."""
-        try:
-            async with asyncio.timeout(request.timeout):
-                return await self._llm.complete(request)
-        except TimeoutError:
-            fault = f"no reply within {round(request.timeout, 2):g} s"
-        raise protocol.TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
 
 
 class Unusable:
@@ -153,8 +145,8 @@ class Registry:
     `settings` maps names to texts, as the environment does; nothing else is read but a key file that they
     name. Nothing is imported, opened or looked up before a role is first needed.
 
-    From outside in, the budget refuses, the timeout holds the rest to the request's time, and retries share that
-    time; without a `store` there are no such wrappers.
+    From outside in, the budget refuses, and retries share the request's time; without a `store` there are no such
+    wrappers.
     """
 
     def __init__(
@@ -210,6 +202,6 @@ class Registry:
         if self._store is not None:
             price = read_prices(self._settings).get(spec.name)
             self._account = self._account or Account(read_limits(self._settings), self._store)
-            llm = Budget(Timeout(Retry(llm, clock=self._clock), spec.name), spec.name, self._account, price)
+            llm = Budget(Retry(llm, spec.name, clock=self._clock), spec.name, self._account, price)
         self._opened[spec] = llm
         return llm

@@ -13,7 +13,7 @@ from mcp_reflect.llm.budget import Account, Budget, SpendLimits, UsageStore, one
 from mcp_reflect.llm.json_replies import read_object, schema_of
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
-from mcp_reflect.llm.providers import Foreign, Registry, Timeout
+from mcp_reflect.llm.providers import Foreign, Registry, Retry
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.fencing import fence
@@ -72,7 +72,7 @@ class ModelRunner:
         self._llm = None
         if llm:
             account = Account(SpendLimits(), store)  # its tokens are counted, and limits are those of configured models
-            self._llm = Budget(Timeout(Foreign(llm, GIVEN, "the model"), GIVEN), GIVEN, account)
+            self._llm = Budget(Retry(Foreign(llm, GIVEN, "the model"), GIVEN, attempts=1), GIVEN, account)
         self._log = log
         self._registry = Registry(settings.llm_settings, store, clock)
 

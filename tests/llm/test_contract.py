@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from mcp_reflect.llm.protocol import Stop, TimedOutError, UnreachableError
-from mcp_reflect.llm.providers import Timeout
+from mcp_reflect.llm.providers import Retry
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect
 from tests.llm.loopback import Drop, Hang, HangUp, Loopback, Step, Trickle, refused_url
@@ -111,14 +111,14 @@ async def test_a_hang_ends_at_the_timeout_and_hangs_up(dialect: Dialect) -> None
 async def test_a_slow_trickle_does_not_outlive_the_timeout(dialect: Dialect) -> None:
     async with Loopback(Trickle()) as server:
         with pytest.raises(TimedOutError, match=r"0\.4 s"):
-            await Timeout(dialect.open(server.url), dialect.name).complete(asking(timeout=BLINK))
+            await Retry(dialect.open(server.url), dialect.name, attempts=1).complete(asking(timeout=BLINK))
         await server.client_left()
 
 
 @pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])
 async def test_a_cancelled_request_hangs_up_at_once(dialect: Dialect, step: Step) -> None:
     async with Loopback(step) as server:
-        call = asyncio.create_task(Timeout(dialect.open(server.url), dialect.name).complete(asking()))
+        call = asyncio.create_task(Retry(dialect.open(server.url), dialect.name, attempts=1).complete(asking()))
         await server.arrived.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -131,7 +131,7 @@ async def test_a_cancelled_scope_of_anyio_hangs_up_too(dialect: Dialect) -> None
 
     async def call(url: str) -> None:
         with scope:
-            await Timeout(dialect.open(url), dialect.name).complete(asking())
+            await Retry(dialect.open(url), dialect.name, attempts=1).complete(asking())
 
     async with Loopback(Hang()) as server:
         pending = asyncio.create_task(call(server.url))

@@ -34,7 +34,7 @@ def busy(wait: float | None = None) -> OverloadedError:
 
 
 def retry(llm: LLM, clock: FrozenClock) -> Retry:
-    return Retry(llm, clock=clock, sleep=clock.sleep)
+    return Retry(llm, "x:y", clock=clock, sleep=clock.sleep)
 
 
 @pytest.mark.parametrize("kind", [OverloadedError, RateLimitedError, UnreachableError])
@@ -114,7 +114,7 @@ async def test_the_pauses_never_reach_the_deadline_and_keep_what_was_asked(
 ) -> None:
     clock = FrozenClock(chance=chance)
     llm = Scripted(*(busy(wait) for wait in waits), "yes")
-    patient = Retry(llm, clock=clock, sleep=clock.sleep, attempts=100)
+    patient = Retry(llm, "x:y", clock=clock, sleep=clock.sleep, attempts=100)
     with suppress(OverloadedError):
         await patient.complete(asking(timeout=30.0))
     assert sum(clock.slept) < 30

@@ -27,7 +27,7 @@ async def hear(dialect: Dialect, *steps: Step, seconds: float = 5.0) -> tuple[Re
     heard: list[TextChunk] = []
     async with Loopback(*steps) as server:
         request = replace(asking(schema=SCHEMA, timeout=seconds), on_text=heard.append)
-        reply = await Retry(dialect.open(server.url), sleep=_at_once).complete(request)
+        reply = await Retry(dialect.open(server.url), dialect.name, sleep=_at_once).complete(request)
     assert all(chunk.role is Role.REFLECTOR for chunk in heard)
     return reply, [(chunk.text, chunk.first) for chunk in heard], server
 
