@@ -17,8 +17,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.files import APPLICATION_ID, Opened, newest
-from mcp_reflect.storage.sqlite.statements import migrations, statements
+from mcp_reflect.storage.sqlite.files import APPLICATION_ID, Opened, migrations, newest, statements
 from mcp_reflect.storage.statements import Reading, scoped
 
 ROOT = Path(__file__).parent.parent.parent

@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from mcp_reflect.storage.sqlite.statements import migrations, query
+from mcp_reflect.storage.sqlite.database import query
+from mcp_reflect.storage.sqlite.files import migrations
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
-"""The bank's file, shared with other processes: connections, transactions, and SQLite's errors in plain words."""
+"""The bank's file, shared with other processes: connections, transactions, named queries, and errors in plain words."""
 
 import asyncio
 import errno
 import os
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
+from functools import cache, partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -18,8 +19,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
-from mcp_reflect.storage.sqlite.statements import SqliteExecutor
-from mcp_reflect.storage.statements import Reading, Writing
+from mcp_reflect.storage.statements import Bound, Reading, Row, Values, Writing, compared, damaged, queries_in
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
@@ -68,6 +68,61 @@ def explained(path: Path) -> Generator[None]:
             f"The bank {path} cannot be used: {error.strerror or error}. "
             "Set MCP_REFLECT_BANK to a file that this user may write."
         ) from error
+
+
+@cache
+def queries() -> dict[str, str]:
+    """Return the SQL of every query by name; other engines take those that they do not write themselves."""
+    return queries_in(Path(__file__).with_name("queries"))
+
+
+def query(name: str) -> str:
+    """Return the SQL of a named query; KeyError if there is none."""
+    return queries()[name]
+
+
+class SqliteExecutor:
+    """Runs named SQL on a connection."""
+
+    searches_vectors = False
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def select(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
+
+        BankError if a query by id (its name ends with `_by_id`) finds only such a row.
+        """
+        try:
+            return self._select(name, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+        self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        try:
+            rows = self._select(name, values).fetchall()
+        finally:
+            self._connection.text_factory = str
+        errors = {row: damaged(row) for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)}
+        if name.endswith("_by_id") and errors:
+            raise errors[rows[0]]
+        return [row for row in rows if row not in errors]
+
+    def execute(self, name: str, values: Bound) -> int:
+        """Run a named statement; return the number of changed rows."""
+        return self._connection.execute(query(name), values).rowcount
+
+    def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
+        """Run a named statement once for each of `rows`."""
+        self._connection.executemany(query(name), rows)
+
+    def matching(self, groups: Sequence[Sequence[str]]) -> str:
+        """Return an FTS5 expression."""
+        return " AND ".join("(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups)
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        return self._connection.execute(query(name), compared(values))
 
 
 # SQLite's locks do not survive a fork, so a bank that was open then is refused in the child.

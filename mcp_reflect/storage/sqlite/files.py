@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankError
-from mcp_reflect.storage.sqlite.statements import migrations, statements
+from mcp_reflect.storage.statements import migrations_in
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 # The files of a database; the main file is moved last, so that no process begins a new one beside its log.
@@ -71,6 +71,21 @@ def log_bytes(path: Path) -> int:
 def hollow(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
     return _size(path) == 0
+
+
+def migrations() -> tuple[tuple[int, str], ...]:
+    """Return every migration as (version, SQL), oldest first."""
+    return migrations_in(Path(__file__).with_name("migrations"))
+
+
+def statements(script: str) -> list[str]:
+    """Return the statements of a migration one by one, so that they can share a transaction."""
+    result = [""]
+    for line in script.splitlines(keepends=True):
+        result[-1] += line
+        if sqlite3.complete_statement(result[-1]):
+            result.append("")
+    return result[:-1]
 
 
 def newest() -> int:
