@@ -146,10 +146,15 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
                 "symptoms": [f"{failed[0].checker} check failed"],
             },
         }
-    if thinker != RULES or (action is Action.KEEP and not criteria):
+    unshown = bool(run.first.verified.unsupported)
+    if (thinker != RULES and not unshown) or (action is Action.KEEP and not criteria):
         return {}
     return {
-        "why": "Rules left this open. Answer the questions from evidence, and send your judgement.",
+        "why": (
+            "Rules left this open. Answer the questions from evidence, and send your judgement."
+            if thinker == RULES
+            else "No tool result shows this. Send one that does."
+        ),
         "questions": _questions(run.first.verified, criteria),
         "tool": "critique",
         "arguments": {

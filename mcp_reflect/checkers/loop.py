@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final, Protocol
 
 from mcp_reflect.checkers.base import Finding, Work
@@ -39,7 +40,12 @@ class Version:
 
     @property
     def issues(self) -> tuple[str, ...]:
-        return (*self.verified.issues, *(self.opinion.issues if self.opinion else ()))
+        """The contradicted claims and the judge's issues, else the steps that it corrects without a word."""
+        issues = (*self.verified.issues, *(self.opinion.issues if self.opinion else ()))
+        if issues or self.opinion is None or not self.opinion.corrected_steps:
+            return issues
+        pairs = enumerate(zip_longest(self.verified.steps, self.opinion.corrected_steps), start=1)
+        return tuple(f"Step {place}: the judge corrects it" for place, (step, other) in pairs if step != other)
 
     @property
     def rank(self) -> tuple[int, float, int]:
@@ -114,7 +120,8 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
     if computed != steps:
         after = await asyncio.to_thread(verify, computed)
     proposed = version.opinion.corrected_steps if version.opinion else ()
-    issues = (*after.issues, *(version.opinion.issues if version.opinion else ()))
+    said = version.issues[len(version.verified.issues) :]
+    issues = (*after.issues, *said)
     if issues:
         if len(proposed) < len(steps) or proposed == steps:
             proposed = await corrector(after, issues)

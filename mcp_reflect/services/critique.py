@@ -100,7 +100,7 @@ class _Call:
             "criteria": "\n".join(criteria),
             "lessons": self.session["lessons"],
         }
-        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, _opinion)
+        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, _opinion, _opinion)
         self.critic_replied = self.critic_replied or opinion is not None
         return opinion and capped(opinion, verified)
 
@@ -113,7 +113,13 @@ class _Call:
         return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_steps) or ()
 
     async def _ask(
-        self, role: Role, prompt: str, verified: Verified, inputs: Mapping[str, Any], read: Callable[[Any], Any]
+        self,
+        role: Role,
+        prompt: str,
+        verified: Verified,
+        inputs: Mapping[str, Any],
+        read: Callable[[Any], Any],
+        read_text: Callable[[str], Any] | None = None,
     ) -> Any:
         common = {
             "goal": self.session["goal"],
@@ -122,7 +128,7 @@ class _Call:
         }
         left = max(self.until - time.monotonic(), 0.0)
         result = await self.context.runner.generate(
-            role, prompt, {**common, **inputs}, host=self.client, read=read, seconds=left
+            role, prompt, {**common, **inputs}, host=self.client, read=read, read_text=read_text, seconds=left
         )
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens
