@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
-from mcp_reflect.checkers.evidence.claims import amount
-from mcp_reflect.checkers.evidence.facts import NUMBERS
+from mcp_reflect.checkers.evidence.rows import NUMBERS, amount
 from mcp_reflect.checkers.sentences import LONGEST, sentences
 from mcp_reflect.models.critique import Status
 

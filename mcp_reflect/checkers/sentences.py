@@ -1,7 +1,7 @@
 """Sentences and clauses of a step: what is stated, apart from what is hoped, asked, planned or quoted."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -14,7 +14,12 @@ _LONGEST_STEP = 60_000
 _MOST_LINES = 2_000
 
 _BULLET = re.compile(r"^\s{0,40}(?:[-*+•>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?")
-_END = re.compile(r"(?<=[.!?])[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[.!?])$")
+# "Dr. Wirz" and "25. November" end no sentence.
+_END = re.compile(
+    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bNr\.)(?<!\bNo\.)"
+    r"(?!(?<=\d\.)\s+(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]*\b)"
+    r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[.!?])$"
+)
 _QUOTED = re.compile(r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|«([^»\n]{1,300})»")
 _CLAUSE = re.compile(
     r"[,;:—–](?:\s+|$)|\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|\)|(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
@@ -39,8 +44,9 @@ _CONDITION = re.compile(
 )
 # Within one clause these take the statement back.
 _HEDGE = re.compile(
-    r"\b(?:should|shall|will|would|could|might|may|must|can|cannot|can't|couldn't|won't|wouldn't|shouldn't|"
-    r"expect|expects|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|seems?|appears?|"
+    r"\b(?:should|shall|will|would|could|might|may(?! \d)|must|can|cannot|can't|couldn't|won't|wouldn't|shouldn't|"
+    r"expect|expects|(?:I|we) expected|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|"
+    r"seems?|appears?|"
     r"plan|plans|planning|want|wants|needs? to|try|tries|trying|attempt|attempting|ensure|ensures|"
     r"let's|let us|let me|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
     r"confirm|make sure|"
@@ -60,6 +66,7 @@ NEGATED: Final = re.compile(
     r"\b(?:not|never|no longer|nothing|none|neither|nor|cannot|without|nobody|no|un(?:able|likely))\b|n't\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"(?:It|Its|They|Their|This|That|He|She|There)\b")
 _EARLIER = re.compile(
     r"\b(?:at first|first run|initially|initial run|first attempt|to begin with|at the start)\b", re.IGNORECASE
 )
@@ -78,6 +85,7 @@ class Sentence:
     """One sentence, `text` as written; `plain` has its quotations blanked out (same length).
 
     `stated` ends where a condition or someone else's words begin; `earlier` says that it tells of a first run.
+    `before` is the sentence that a pronoun at its start refers to.
     """
 
     text: str
@@ -85,6 +93,7 @@ class Sentence:
     stated: str
     clauses: tuple[Clause, ...]
     earlier: bool
+    before: str = ""
 
 
 @lru_cache(maxsize=256)  # the steps of one work, which several checkers read in turn
@@ -98,7 +107,10 @@ def sentences(step: str) -> tuple[Sentence, ...]:
             text = piece.strip()
             if not text or len(text) > LONGEST or text.endswith("?"):
                 continue
-            found.append(_sentence(text))
+            sentence = _sentence(text)
+            if found and _PRONOUN.match(text):
+                sentence = replace(sentence, before=found[-1].before or found[-1].text)
+            found.append(sentence)
             if len(found) >= _MOST_SENTENCES:
                 return tuple(found)
     return tuple(found)

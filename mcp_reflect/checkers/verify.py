@@ -25,7 +25,8 @@ _SENTENCE_WORDS = 2
 # "Not yet committed.", "I have not tried restoring it.": it says what is missing, and claims nothing.
 _ADMITTED = re.compile(
     r"^(?:it is |this is )?not (?:yet )?\w+(?: yet)?\W*$|"
-    r"^I (?:have|had|did|could)(?:n't| not) (?:yet )?(?:check|test|tri|run|look|verif|measur|deploy|commit|push|restor)"
+    r"^I (?:have|had|did|could)(?:n't| not| neither) (?:yet )?(?:been able to )?(?:check|test|tri|run|"
+    r"look|verif|measur|deploy|commit|push|restor|buil)"
     r"[^;:,\d]*$",
     re.IGNORECASE,
 )

@@ -12,8 +12,8 @@ from mcp_reflect.analysis.agent_analysis import read_analysis
 from mcp_reflect.analysis.assessment import level_of
 from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.analysis.text import error_text, sentence, trace_text
-from mcp_reflect.checkers.evidence.reading import Kind
-from mcp_reflect.checkers.evidence.reading import seen as reports_in
+from mcp_reflect.checkers.evidence.results import read_results
+from mcp_reflect.checkers.evidence.rows import Kind
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.errors import InputError
@@ -273,11 +273,11 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
         for event in trace.events
         if event.type in _TOOL_OUTPUT and (event.content or event.error)
     ]
-    for result in reversed(reports_in(results[-_TEST_RESULTS:])):
-        for report in result.reports:
-            broken = report.broken()
-            if report.kind is Kind.TESTS and report.passed is not None and broken is not None:
-                return report.passed, broken
+    for result in reversed(read_results(results[-_TEST_RESULTS:])):
+        for run in result.runs:
+            passed, failed = run.values("passed"), run.values("failed")
+            if run.kind is Kind.TESTS and passed and failed:
+                return passed[0], failed[-1]
     return None
 
 

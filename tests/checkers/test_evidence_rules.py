@@ -3,12 +3,14 @@
 import pytest
 
 from mcp_reflect.checkers.base import Work
-from mcp_reflect.checkers.evidence.checker import EvidenceChecker
+from mcp_reflect.checkers.evidence.checker import CLAUSE_RULES, SENTENCE_RULES, EvidenceChecker
+from mcp_reflect.checkers.evidence.judgements import ClauseRule, SentenceRule
 from mcp_reflect.models.critique import Status, ToolResult
 
 UNITTEST = (
     "test_find (t.C.test_find) ... ok\ntest_tax (t.C.test_tax) ... FAIL\nRan 2 tests in 0.1s\n\nFAILED (failures=1)"
 )
+DISKS = "host   used\n-----  -----\nweb-1  20 GB\ndb-1   31 GB\n"
 CASES = {
     "outcomes": ("2 failed, 3 passed in 0.10s", 1, "All tests are green.", "The tests fail."),
     "counts": ("2 failed, 3 passed in 0.10s", 1, "4 tests failed.", "2 tests failed."),
@@ -25,14 +27,36 @@ CASES = {
     "fields": ('{"email":"a@b.ch"}', 0, "The email is c@b.ch.", "The email is a@b.ch."),
     "what is done": ("ERROR: relation does not exist", 1, "The relation is created.", "The relation is missing."),
     "dry runs": ("Would remove tmp/\n(dry-run)", 0, "tmp was removed.", "A dry run of the removal of tmp."),
+    "rates": ("hits: 900\nmisses: 100", 0, "The hit rate is 98 %.", "The hit rate is 90 %."),
+    "changes": ("pool.max 40 -> 4", 0, "pool.max went from 40 to 8.", "pool.max went from 40 to 4."),
+    "flags": ('{"sepa": false, "dunning": true}', 0, "Sepa is enabled.", "Dunning is enabled."),
+    "counts of places": ("a.go:1: x\na.go:9: y\nb.go:7: z", 0, "Two of them are in b.go.", "Two of them are in a.go."),
+    "places under their file": (
+        *("a.js\n  1:7  warning  x\n  9:1  warning  y\n\nb.js\n  3:1  warning  z", 1),
+        *("Two of them are in b.js.", "Two of them are in a.js."),
+    ),
+    "extremes": (DISKS, 0, "web-1 uses the most.", "db-1 uses the most."),
+    "comparisons": (DISKS, 0, "web-1 uses more than db-1.", "db-1 uses more than web-1."),
+    "totals": ("312 a.ts\n87 b.ts\n540 c.ts", 0, "Together that is 993.", "Together that is 939."),
+    "limits": (DISKS, 0, "Every host is above 25 GB used.", "Every host is above 15 GB used."),
+    "values of a named row": (DISKS, 0, "web-1 has 31 GB used.", "web-1 has 20 GB used."),
+    "two rows in one clause": (
+        *("state | orders\n------+-------\npaid  | 88\ndue   | 17", 0),
+        *("17 orders are paid and 88 are due.", "88 orders are paid and 17 are due."),
+    ),
+    "zeros": ("Plan: 2 to add, 1 to destroy.", 0, "It destroys nothing.", "It destroys 1 thing."),
+    "what a pronoun stands for": (DISKS, 0, "See web-1. It has 31 GB used.", "See db-1. It has 31 GB used."),
+    "swapped digits": ("It took 1874 steps in all.", 0, "There were 1847 of them.", "There were 1874 of them."),
+    "people": ("Author: Mira Okafor", 0, "It was written by Jonas Weber.", "It was written by Mira Okafor."),
+    "marks": ("✓ src/lint 4s\n✗ src/deploy 9s", 0, "The job src/deploy passed.", "The job src/deploy failed."),
     "acts that failed": ("error: failed to push some refs", 1, "I pushed the refs.", "The push was refused."),
 }  # fmt: skip
 
 
-def statuses(sentence: str, content: str, exit_code: int) -> set[Status]:
+def statuses(sentence: str, content: str, exit_code: int, checker: EvidenceChecker | None = None) -> set[Status]:
     result = ToolResult(content=content, tool="sh", exit_code=exit_code)
     work = Work(goal="", steps=(sentence,), tool_results=(result,))
-    return {finding.status for finding in EvidenceChecker().check(work)}
+    return {finding.status for finding in (checker or EvidenceChecker()).check(work)}
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -40,6 +64,19 @@ def test_each_rule_contradicts_its_mistake_and_not_the_truth(rule: str) -> None:
     content, exit_code, wrong, right = CASES[rule]
     assert Status.FAIL in statuses(wrong, content, exit_code)
     assert Status.FAIL not in statuses(right, content, exit_code)
+
+
+def without(rule: SentenceRule | ClauseRule) -> EvidenceChecker:
+    """Return a checker that lacks one rule."""
+    return EvidenceChecker(
+        [other for other in SENTENCE_RULES if other is not rule], [other for other in CLAUSE_RULES if other is not rule]
+    )
+
+
+@pytest.mark.parametrize("rule", [*SENTENCE_RULES, *CLAUSE_RULES], ids=lambda rule: rule.__name__)
+def test_a_case_notices_each_rule_that_is_missing(rule: SentenceRule | ClauseRule) -> None:
+    checker = without(rule)
+    assert any(Status.FAIL not in statuses(wrong, content, code, checker) for content, code, wrong, _ in CASES.values())
 
 
 @pytest.mark.parametrize(

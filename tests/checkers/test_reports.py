@@ -2,16 +2,26 @@
 
 import pytest
 
-from mcp_reflect.checkers.evidence.reading import Report, seen
+from mcp_reflect.checkers.evidence.results import Result, read_results
+from mcp_reflect.checkers.evidence.rows import Row
 from mcp_reflect.models.critique import ToolResult
 from tests.checkers.cases import output
 
 
-def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Report:
-    """The one report of an output."""
-    reports = seen([ToolResult(content=output(name), tool=tool, exit_code=exit_code)])[0].reports
-    assert len(reports) == 1
-    return reports[0]
+def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Result:
+    """An output as read."""
+    return read_results([ToolResult(content=output(name), tool=tool, exit_code=exit_code)])[0]
+
+
+def run_of(result: Result) -> Row:
+    """The one run of a result."""
+    (run,) = [row for row in result.runs if row.kind]
+    return run
+
+
+def states(result: Result) -> dict[str, str]:
+    """The tests of a result by name."""
+    return {row.name: row.state for row in result.runs if not row.kind}
 
 
 @pytest.mark.parametrize(
@@ -38,14 +48,10 @@ def read(name: str, tool: str | None = None, exit_code: int | None = None) -> Re
     ],
 )
 def test_a_test_run_is_read_with_its_counts(name: str, runner: str, passed: int, failed: int, skipped: int) -> None:
-    report = read(name)
-    assert (report.runner, report.passed, report.counts["failed"], report.counts["skipped"]) == (
-        runner,
-        passed,
-        failed,
-        skipped,
-    )
-    assert report.ok is (failed == 0)
+    run = run_of(read(name))
+    counts = [run.values(label)[0] for label in ("passed", "failed", "skipped")]
+    assert (run.source, counts) == (runner, [passed, failed, skipped])
+    assert run.state == ("fails" if failed else "passes")
 
 
 @pytest.mark.parametrize(
@@ -66,33 +72,33 @@ def test_a_test_run_is_read_with_its_counts(name: str, runner: str, passed: int,
     ],
 )
 def test_a_linter_or_compiler_is_read_with_its_errors(name: str, runner: str, errors: int) -> None:
-    report = read(name)
-    assert (report.runner, report.counts["errors"], report.ok) == (runner, errors, errors == 0)
+    run = run_of(read(name))
+    assert (run.source, run.values("errors")[0], run.state) == (runner, errors, "fails" if errors else "passes")
 
 
 def test_silence_and_exit_code_zero_speak_for_a_linter_that_is_named() -> None:
-    assert read("tsc_good.txt", "npx tsc", 0).ok is True
-    assert read("eslint_good.txt", "npx eslint src", 0).counts["warnings"] == 0
+    assert run_of(read("tsc_good.txt", "npx tsc", 0)).state == "passes"
+    assert run_of(read("eslint_good.txt", "npx eslint src", 0)).values("warnings") == [0]
 
 
 def test_a_run_that_selected_no_test_did_not_go_well() -> None:
-    assert read("pytest_none.txt").ok is False
+    assert run_of(read("pytest_none.txt")).state == "fails"
 
 
 def test_a_long_log_is_read_by_its_ends() -> None:
     text = "x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n"
-    assert seen([ToolResult(content=text)])[0].reports[0].counts["failed"] == 4
+    assert run_of(read_results([ToolResult(content=text)])[0]).values("failed")[0] == 4
 
 
 def test_colours_do_not_hide_a_summary() -> None:
     text = "\x1b[31m=== \x1b[1m4 failed\x1b[0m, \x1b[32m3 passed\x1b[0m\x1b[31m in 0.05s\x1b[0m ==="
-    assert seen([ToolResult(content=text)])[0].reports[0].counts["failed"] == 4
+    assert run_of(read_results([ToolResult(content=text)])[0]).values("failed")[0] == 4
 
 
 def test_names_of_tests_are_kept_with_how_they_ended() -> None:
-    names = read("pytest_bad.txt").names
+    names = states(read("pytest_bad.txt"))
     assert names["test_total_adds_tax"] == names["test_find_knows[it]"] == "fails"
     assert "test_parse_qty_accepts_spaces" not in names
-    assert read("unittest_bad.txt").names["test_find"] == "passes"
-    assert read("vitest_bad.txt").names["slugs two words"] == "passes"
-    assert read("go_verbose_bad.txt").names["testskip"] == "skipped"
+    assert states(read("unittest_bad.txt"))["test_find"] == "passes"
+    assert states(read("vitest_bad.txt"))["slugs two words"] == "passes"
+    assert states(read("go_verbose_bad.txt"))["testskip"] == "skipped"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.facts import stems
-from mcp_reflect.checkers.evidence.reading import Seen
+from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
+from mcp_reflect.checkers.evidence.results import Result
+from mcp_reflect.checkers.evidence.rows import stems
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -60,7 +60,7 @@ _ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.
 _ANY_TOOL: Final = re.compile(r"^(?:git|bash|sh|shell|terminal|run|exec)?$")
 
 
-def ended(result: Seen) -> str | None:
+def ended(result: Result) -> str | None:
     """Return the line that shows that a result ended badly, None where nothing does."""
     if found := _JSON_BAD.search(result.text):
         return result.text[found.start() : found.start() + 160].strip()
@@ -73,40 +73,37 @@ def ended(result: Seen) -> str | None:
     return None
 
 
-def judge_good(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_good(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims that it works or is done, where the result about it ended badly."""
-    for clause in sentence.clauses:
-        good = _GOOD.search(clause.text)
-        fixed = re.search(r"\b\d+ (?:\w+ )?(?:fixed|resolved)\b", clause.text)
-        if good is None or clause.hedged or sentence.earlier or fixed or _BAD_WORD.search(clause.text):
-            continue
-        if good[0].lower() != "no longer" and NEGATED.search(clause.text):
-            continue
-        # The latest result that shares a word of meaning with the clause; the last one for "it works".
-        seen = [result for result in evidence.seen if shares(clause.text, f"{result.tool}\n{result.text[:8_000]}")]
-        result = next(reversed(seen or (evidence.seen if _PRONOUN.match(clause.text) else ())), None)
-        if result is None:
-            continue
-        if dry := _DRY.search(result.text) or _DRY.search(result.tool):
-            if not re.search(r"(?i)\bdry|\bwould\b|\bplan", sentence.text) and _DONE.search(clause.text):
-                yield Judgement(Status.FAIL, clause.text, f"a dry run: {dry[0]}", "nothing was changed by it")
-        elif (bad := ended(result)) is not None and (_ALL.search(clause.text) or not _good_part(clause.text, result)):
-            yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
+    good = _GOOD.search(text)
+    fixed = re.search(r"\b\d+ (?:\w+ )?(?:fixed|resolved)\b", text)
+    if good is None or sentence.earlier or fixed or _BAD_WORD.search(text):
+        return
+    if good[0].lower() != "no longer" and NEGATED.search(text):
+        return
+    # The latest result that shares a word of meaning with the clause; the last one for "it works".
+    seen = [result for result in evidence.results if shares(text, f"{result.tool}\n{result.text[:8_000]}")]
+    result = next(reversed(seen or (evidence.results if _PRONOUN.match(text) else ())), None)
+    if result is None:
+        return
+    if dry := _DRY.search(result.text) or _DRY.search(result.tool):
+        if not re.search(r"(?i)\bdry|\bwould\b|\bplan", sentence.text) and _DONE.search(text):
+            yield Judgement(Status.FAIL, text, f"a dry run: {dry[0]}", "nothing was changed by it")
+    elif (bad := ended(result)) is not None and (_ALL.search(text) or not _good_part(text, result)):
+        yield Judgement(Status.FAIL, text, bad, "the tool result shows that it did not go well")
 
 
-def judge_commands(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_commands(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "the script ran without errors" against the way the commands ended, where they all ended alike."""
-    outcomes = {result.ended_well for result in evidence.seen}
-    for clause in sentence.clauses if len(outcomes) == 1 and None not in outcomes else ():
-        found = _COMMAND.search(clause.text)
-        if found is None or clause.hedged or re.search(r"\b(?:not|never)\b(?! found)|n't\b", clause.text):
-            continue
-        fine, good = True in outcomes, found["bad"] is None
-        if fine == good:
-            yield Judgement(Status.PASS, sentence.text)
-        else:
-            shown = "it ended well" if fine else "it ended with an error"
-            yield Judgement(Status.FAIL, sentence.text, shown, "the exit code or output says otherwise")
+    outcomes = {result.ended_well for result in evidence.results}
+    found = _COMMAND.search(text)
+    if found is None or len(outcomes) != 1 or None in outcomes or re.search(r"\b(?:not|never)\b(?! found)|n't\b", text):
+        return
+    fine, good = True in outcomes, found["bad"] is None
+    if fine and not good and re.search(r"fail|error|✗|✖|×", evidence.text):
+        return  # a command that ends well may report of something that failed
+    shown = "it ended well" if fine else "it ended with an error"
+    yield judged(sentence.text, holds=fine == good, shown=shown, detail="the exit code or output says otherwise")
 
 
 def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> bool:
@@ -117,7 +114,7 @@ def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> boo
     )
 
 
-def _good_part(clause: str, result: Seen) -> bool:
+def _good_part(clause: str, result: Result) -> bool:
     """True if a line about the same thing says that this part went well: "ok  example.com/queue 1.08s"."""
     well = re.compile(r"\b(?:ok|done|pass(?:ed)?|success(?:fully)?|created|sent)\b|✓", re.IGNORECASE)
     words = stems(clause)
@@ -161,28 +158,27 @@ _SAME_ACT: Final = {
 }
 
 
-def judge_acts(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_acts(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Acts said to be done, and checks said to pass, of which no tool result has a trace."""
-    for clause in sentence.clauses:
-        check, act = _CHECKS.search(clause.text), _ACT.search(clause.text)
-        if clause.hedged or NEGATED.search(clause.text) or not (check or act):
-            continue
-        word = next((group for group in act.groups() if group), "ran").lower() if act and not check else "tested"
-        traces = frozenset(_SAME_ACT.get(word, word).split()) | stems(f"{_SAME_ACT.get(word, '')} {word}")
-        traced = [result for result in evidence.seen if _has_trace(result, traces)]
-        if not traced:
-            yield Judgement(Status.UNSUPPORTED, clause.text, None, f"no tool result shows it; show what was {word}")
-            continue
-        last, bad = traced[-1], ended(traced[-1])
-        if check or bad is None or last.reports or word in _MAY_FAIL:
-            continue
-        own = bool(_ANY_TOOL.match(last.tool)) or bool(traces & stems(f"{last.tool} {bad}"))
-        if own and shares(clause.text, f"{last.tool} {last.text[:4_000]}", traces):
-            yield Judgement(Status.FAIL, clause.text, bad, "the tool result shows that it did not go well")
+    check, act = _CHECKS.search(text), _ACT.search(text)
+    if NEGATED.search(text) or not (check or act):
+        return
+    word = next((group for group in act.groups() if group), "ran").lower() if act and not check else "tested"
+    traces = frozenset(_SAME_ACT.get(word, word).split()) | stems(f"{_SAME_ACT.get(word, '')} {word}")
+    traced = [result for result in evidence.results if _has_trace(result, traces)]
+    if not traced:
+        yield Judgement(Status.UNSUPPORTED, text, None, f"no tool result shows it; show what was {word}")
+        return
+    last, bad = traced[-1], ended(traced[-1])
+    if check or bad is None or last.runs or word in _MAY_FAIL:
+        return
+    own = bool(_ANY_TOOL.match(last.tool)) or bool(traces & stems(f"{last.tool} {bad}"))
+    if own and shares(text, f"{last.tool} {last.text[:4_000]}", traces):
+        yield Judgement(Status.FAIL, text, bad, "the tool result shows that it did not go well")
 
 
-def _has_trace(result: Seen, traces: frozenset[str]) -> bool:
+def _has_trace(result: Result, traces: frozenset[str]) -> bool:
     text = f"{result.tool} {result.text[:3_000]}"
     if result.tool == "git" and traces & _GIT_ACTS:
         return True
-    return bool(traces & stems(text)) or bool(result.reports)
+    return bool(traces & stems(text)) or bool(result.runs)

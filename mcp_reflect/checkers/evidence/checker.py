@@ -8,13 +8,23 @@ from typing import Final
 
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.evidence.acts import judge_acts, judge_commands, judge_good
-from mcp_reflect.checkers.evidence.claims import Evidence, Judgement, Rule, latest, polarity
-from mcp_reflect.checkers.evidence.facts import STOP, Figure, figures, spelled, stems
+from mcp_reflect.checkers.evidence.claims import polarity
+from mcp_reflect.checkers.evidence.columns import (
+    RANKS,
+    judge_comparisons,
+    judge_extremes,
+    judge_limits,
+    judge_place_counts,
+    judge_totals,
+)
+from mcp_reflect.checkers.evidence.judgements import ClauseRule, Evidence, Judgement, SentenceRule, latest
 from mcp_reflect.checkers.evidence.named import judge_dates, judge_named, judge_places, judge_versions
-from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_changes, judge_numbers
-from mcp_reflect.checkers.evidence.outcomes import judge_counts, judge_names, judge_outcomes
-from mcp_reflect.checkers.evidence.reading import seen
-from mcp_reflect.checkers.evidence.rows import RANKS, judge_rows
+from mcp_reflect.checkers.evidence.numbers import equal, facts, judge_changes, judge_numbers, judge_rates
+from mcp_reflect.checkers.evidence.results import read_results
+from mcp_reflect.checkers.evidence.rows import Figure, figures, spelled, stems
+from mcp_reflect.checkers.evidence.runners import PASSES
+from mcp_reflect.checkers.evidence.runs import judge_counts, judge_names, judge_outcomes
+from mcp_reflect.checkers.evidence.states import judge_fields, judge_flags, judge_states
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
@@ -26,28 +36,7 @@ _PAST: Final = re.compile(
     r"\b(?:was|were|failed|raised|crashed|threw|had|stopped|broke|reported|showed|returned|found|gave|did|ended)\b",
     re.IGNORECASE,
 )
-# Words of a report that state nothing of their own.
-_PLAIN: Final = stems(
-    "test tests suite suites pass passes passed passing fail fails failed failing green red clean fine ok run ran "
-    "runs whole full complete every everything total result results output shows show report reports says said see "
-    "seen count counts there are is was found find finds has have took takes take end ends ended finish finished done "
-    "successfully without error errors warning warnings problem problems new old first second last one other same "
-    "still yet again here command tool check checks checked linter lint build builds built compile compiles compiled "
-    "code exit status returned returns gives gave got after before unit skipped remain remaining left single exactly "
-    "coverage collect collected item items log script program package packages raise raises raised throw throws crash "
-    "crashes panic panics stop stops stopped cause import complain complains type field response endpoint doc "
-    "language test_ commit committed including included according expected failure failures altogether together "
-    "overall respectively currently during which because more them window period went go goes change changed rise rose "
-    "fall fell drop dropped grow grew reach reached stand stands line lines file files row rows entry entries record "
-    "records value number amount month day name named state true false"
-)
-
 _SUMS: Final = frozenset({"total", "together", "altogether", "combined"})
-# Words that a goal may have and a result must show.
-_JUDGING: Final = stems(
-    "not no never without failed broken valid correct right wrong safe complete done fixed faster slower more less "
-    "most least best worst largest smallest highest lowest first last"
-)
 _DENIED: Final = re.compile(
     r"\b(?:not|no|never|without|false|in(?:valid|active|correct|complete))\b|n't\b|\bun\w+ed\b", re.IGNORECASE
 )
@@ -61,19 +50,27 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 
     The last report of each runner counts; without any report, the last result that says how it ended.
     """
-    evidence = Evidence(seen(tool_results))
-    reported = [report.ok for report in latest(evidence.reports) if report.ok is not None]
+    evidence = Evidence(read_results(tool_results))
+    reported = [run.state == PASSES for run in latest(evidence.runs) if run.state]
     if reported:
         return all(reported) == success
-    ended = [result.ended_well for result in evidence.seen if result.ended_well is not None]
+    ended = [result.ended_well for result in evidence.results if result.ended_well is not None]
     return ended[-1] == success if ended else None
 
 
-_WITHOUT_EVIDENCE: Final[tuple[Rule, ...]] = (judge_outcomes, judge_counts, judge_acts)
-_RULES: Final[tuple[Rule, ...]] = (
-    *(judge_outcomes, judge_counts, judge_names, judge_commands, judge_named, judge_places),
-    *(judge_numbers, judge_changes, judge_versions, judge_dates, judge_good, judge_acts, judge_rows),
+SENTENCE_RULES: Final[tuple[SentenceRule, ...]] = (
+    *(judge_outcomes, judge_counts, judge_names, judge_places, judge_numbers),
 )
+ROW_RULES: Final[tuple[ClauseRule, ...]] = (
+    *(judge_flags, judge_place_counts, judge_fields, judge_states),
+    *(judge_extremes, judge_comparisons, judge_totals, judge_limits),
+)
+CLAUSE_RULES: Final[tuple[ClauseRule, ...]] = (
+    *(judge_commands, judge_named, judge_rates, judge_changes, judge_versions, judge_dates, judge_good, judge_acts),
+    *ROW_RULES,
+)
+_WITHOUT_RESULTS: Final = frozenset((judge_outcomes, judge_counts, judge_acts))
+"""The rules that say something of work without any result: what it claims to have run or done is unsupported."""
 
 
 class EvidenceChecker:
@@ -81,13 +78,21 @@ class EvidenceChecker:
 
     name = "evidence"
 
+    def __init__(
+        self,
+        sentence_rules: Sequence[SentenceRule] = SENTENCE_RULES,
+        clause_rules: Sequence[ClauseRule] = CLAUSE_RULES,
+    ) -> None:
+        self._sentence_rules = sentence_rules
+        self._clause_rules = clause_rules
+
     def check(self, work: Work) -> Iterator[Finding]:
         """At most one finding a sentence: it passes only if each of its claims does."""
-        evidence = Evidence(seen(work.tool_results), work.goal)
-        repaired = bool(evidence.seen) and any(_REPAIR.search(step) for step in work.steps)
+        evidence = Evidence(read_results(work.tool_results), work.goal)
+        repaired = bool(evidence.results) and any(_REPAIR.search(step) for step in work.steps)
         for number, step in enumerate(work.steps, start=1):
             for sentence in sentences(step):
-                found = _judgement(sentence, evidence, _RULES if evidence.seen else _WITHOUT_EVIDENCE)
+                found = self._judgement(sentence, evidence)
                 if found is None:
                     continue
                 past = repaired and found.status is Status.FAIL and _tells_of_the_past(sentence)
@@ -99,15 +104,24 @@ class EvidenceChecker:
                     detail=found.detail,
                 )
 
-
-def _judgement(sentence: Sentence, evidence: Evidence, rules: tuple[Rule, ...]) -> Judgement | None:
-    judgements = [judgement for rule in rules for judgement in rule(sentence, evidence)]
-    order = (Status.FAIL, Status.UNSUPPORTED, Status.PASS, Status.UNCHECKED)
-    first = min(judgements, key=lambda judgement: order.index(judgement.status), default=None)
-    if first is None or first.status is not Status.PASS:
-        return first
-    by_rows = sum(judgement.status is Status.PASS for judgement in judge_rows(sentence, evidence))
-    return replace(first, claim=sentence.text) if _explained(sentence, evidence, by_rows) else None
+    def _judgement(self, sentence: Sentence, evidence: Evidence) -> Judgement | None:
+        """Return the gravest judgement; a pass only if everything in the sentence is explained."""
+        stated = [clause.text for clause in sentence.clauses if not clause.hedged]
+        judgements: list[Judgement] = []
+        by_rows = 0
+        for rule in self._sentence_rules:
+            if evidence.results or rule in _WITHOUT_RESULTS:
+                judgements += rule(sentence, evidence)
+        for rule in self._clause_rules:
+            if evidence.results or rule in _WITHOUT_RESULTS:
+                found = [judgement for text in stated for judgement in rule(text, sentence, evidence)]
+                judgements += found
+                by_rows += sum(judgement.status is Status.PASS for judgement in found if rule in ROW_RULES)
+        order = (Status.FAIL, Status.UNSUPPORTED, Status.PASS, Status.UNCHECKED)
+        first = min(judgements, key=lambda judgement: order.index(judgement.status), default=None)
+        if first is None or first.status is not Status.PASS:
+            return first
+        return replace(first, claim=sentence.text) if _explained(sentence, evidence, by_rows) else None
 
 
 def _explained(sentence: Sentence, evidence: Evidence, by_rows: int) -> bool:
@@ -115,13 +129,11 @@ def _explained(sentence: Sentence, evidence: Evidence, by_rows: int) -> bool:
 
     Words that rank or add up rows are explained by as many claims over rows that hold.
     """
-    known, shown = evidence.once(_known)
+    shown = evidence.once(_shown_text)
     ranks = RANKS.findall(sentence.text.lower())
-    known |= stems(" ".join(ranks)) if len(ranks) <= by_rows else frozenset()
-    words = {word.strip(".,:;").lower() for word in re.findall(r"[^\W\d_][\w./@-]*", sentence.text)}
-    unknown = {
-        word for word in words - STOP if not stems(word) <= known and (word.isalpha() or word not in evidence.text)
-    }
+    unknown = evidence.unknown_words(sentence.text)
+    if len(ranks) <= by_rows:
+        unknown -= set(" ".join(ranks).split())
     numbers = [*figures(re.sub(r"\bv(?=\d)", "", sentence.text)), *spelled(sentence.text)]
     # A sum that holds need not stand in the results.
     summed = by_rows and len(sentence.clauses) == len(numbers) == 1 and ranks and set(ranks) <= _SUMS
@@ -156,14 +168,12 @@ def _shown(number: Figure, evidence: Evidence, text: str) -> bool:
     )
 
 
-def _known(evidence: Evidence) -> tuple[frozenset[str], str]:
-    """Return the stems of all words that the results show or that say nothing alone, and a text with all numbers."""
-    names = [*(result.tool for result in evidence.seen), *(report.runner for report in evidence.reports)]
+def _shown_text(evidence: Evidence) -> str:
+    """Return a text with all numbers of the results, exit codes and sums over runs among them."""
     fields = ("passed", "failed", "skipped", "total")
-    sums = [sum(report.counts.get(field, 0) for report in evidence.reports) for field in fields]
-    numbers = [*(str(result.exit_code) for result in evidence.seen), *(str(count) for count in sums if count)]
-    text = " ".join([evidence.text.replace(",", ""), *numbers])
-    return stems(evidence.text) | stems(" ".join(names)) | stems(evidence.goal) - _JUDGING | _PLAIN, text
+    sums = [sum(values[0] for run in evidence.runs if (values := run.values(field))) for field in fields]
+    numbers = [*(str(result.exit_code) for result in evidence.results), *(str(count) for count in sums if count)]
+    return " ".join([evidence.text.replace(",", ""), *numbers])
 
 
 def _tells_of_the_past(sentence: Sentence) -> bool:

@@ -1,89 +1,12 @@
-"""The evidence as rules look things up in it, their judgements, and what a clause says of a run."""
+"""What a clause says of a run: which program is meant, how it went, and how many of what."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final, TypeVar, cast
+from typing import Final
 
-from mcp_reflect.checkers.evidence.facts import NUMBERS
-from mcp_reflect.checkers.evidence.reading import KINDS, Kind, Report, Seen
-from mcp_reflect.checkers.sentences import Sentence
-from mcp_reflect.models.critique import Status
-
-T = TypeVar("T")
-_MOST_MATCHES: Final = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One claim judged: `expected` is what the evidence shows instead."""
-
-    status: Status
-    claim: str
-    expected: str | None = None
-    detail: str | None = None
-
-
-class Evidence:
-    """All tool results as read, for one check: `text` joins them in lower case, and what is looked up is kept."""
-
-    def __init__(self, seen: tuple[Seen, ...], goal: str = "") -> None:
-        self.seen, self.goal = seen, goal
-        self.text = "\n".join(result.text for result in seen).lower()
-        self.reports = [report for result in seen for report in result.reports]
-        self._matches: dict[str, list[re.Match[str]]] = {}
-        self._built: dict[Callable[[Evidence], object], object] = {}
-
-    def every(self, pattern: str) -> list[re.Match[str]]:
-        """Every match in all results; a text is gone through once for each pattern, however many ask."""
-        if pattern not in self._matches:
-            self._matches[pattern] = list(islice(re.finditer(pattern, self.text, re.MULTILINE), _MOST_MATCHES))
-        return self._matches[pattern]
-
-    def once(self, build: Callable[["Evidence"], T]) -> T:
-        """Return what is built from the evidence, built when it is first asked for."""
-        if build not in self._built:
-            self._built[build] = build(self)
-        return cast("T", self._built[build])
-
-
-def latest(reports: Iterable[Report]) -> list[Report]:
-    """Return the last report of each runner."""
-    return list({report.runner: report for report in reports}.values())
-
-
-Rule = Callable[[Sentence, Evidence], Iterable[Judgement]]
-
-
-def verdict(sentence: Sentence, *, holds: bool, expected: str | None = None, detail: str | None = None) -> Judgement:
-    """Pass or fail for a sentence, quoting it."""
-    if holds:
-        return Judgement(Status.PASS, sentence.text)
-    return Judgement(Status.FAIL, sentence.text, expected, detail)
-
-
-def unsupported(sentence: Sentence, detail: str) -> Judgement:
-    """Nothing contradicts the sentence and nothing shows it."""
-    return Judgement(Status.UNSUPPORTED, sentence.text, None, detail)
-
-
-# Who a clause speaks of.
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A runner by name, or else every runner of a kind. `scoped` when only some of its tests are meant."""
-
-    kind: Kind
-    runners: frozenset[str] = frozenset()
-    scoped: bool = False
-
-    def reports(self, evidence: Evidence) -> list[Report]:
-        """Return the reports it speaks of, oldest first."""
-        named, kind = self.runners, self.kind
-        return [report for report in evidence.reports if (report.runner in named if named else report.kind is kind)]
-
+from mcp_reflect.checkers.evidence.rows import NUMBERS, Kind, amount
+from mcp_reflect.checkers.evidence.runners import KINDS
 
 _SUITE: Final = r"\b(?:tests?|test suites?|test cases?|test files?|specs?|suites?)\b(?!::|/|[_.]\w)"
 _OF_KIND: Final = (
@@ -105,62 +28,42 @@ _EVERYTHING: Final = re.compile(
     r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|"
     r"^all (?:is |now )?green\b"
 )
-# Before "tests": these words leave it all of them, and these end the phrase.
-_NEUTRAL: Final = frozenset(
-    "unit automated existing whole entire full complete test suite regression other remaining same jest pytest mocha "
-    "vitest node rust go python javascript js cargo junit doc react java project project's repository's npm "
-    "make".split()
-)
-_ENDS: Final = frozenset(
-    "all the our my its every each both of and or but so then now still also that not no none any a an this are is was "
-    "were has have with in because only currently again some most many few there run runs ran running rerun passing "
-    "failing lint types checks reports report shows show one two three four five six seven eight nine ten eleven "
-    "twelve zero these those if when while after before to for on as more broken failed passed skipped single "
-    "green".split()
-)
-_ALL_OF: Final = (
-    r"(?! (?:all|every|both|(?:the|our|this|its) (?:log|report|output|first|second|last|latest|run|test|project|repo|"
-    r"suite)))"
-)
-_PLACE: Final = re.compile(
-    r"\b(?:tests?|specs?|suite) (?:that|which|covering|touching|against)\b|"
-    rf"\b(?:tests?|specs?|suite) (?:in|on|for|under|of|from)\b{_ALL_OF}|"
-    rf"\b(?:pass|passes|passed|passing|fail|fails|failed|failing) (?:in|on|for|under|against)\b{_ALL_OF}(?! \d| total)"
-)
-_ELSEWHERE: Final = re.compile(
-    r"\b(?:on|in|under|against) (?:the )?(?:windows|macos|mac|linux|ci|staging|production|main|master|python \d|"
-    r"node \d|my machine|another|other|every platform|all platforms)|^\w+tests? (?:is|are|was|were|pass|has)\b"
-)
+ANY: Final = "any"
+"""Stands for all runs, as in "all checks pass"."""
 
 
-def subjects(clause: str) -> list[Subject]:
-    """Return what the clause speaks of, narrowest first."""
+def subjects(clause: str) -> list[str]:
+    """Return the programs that a clause names, else the kinds of run that it speaks of."""
     lower = clause.lower()
-    names = [_RENAMED.get(match[0], match[0]) for match in _NAMED.finditer(lower)]
     if _EVERYTHING.search(lower):
-        return [Subject(Kind.TESTS, frozenset(KINDS))]
-    scoped = _is_scoped(lower)
-    if names:
-        kinds = {name: KINDS[name] for name in names}
-        return [Subject(kind, frozenset({name}), scoped and kind is Kind.TESTS) for name, kind in kinds.items()]
-    kinds = [kind for pattern, kind in _OF_KIND if pattern.search(lower)]
-    return [Subject(kind, scoped=scoped and kind is Kind.TESTS) for kind in kinds]
+        return [ANY]
+    names = [_RENAMED.get(match[0], match[0]) for match in _NAMED.finditer(lower)]
+    return list(dict.fromkeys(names)) or [kind for pattern, kind in _OF_KIND if pattern.search(lower)]
 
 
-def _is_scoped(lower: str) -> bool:
-    if _ELSEWHERE.search(lower):
-        return True
-    noun = re.search(_SUITE, lower)
-    if noun is None:
-        return False
-    if noun[0] == "test" and not re.search(r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm)\b", lower):
-        return not re.match(r" (?:suites?|runs?|command|results?|output|report|status|summary)\b", lower[noun.end() :])
-    for word in reversed(re.findall(r"[a-z'_.-]+|\d+", lower[: noun.start()])[-5:]):
-        if word in _ENDS or word.isdecimal():
-            break
-        if word not in _NEUTRAL:
-            return True
-    return bool(_PLACE.search(lower))
+# "The new tests", "the parser test": only a part of the tests.
+_PART: Final = re.compile(
+    rf"(?<!at )\b(?:new|old|first|second|own)\b[^,]{{0,40}}{_SUITE}|"
+    r"\btest\b(?! (?:suites?|runs?|command|results?|output|report|status|summary)\b)"
+)
+_WHOLE_TEST: Final = re.compile(r"\b(?:no|every|any|each|all|single|neither|\d|one|go|cargo|npm)\b")
+
+
+_BEFORE: Final = re.compile(r"(?:.*\b(?:and|that|confirm\w*|makes?)\b)?")
+
+
+def phrase_of(clause: str) -> str:
+    """Return the part of a clause that speaks of tests: "I renamed it and all tests pass" says that all tests pass."""
+    *_, noun = (None, *re.finditer(_SUITE, clause.lower()))
+    before = _BEFORE.match(clause, 0, noun.start()) if noun else None
+    return clause[before.end() :].split(" and ", maxsplit=1)[0] if before else clause
+
+
+def means_part(clause: str) -> bool:
+    """True if only a part of the tests is meant."""
+    lower = clause.lower()
+    part = _PART.search(lower)
+    return part is not None and not (part[0] == "test" and _WHOLE_TEST.search(lower))
 
 
 # How it went.
@@ -184,6 +87,7 @@ _GOOD: Final = re.compile(
 _BAD: Final = re.compile(
     rf"\b(?:fails?|complains?|crash(?:es|ed)?|stops (?:with|at an?))\b|\bfailed\b(?! (?:tests?|runs?|attempts?|"
     rf"assertion))|"
+    rf"\bfailures? (?:is|are|was|were) in\b|"
     rf"{_BE}(?:still )?(?:failing|red|broken|unsuccessful)\b|\b(?:has|have|had|contains?|finds?|found|with|reports?) "
     r"(?:still )?(?:a |an |some |several )?(?:\w+ )?(?:failures?|errors?|issues?)\b",
     re.IGNORECASE,
@@ -271,12 +175,6 @@ class Count:
     total: float | None = None
     noun: str | None = None
     every: bool = False
-
-
-def amount(word: str) -> float:
-    """Return the number that digits or a word say."""
-    lower = word.lower()
-    return NUMBERS.get(lower, 0) if lower[0].isalpha() else float(lower.replace(",", ""))
 
 
 def counts(clause: str) -> Iterator[Count]:

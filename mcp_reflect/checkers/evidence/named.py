@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from mcp_reflect.checkers.evidence.claims import Evidence, Judgement
-from mcp_reflect.checkers.evidence.facts import stems
+from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
 from mcp_reflect.checkers.evidence.numbers import named
+from mcp_reflect.checkers.evidence.rows import stems
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -36,7 +36,7 @@ _FAMILIES: Final = (
     _Family(
         r"\bexit(?:s|ed|ing)?(?: with)?(?: an?)?(?: exit)? ?(?:code|status)?(?: was| is|:)? (\d{1,3})\b|"
         r"\b(?:exit|return) (?:code|status)(?: was| is|:)? (\d{1,3})\b",
-        r"\bexit (?:status|code):? (\d{1,3})\b",
+        r"\bexit (?:status|code):? (\d{1,3})\b|\bexited \((\d{1,3})\)|\bcode=exited, status=(\d{1,3})",
     ),
     _Family(
         r"\b(?:return(?:s|ed)?|respon(?:ds|ded|se)|status(?: code)?|answer(?:s|ed)?|http|gives?|gave|got)\b"
@@ -46,6 +46,11 @@ _FAMILIES: Final = (
     ),
     _Family(_EXCEPTION, _EXCEPTION, _POINTING + r"|\bis an? \w+(?:error|exception)"),
     _Family(r"\b([a-z]{1,3}\d{3,5})\b", r"\b([a-z]{1,3}\d{3,5})\b", _POINTING),
+    _Family(
+        r"\b(?:by|owner is|author is|assigned to) ([a-z][\w-]+ [a-z][\w-]+)(?= on\b| at\b|$|,|\.)",
+        r"^\W*(?:author|committer|owner|assignee|reporter|reviewer|created by)\W{1,5}([a-z][\w-]+ [a-z][\w-]+)",
+        r"\b(?:made|written|authored|committed|created|approved|reported|reviewed|assigned|owner|author)\b",
+    ),
     _Family(
         r"\bcoverage\b[^.%]{0,40}?\b(\d{1,3}(?:\.\d{1,2})?) ?%|\b(\d{1,3}(?:\.\d{1,2})?) ?% (?:\w+ )?coverage\b",
         r"^total\s.{0,200}?(\d{1,3}(?:\.\d+)?)%\s*$|^all files\s*\|\s*(\d{1,3}(?:\.\d+)?)\s|"
@@ -67,27 +72,26 @@ _CONTRARY: Final = (
 )
 
 
-def judge_named(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_named(clause: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Names of each family, and claims that a line of the results excludes."""
-    for clause in sentence.clauses:
-        text = clause.text.lower().replace("`", "")
-        for said, contrary, support in () if clause.hedged else _CONTRARY:
-            if re.search(said, text):
-                if shown := evidence.every(contrary):
-                    yield Judgement(Status.FAIL, clause.text, shown[-1][0][:160], "the result shows the contrary")
-                elif evidence.every(support):
-                    yield Judgement(Status.PASS, clause.text)
-        if clause.hedged or NEGATED.search(text) or _GENERAL.search(text):
-            continue
-        for family in _FAMILIES:
-            for match in list(re.finditer(family.said, text))[:10] if re.search(family.beside, text) else ():
-                yield from _compared(clause.text, _name(match), family, evidence)
+    text = clause.lower().replace("`", "")
+    for said, contrary, support in _CONTRARY:
+        if re.search(said, text):
+            if shown := evidence.every(contrary):
+                yield judged(clause, holds=False, shown=shown[-1][0], detail="the result shows the contrary")
+            elif evidence.every(support):
+                yield Judgement(Status.PASS, clause)
+    if NEGATED.search(text) or _GENERAL.search(text):
+        return
+    for family in _FAMILIES:
+        for match in list(re.finditer(family.said, text))[:10] if re.search(family.beside, text) else ():
+            yield from _compared(clause, _name(match), family, evidence)
 
 
 def _compared(claim: str, said: str, family: _Family, evidence: Evidence) -> Iterator[Judgement]:
     shown = [_name(match) for match in evidence.every(family.shown)]
     if family is _FAMILIES[0]:
-        shown += [str(result.exit_code) for result in evidence.seen if result.exit_code is not None]
+        shown += [str(result.exit_code) for result in evidence.results if result.exit_code is not None]
     if re.fullmatch(r"[a-z]{1,3}\d{3,5}", said):  # E0308 and E0277 exclude each other, E0308 and F401 do not
         shown = [name for name in shown if re.sub(r"\d", "0", name) == re.sub(r"\d", "0", said)]
     if any(_same(said, name) for name in shown) or (shown and re.search(rf"\b{re.escape(said)}\b", evidence.text)):
@@ -114,22 +118,26 @@ _VERSION: Final = re.compile(
 _VERSION_LABELS: Final = stems("version tag release")
 
 
-def judge_versions(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_versions(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """A version number behind a name against the versions that the results give for the name."""
-    for clause in sentence.clauses:
-        for found in () if clause.hedged else _VERSION.finditer(clause.text):
-            in_rows = [
-                cell.text for row in named(clause.text, evidence) for cell in row.cells if cell.label & _VERSION_LABELS
-            ]
-            said, name = _name(found), stems(" ".join(clause.text[: found.start()].split()[-2:]))
-            lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
-            shown = [_name(version) for line in lines for version in _VERSION.finditer(line)]
-            if other := next((text for text in in_rows if not f"{text}.".startswith(f"{said}.")), None):
-                yield Judgement(Status.FAIL, clause.text, other, "another version")
-            elif in_rows or any(version == said or version.startswith(said + ".") for version in shown):
-                yield Judgement(Status.PASS, clause.text)
-            elif shown and said not in evidence.text:
-                yield Judgement(Status.FAIL, clause.text, ", ".join(dict.fromkeys(shown))[:120], "another version")
+    for found in _VERSION.finditer(text):
+        said, name = _name(found), stems(" ".join(text[: found.start()].split()[-2:]))
+        cells = [
+            cell
+            for row in named(text, evidence) or named(sentence.text, evidence)
+            for cell in row.cells
+            if _VERSION.fullmatch(cell.text)
+        ]
+        labelled = [cell.text for cell in cells if cell.label & name]
+        in_rows = labelled or [cell.text for cell in cells if cell.label & _VERSION_LABELS]
+        lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
+        shown = [_name(version) for line in lines for version in _VERSION.finditer(line)]
+        if other := next((version for version in in_rows if not f"{version}.".startswith(f"{said}.")), None):
+            yield Judgement(Status.FAIL, text, other, "another version")
+        elif in_rows or any(version == said or version.startswith(said + ".") for version in shown):
+            yield Judgement(Status.PASS, text)
+        elif shown and said not in evidence.text:
+            yield Judgement(Status.FAIL, text, ", ".join(dict.fromkeys(shown))[:120], "another version")
 
 
 _PLACE: Final = re.compile(
@@ -157,7 +165,7 @@ _MONTHS: Final[tuple[str, ...]] = tuple("jan feb mar apr may jun jul aug sep oct
 _MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}"
 _DAY: Final = re.compile(
     rf"\b[12]\d{{3}}-(\d\d)-(\d\d)|\b(\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}\b|"
-    rf"\b{_MONTH}\.? (\d{{1,2}})(?![\d:])"
+    rf"\b{_MONTH}\.? {{1,2}}(\d{{1,2}})(?![\d:])"
 )
 
 
@@ -170,14 +178,13 @@ def _days(text: str) -> set[tuple[int, int]]:
     }
 
 
-def judge_dates(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+def judge_dates(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Days of the month where the results have others only, and the goal does not name them."""
     said = _days(sentence.text.lower()) if not NEGATED.search(sentence.text) else set[tuple[int, int]]()
     shown = evidence.once(_shown_days) if said else set[tuple[int, int]]()
-    for clause in sentence.clauses if shown else ():
-        if not clause.hedged and _days(clause.text.lower()) - shown - _days(evidence.goal.lower()):
-            listed = ", ".join(f"{_MONTHS[month - 1].title()} {day}" for month, day in sorted(shown)[:6])
-            yield Judgement(Status.FAIL, clause.text, listed, "the result has other dates")
+    if shown and _days(text.lower()) - shown - _days(evidence.goal.lower()):
+        listed = ", ".join(f"{_MONTHS[month - 1].title()} {day}" for month, day in sorted(shown)[:6])
+        yield Judgement(Status.FAIL, text, listed, "the result has other dates")
 
 
 def _shown_days(evidence: Evidence) -> set[tuple[int, int]]:

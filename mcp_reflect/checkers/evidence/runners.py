@@ -1,113 +1,19 @@
-"""Tool results as read: how each ended, and what test runners, linters, type checkers and builds in it reported.
+"""Rows of runs of test runners, linters, type checkers and builds, and of the tests in them.
 
 One reader serves all programs. Counts are numbers beside a word such as "passed" or "errors" in a line that sums up;
 names stand beside a mark such as "ok" or "✓"; diagnostics are lines that point into a file.
 """
 
-import ast
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from types import MappingProxyType
-from typing import Final, cast
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
 
-from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.checkers.evidence.rows import Cell, Figure, Kind, Row
 
-# Summaries stand at the end of an output and its name at the start: of a long one we read both ends.
-_HEAD: Final = 15_000
-_TAIL: Final = 45_000
-_TOTAL: Final = 200_000
+PASSES: Final = "passes"
+FAILS: Final = "fails"
+SKIPPED: Final = "skipped"
 _LINE: Final = 500
-_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
-
-
-class Kind(StrEnum):
-    """The kind of a report."""
-
-    TESTS = "tests"
-    LINT = "lint"
-    TYPES = "types"
-    BUILD = "build"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """One run of a test runner, linter, type checker or build.
-
-    `counts` holds a number for each category that the output tells, `parts` further numbers of a run in parts.
-    `names` maps the names of tests, in lower case, to "passes", "fails" or "skipped"; `failures` counts those that
-    are listed as failing.
-    """
-
-    runner: str
-    kind: Kind
-    ok: bool | None = None
-    counts: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
-    parts: Mapping[str, frozenset[int]] = field(default_factory=lambda: MappingProxyType({}))
-    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    failures: int = 0
-
-    @property
-    def passed(self) -> int | None:
-        return self.counts.get("passed")
-
-    def broken(self) -> int | None:
-        """Return failures and errors together, None where neither is known."""
-        known = [self.counts[name] for name in ("failed", "errors") if name in self.counts]
-        return sum(known) if known else None
-
-    def values(self, category: str) -> frozenset[int]:
-        """Return every number that the report supports for a category; none where it does not say."""
-        count, broken, passed, total = self.counts.get, self.broken(), self.passed, self.counts.get("total")
-        numbers: list[int | None] = [count(category), *self.parts.get(category, ())]
-        if category == "failed":
-            numbers.append(broken)
-        elif category == "problems" and count("problems") is None and count("errors") is not None:
-            numbers += [count("errors"), count("errors", 0) + count("warnings", 0)]
-        elif category in {"total", "all"}:
-            if total is not None:
-                numbers += [total - count("skipped", 0), *([total] if category == "total" else [])]
-            if passed is not None:
-                numbers.append(passed + (broken or 0) + count("xfailed", 0))
-                numbers += [passed, passed + count("xfailed", 0)] if category == "all" else []
-            numbers += self.parts.get("passed", ()) if category == "all" else ()
-        return frozenset(number for number in numbers if number is not None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One tool result as read. `ended_well` is None where nothing says how it ended."""
-
-    index: int
-    tool: str
-    text: str
-    exit_code: int | None
-    reports: tuple[Report, ...]
-    ended_well: bool | None
-
-
-def seen(results: Sequence[ToolResult]) -> tuple[Seen, ...]:
-    """Each result in order, clipped so that all of it stays within bounds; the latest ones are clipped least."""
-    left = _TOTAL
-    read: list[Seen] = []
-    for index in range(len(results) - 1, -1, -1):
-        text = _clipped(results[index].content, min(left, _HEAD + _TAIL))
-        left -= len(text)
-        tool, code = (results[index].tool or "").lower()[:200], results[index].exit_code
-        reports = tuple(_reports(tool, text, code))
-        ended_well = _ended_well(text, code, reports)
-        read.append(Seen(index=index, tool=tool, text=text, exit_code=code, reports=reports, ended_well=ended_well))
-    return tuple(reversed(read))
-
-
-def _clipped(text: str, space: int) -> str:
-    if len(text) > space:
-        head = space // 4
-        text = f"{text[:head]}\n{text[len(text) - (space - head) :]}" if space > 0 else ""
-    return re.sub(r"\x1b\[[0-9;]{0,20}[A-Za-z]", "", text).replace("\r\n", "\n")
-
 
 # Programs: name, kind, how a tool call names it, and the lines by which its output is known; two blanks between.
 _TABLE: Final = r"""
@@ -180,20 +86,21 @@ _DIAGNOSTIC: Final = re.compile(
 _STOP: Final = re.compile(r"^make(?:\[\d+\])?: \*\*\* \[\S{1,200}: (?:tests?|check)\]", re.MULTILINE)
 
 
-def _reports(tool: str, text: str, exit_code: int | None) -> Iterator[Report]:
+def read_runs(tool: str, text: str, exit_code: int | None) -> Iterator[Row]:
+    """Return a row for each run, then one for each test that is named."""
     lines = [line[:_LINE].rstrip() for line in text.replace("<testsuite ", "\n<testsuite ").split("\n")]
     names = [name for name, _, _, pattern in _RUNNERS if pattern.search(text)]
     called = next((name for name, _, pattern, _ in _RUNNERS if pattern.search(tool)), None)
     tests = [name for name in names if KINDS[name] is Kind.TESTS]
     if tests:
         runner = called if tests[0] in {"pytest", "tests"} and called and KINDS[called] is Kind.TESTS else tests[0]
-        yield _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
+        yield from _tests("pytest" if runner == "tests" else runner or tests[0], lines, exit_code)
     kinds = {KINDS[name] for name in names}
     for name in names:
         if KINDS[name] is not Kind.TESTS and not (name == "rustc" and "clippy" in names):
             if name == "make" and _STOP.search(text) and not any(map(_DIAGNOSTIC.match, lines)):
                 kinds.add(Kind.TESTS)
-                yield Report(runner="tests", kind=Kind.TESTS, ok=False)
+                yield _run("tests", Kind.TESTS, {}, ok=False)
             else:
                 yield _diagnosed(name, lines)
     if called == "flake8" and any(map(_DIAGNOSTIC.match, lines)):
@@ -203,7 +110,42 @@ def _reports(tool: str, text: str, exit_code: int | None) -> Iterator[Report]:
         ok = exit_code == 0
         counts = {"failed": 0} if ok and KINDS[called] is Kind.TESTS else {"errors": 0} if ok else {}
         quiet = {"warnings": 0} if ok and not text.strip() else {}
-        yield Report(runner=called, kind=KINDS[called], ok=ok, counts={**counts, **quiet})
+        yield _run(called, KINDS[called], {**counts, **quiet}, ok=ok)
+
+
+def _run(
+    runner: str,
+    kind: Kind,
+    counts: Mapping[str, int],
+    parts: Mapping[str, Collection[int]] | None = None,
+    *,
+    ok: bool | None,
+) -> Row:
+    """Return the row of a run. A label has every number that the output supports for it, the printed one first."""
+    count, listed = counts.get, parts or {}
+    numbers = {name: [number, *listed.get(name, ())] for name, number in counts.items()}
+    broken = count("failed", 0) + count("errors", 0)
+    if "failed" in counts or "errors" in counts:
+        numbers.setdefault("failed", []).append(broken)
+    if "errors" in counts and "problems" not in counts:
+        numbers["problems"] = [count("errors", 0), count("errors", 0) + count("warnings", 0)]
+    passed, total = count("passed"), count("total")
+    ran = [] if total is None else [total - count("skipped", 0)]
+    numbers["all"] = [*ran, *listed.get("passed", ())]
+    numbers.setdefault("total", []).extend(ran)
+    if passed is not None:
+        whole = passed + broken + count("xfailed", 0)
+        numbers["total"].append(whole)
+        numbers["all"] += [whole, passed, passed + count("xfailed", 0)]
+    cells = [
+        Cell(frozenset({name}), str(number), Figure(number, "", 0, 1.0, 0, 0, str(number)))
+        for name, values in numbers.items()
+        for number in values
+    ]
+    said = [f"{n} {name}" for name in ("failed", "errors", "passed", "warnings") if (n := count(name))]
+    line = f"{runner}: {', '.join(said) or ('ok' if ok else FAILS)}"
+    state = "" if ok is None else PASSES if ok else FAILS
+    return Row(tuple(cells), frozenset({runner}), line, runner, state=state, source=runner, kind=kind)
 
 
 def _pairs(line: str) -> Iterator[tuple[str, int]]:
@@ -211,7 +153,7 @@ def _pairs(line: str) -> Iterator[tuple[str, int]]:
         yield _CATEGORY[(found[2] or found[3]).lower()], int(found[1] or found[4])
 
 
-def _tests(runner: str, lines: list[str], exit_code: int | None) -> Report:
+def _tests(runner: str, lines: list[str], exit_code: int | None) -> Iterator[Row]:
     """Add up the lines that sum up; the last line of a form counts, but those of parts that are told alike add up."""
     told: dict[str, list[int]] = {}
     for line in lines:
@@ -223,17 +165,16 @@ def _tests(runner: str, lines: list[str], exit_code: int | None) -> Report:
                 told.setdefault(category + suites, []).append(number)
     added = runner in {"cargo test", "pytest"}
     counts = {name: sum(numbers) if added else numbers[-1] for name, numbers in told.items()}
-    names, failures, listed = _names(lines)
+    cases, failures, listed = _names(lines)
     if runner == "go test":
         # Each package has a line; the cases are named one by one, those at the left edge are whole tests.
         packages = [line.startswith("ok") for line in lines if re.match(r"(?:ok  |FAIL)\s\S+\s+[\d.(\[]", line)]
         states = list(listed.values())
-        counts = {"passed_suites": sum(packages), "failed_suites": packages.count(False)}
-        counts["total_suites"] = len(packages)
+        counts = {"passed_suites": sum(packages), "failed_suites": packages.count(False), "total_suites": len(packages)}
         if states or all(packages):
-            counts["failed"], told["failed"] = states.count("fails"), [failures]
-        if "passes" in states:
-            counts |= {"passed": states.count("passes"), "skipped": states.count("skipped")}
+            counts["failed"], told["failed"] = states.count(FAILS), [failures]
+        if PASSES in states:
+            counts |= {"passed": states.count(PASSES), "skipped": states.count(SKIPPED)}
     elif counts:
         counts = {"failed": 0, "errors": 0, "skipped": 0, **counts}
         counts["failed"] += counts.pop("cancelled", 0)
@@ -244,8 +185,11 @@ def _tests(runner: str, lines: list[str], exit_code: int | None) -> Report:
     bad = sum(counts.get(name, 0) for name in ("failed", "errors", "failed_suites"))
     ran = sum(counts.get(name, 0) for name in ("passed", "skipped", "xfailed", "passed_suites"))
     ok = bad == 0 and ran > 0 if counts else None if exit_code is None else exit_code == 0
-    parts = {name: frozenset(numbers) for name, numbers in told.items() if len(numbers) > 1 or runner == "go test"}
-    return Report(runner=runner, kind=Kind.TESTS, ok=ok, counts=counts, parts=parts, names=names, failures=failures)
+    parts = {name: numbers for name, numbers in told.items() if len(numbers) > 1 or runner == "go test"}
+    yield _run(runner, Kind.TESTS, {**counts, "listed": failures}, parts, ok=ok)
+    for name, state in cases.items():
+        named = (Cell(frozenset({"test"}), name),)
+        yield Row(named, frozenset(), f"{name} {state}", (runner,), state=state, source=runner, name=name)
 
 
 _NAMED: Final = tuple(
@@ -265,8 +209,8 @@ _NAMED: Final = tuple(
     )
 )
 _MARKS: Final = {
-    **dict.fromkeys(("ok", "pass", "passed", "xpass", "✓", "✔", "√"), "passes"),
-    **dict.fromkeys(("skip", "skipped", "ignored", "xfail", "↓", "○", "﹣", "-"), "skipped"),
+    **dict.fromkeys(("ok", "pass", "passed", "xpass", "✓", "✔", "√"), PASSES),
+    **dict.fromkeys(("skip", "skipped", "ignored", "xfail", "↓", "○", "﹣", "-"), SKIPPED),
 }
 
 
@@ -279,20 +223,20 @@ def _names(lines: list[str]) -> tuple[dict[str, str], int, dict[str, str]]:
         found = next((match for pattern in _NAMED if (match := pattern.match(line))), None)
         if found is None:
             continue
-        state = "skipped" if found.groupdict().get("skip") else _MARKS.get(found["mark"].lower(), "fails")
+        state = SKIPPED if found.groupdict().get("skip") else _MARKS.get(found["mark"].lower(), FAILS)
         whole = found["name"].lower().rstrip(":")
         last = re.split(r"::| [›>] ", whole)[-1]
-        if state == "fails":
+        if state == FAILS:
             failing.add(last)
         if line.startswith("---"):
             listed[whole] = state
         for name in {whole, last, last.split("[", 1)[0]}:
-            if states.get(name) != "fails":
+            if states.get(name) != FAILS:
                 states[name] = state
     return states, len(failing), listed
 
 
-def _diagnosed(runner: str, lines: list[str]) -> Report:
+def _diagnosed(runner: str, lines: list[str]) -> Row:
     """Return the errors and warnings of a linter, type checker or build, from its summary, else line by line."""
     known = next(pattern for name, _, _, pattern in _RUNNERS if name == runner)
     summary = next((line for line in reversed(lines) if re.search(r"could not compile|^\d{1,7} errors?$", line)), "")
@@ -310,65 +254,5 @@ def _diagnosed(runner: str, lines: list[str]) -> Report:
         warnings = sum(match["severity"] == "warning" for match in found)
         counts = {"errors": errors, "warnings": warnings, "files": len({match["file"] for match in found})}
     if runner == "make" and not counts["errors"]:  # it stopped for a reason that is no diagnostic
-        return Report(runner=runner, kind=Kind.BUILD, ok=False, counts={"warnings": counts["warnings"]})
-    return Report(
-        runner=runner, kind=KINDS[runner], ok=counts["errors"] == 0 if "errors" in counts else None, counts=counts
-    )
-
-
-_DECIMAL: Final = re.compile(r"\bDecimal\('([\d.-]{1,40})'\)")
-_BAD_START: Final = re.compile(
-    r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
-)
-_GOOD_WORDS: Final = frozenset("ok success succeeded sent done completed created updated deleted".split())
-_BAD_WORDS: Final = frozenset("failed failure error rejected denied timeout".split())
-
-
-def _ended_well(text: str, exit_code: int | None, reports: tuple[Report, ...]) -> bool | None:
-    if any(report.ok is False for report in reports):
-        return False
-    if exit_code is not None:
-        return exit_code == 0
-    parsed = parsed_json(text)
-    if isinstance(parsed, dict):
-        value = cast("dict[str, object]", parsed)
-        for key in ("success", "ok"):
-            if isinstance(value.get(key), bool):
-                return bool(value[key])
-        word = str(value.get("status", "")).lower()
-        if word in _BAD_WORDS or value.get("error"):
-            return False
-        if word in _GOOD_WORDS:
-            return True
-    if reports and all(report.ok for report in reports):
-        return True
-    return False if _BAD_START.match(text) else None
-
-
-def parsed_json(text: str) -> object:
-    """Return the JSON or Python literal of a text, HTTP headers apart; None where there is none, or too deep."""
-    body = (text.split("\n\n", 1)[-1] if text.startswith("HTTP/") else text).strip()
-    if not body or body[0] not in "[{(" or len(body) > 100_000 or body.count("[") + body.count("{") > 5_000:
-        return None
-    if deepest(body) > 60:
-        return None
-    try:
-        return json.loads(body)
-    except ValueError:
-        pass
-    try:  # the repr of Python's lists, tuples and dicts
-        return json.loads(json.dumps(ast.literal_eval(_DECIMAL.sub(r"\1", body))))
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def deepest(text: str) -> int:
-    """Return how deep brackets nest, without regard to quotes: an upper bound that costs one pass."""
-    depth = most = 0
-    for char in text:
-        if char in "[{(":
-            depth += 1
-            most = max(most, depth)
-        elif char in "]})":
-            depth -= 1
-    return most
+        return _run(runner, Kind.BUILD, {"warnings": counts["warnings"]}, ok=False)
+    return _run(runner, KINDS[runner], counts, ok=counts["errors"] == 0 if "errors" in counts else None)

@@ -1,0 +1,134 @@
+"""States and fields: "order 17 is shipped", "the job failed", "SEPA is disabled", "the email is …"."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mcp_reflect.checkers.evidence.claims import polarity
+from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
+from mcp_reflect.checkers.evidence.numbers import named
+from mcp_reflect.checkers.evidence.rows import NUMBERS, Cell, Row, amount, stems, words_of
+from mcp_reflect.checkers.sentences import NEGATED, Sentence
+from mcp_reflect.models.critique import Status
+
+# Words for a state that exclude each other; a synonym of the shown one never contradicts.
+_STATES: Final = tuple(
+    frozenset(group.split())
+    for group in (
+        "cancelled canceled storniert|closed resolved|open unpaid outstanding new todo|paid settled|overdue|"
+        "shipped dispatched|delivered|pending queued waiting processing in_progress scheduled|on_hold hold held|"
+        "booked confirmed ticketed|running active up healthy ready enabled started online|"
+        "stopped inactive down dead disabled exited|completed done finished success succeeded deployed passed "
+        "passes|approved accepted merged|rejected declined denied refused|draft|"
+        "archived deleted removed|failed fails failing crashloopbackoff unhealthy error oomkilled evicted"
+    ).split("|")
+)
+# Groups that may hold at the same time: what is running may be new, what is overdue is open.
+_TOGETHER: Final = (
+    *({2, 4}, {2, 7}, {3, 6}, {3, 5}, {5, 6}, {9, 3}, {12, 13}, {1, 12}, {9, 7}, {10, 12}, {12, 11}, {11, 17}),
+)
+_STATE_LABELS: Final = stems("status state phase conclusion result condition active")
+_SAID: Final = re.compile(
+    r"\b(?:is|are|was|were|been|now|stays|remains|lists?|shows?|as|marked|:)\s(?:\w+ly |now |still |already |all )?"
+    r"(\w+)\b|^(closed|cancelled|booked|confirmed|shipped|refunded|approved|merged|archived|deleted)\b",
+    re.IGNORECASE,
+)
+_ENDED: Final = re.compile(r"\b(?:pass(?:es|ed)|fail(?:s|ed)|succeed(?:s|ed))\b", re.IGNORECASE)
+_ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(r"^(?:and |so |now )?(?:it|this|that|everything|all)\b", re.IGNORECASE)
+# The values that a field is compared by: addresses, whole numbers, true and false, and ids; no plain words.
+_FIELD: Final = re.compile(
+    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|\d+\b(?!\.\d|\s?[a-zA-Z%])|true\b|"
+    r"false\b|\w+(?:-\w+)+)"
+)
+_SHAPES: Final = tuple(
+    re.compile(shape) for shape in (r".+@.+", r"\d+", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
+)
+_ON_OR_OFF: Final = re.compile(r"\b(?:is|are|was|were|set to) (?:\w+ )?(?:enabled|disabled|on|off|true|active)\b")
+_OFF: Final = re.compile(r"\b(?:disabled|off|inactive|deactivated)\b", re.IGNORECASE)
+_N: Final = rf"(?P<n>\d+|{'|'.join(NUMBERS)})"
+_COUNTED: Final = re.compile(rf"^(?:and |so )?{_N}(?: \w+){{0,2}} (?:are|is) (?P<state>\w+)\b")
+
+
+def group_of(word: str) -> int | None:
+    """Return the group of a word for a state, None where it is none."""
+    plain = re.sub(r"[ -]", "_", word.strip().lower())
+    return next((place for place, group in enumerate(_STATES) if plain in group), None)
+
+
+def _stated(evidence: Evidence) -> list[tuple[int, Row, Cell]]:
+    """Return the rows that have one state, in a cell that is called so or in a table."""
+    found: list[tuple[int, Row, Cell]] = []
+    for row in evidence.rows:
+        cells = [(cell, re.match(r"[\w-]*", cell.text)) for cell in row.cells if cell.label & _STATE_LABELS]
+        states = [(group, row, cell) for cell, word in cells if word and (group := group_of(word[0])) is not None]
+        found += states if len(states) == 1 else []
+    return found
+
+
+def judge_states(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """A state of something against its state in the results, and the number of rows in a state."""
+    stated = evidence.once(_stated)
+    if not stated or sentence.earlier or NEGATED.search(text):
+        return
+    counted = _COUNTED.search(text.lower())
+    if counted and len(stated) > 1 and (group := group_of(counted["state"])) is not None:
+        number = sum(state == group for state, _, _ in stated)
+        shown = f"{number} {counted['state']}"
+        yield judged(text, holds=number == amount(counted["n"]), shown=shown, detail="the rows are another number")
+        return
+    every = _ALL.search(text) is not None
+    rows = named(text, evidence) or named(sentence.text, evidence)
+    meant = [state for state in stated if state[1] in rows]
+    if len(meant) > 1:  # a state that only one row has names this row, too
+        others = {id(row) for row in named(_SAID.sub(" ", text), evidence)}
+        meant = [state for state in meant if id(state[1]) in others] or meant
+    if not meant:
+        meant = [state for state in stated if (state[1].words - stems(state[2].text)) & words_of(sentence.text)]
+    if every or (len(stated) == 1 and _PRONOUN.match(text)):
+        meant = stated
+    groups = [group for found in _SAID.finditer(text) if (group := group_of(found[1] or found[2])) is not None]
+    if not groups and rows and _ENDED.search(text) and (good := polarity(text)) is not None:
+        groups = [group_of("passed" if good else "failed")]
+    for group in groups if meant else ():
+        same = [state == group for state, _, _ in meant]
+        others = [row for state, row, _ in meant if state != group and {state, group} not in _TOGETHER]
+        if all(same) or (any(same) and not every):
+            yield Judgement(Status.PASS, text)
+        elif others:
+            yield Judgement(Status.FAIL, text, others[0].line[:160], "the result shows another state")
+
+
+def judge_fields(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "the email is …"; only a label that stands once can contradict."""
+    for name, said in [] if NEGATED.search(text) else _FIELD.findall(re.sub(r"[`\"]", "", text.lower())):
+        for key in (name, name.rsplit(" ", 1)[-1]):
+            cells = [
+                cell
+                for row in evidence.rows
+                if not row.free
+                for cell in row.cells
+                if stems(key) and stems(key) <= cell.label
+            ]
+            if len(cells) == 1 and any(shape.fullmatch(said) and shape.fullmatch(cells[0].text) for shape in _SHAPES):
+                shown = cells[0].text
+                yield judged(text, holds=said == shown, shown=f"{key}: {shown}", detail="the result says otherwise")
+                break
+
+
+def judge_flags(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "the Astor has breakfast" against a true or false of that name, in the object that is named."""
+    words = words_of(text)
+    flags = [(cell, row) for row in evidence.rows for cell in row.cells if cell.figure and cell.figure.kind == "flag"]
+    for label in {cell.label for cell, _ in flags if 2 * len(cell.label & words) >= max(len(cell.label), 1)}:
+        column = [(cell, row) for cell, row in flags if cell.label == label]
+        common = (
+            column[0][1].words.intersection(*(row.words for _, row in column)) if len(column) > 1 else frozenset[str]()
+        )
+        meant = [cell for cell, row in column if (row.words - common) & words]
+        if not meant and len(column) == 1 and _ON_OR_OFF.search(text):
+            meant = [column[0][0]]
+        if len(meant) == 1 and meant[0].figure:
+            holds = bool(meant[0].figure.value) != bool(NEGATED.search(text) or _OFF.search(text))
+            shown = f"{' '.join(sorted(label))}: {meant[0].text}"
+            yield judged(text, holds=holds, shown=shown, detail="the result says otherwise")
