@@ -147,7 +147,7 @@ class Lesson(LessonDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """A query of lessons. `strong_only` leaves out weak hits, for readers who did not ask, such as hooks."""
+    """A query of lessons. `strong_only` leaves out weak hits and neighbors: hooks and prompts show neither."""
 
     task: str
     task_type: str | None = None

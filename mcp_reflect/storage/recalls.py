@@ -311,7 +311,7 @@ def _ranked(
     fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
     chosen = _pick(fitting, ask, hidden, tied)
     hits = [_hit(one, scores[one.lesson.id], ask, now, reasons.get(one.lesson.id)) for one in chosen]
-    return _with_related(reading, scope, hits, ask.max_chars), hidden
+    return tuple(hits) if ask.strong_only else _with_related(reading, scope, hits, ask.max_chars), hidden
 
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:

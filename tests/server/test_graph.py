@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.models.lesson import LessonDraft, Trust
+from mcp_reflect.models.lesson import LessonDraft, RecallQuery, Trust
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.recalls import named
 from tests.server.calls import FAILED_RUN, told
@@ -80,6 +80,8 @@ async def test_neighbours_take_only_the_room_that_the_texts_of_lessons_leave(eng
     assert hit.related == ()
     (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1)).lessons
     assert len(hit.related) == 1
+    query = RecallQuery(task="Edited by hand: generate", limit=1, strong_only=True)  # a hook's, which shows none
+    assert [hit.related for hit in (await engine.bank.recalls.recall(engine.scopes.own, query)).lessons] == [()]
 
 
 async def test_an_edited_lesson_is_tied_to_what_it_names_now(engine: Engine) -> None:
