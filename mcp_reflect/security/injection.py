@@ -30,7 +30,7 @@ HIDES_TEXT: Final = "it hides text in characters that are not shown"
 _GAP: Final = r"[\s\S]{0,140}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
-    r"|und|dann|y|et|e|и|,? you) )"
+    r"|und|dann|y|et|e|и|tu|,? you) )(?:\w+ly )?"
 )
 
 
@@ -224,7 +224,7 @@ def _in_order(sequence: str, sentence: str) -> bool:
 _SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W*[^\W\d_])|\n|(?<=[。！？।])")
 # Words that a sentence quotes. Commands stand in quotation marks too, and so does what a reader is told to say.
 _QUOTED: Final = lazy_compile(
-    r"(?:(?<=[A-Za-zÀ-ÿ,][A-Za-zÀ-ÿ,:] )(?<!echo )(?<!\b[Ss]ay )(?<![Rr]eply )(?<![Aa]nswer )|^|(?<=[\u3040-\u9fff]))(?:\"[^\"]{4,300}\"|'[^']{4,300}'(?!\w)"
+    r"(?:(?<=[A-Za-zÀ-ÿ,][A-Za-zÀ-ÿ,:] )(?<!echo )(?<!\b[Ss]ay )(?<![Rr]eply )(?<![Aa]nswer )|^|(?<=[\u3040-\u9fff]))(?:\"[^\"$\]]{4,300}\"|'[^']{4,300}'(?!\w)"
     r"|“[^”]{4,300}”|„[^”“]{4,300}[”“]|«[^»]{4,300}»|「[^」]{4,300}」)(?=[\s.,;:)]|[\u3040-\u9fff])"
 )
 
