@@ -17,6 +17,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, Trust, with_id
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
+from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import fingerprint
@@ -207,7 +208,8 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
         query = RecallQuery(task=clean(task[:_MOST_PROMPT]), limit=limit, max_chars=10_000, strong_only=True)
         recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
-    unseen = (pair for pair in texts if pair[0] not in state.shown and not _is_suspicious(pair[1]))
+    # Whoever wrote a text, a hook must not show it where it gives orders: nobody asked for it, and a model reads it.
+    unseen = (pair for pair in texts if pair[0] not in state.shown and suspicion((pair[1],)) is None)
     new = list(islice(unseen, _MOST_LESSONS))
     try:
         if new or anew:
@@ -215,13 +217,6 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
     except BankError:  # shown again the next time, which is better than not at all
         context.log("lessons_not_counted", "debug", session=session)
     return lessons_text([with_id(*pair) for pair in new]) if new else None
-
-
-def _is_suspicious(text: str) -> bool:
-    """True if a hook must not show the text, whoever wrote it: nobody asked for it, and a model reads it."""
-    from mcp_reflect.security.injection import suspicion  # noqa: PLC0415 - few calls show anything
-
-    return suspicion((text,)) is not None
 
 
 def _shortened(value: Json, depth: int = 0) -> Json:
@@ -253,7 +248,7 @@ async def _lesson(context: Context, call: _SessionCall, known: KnownFailure) -> 
     """
     for lesson in await context.bank.warnings.lessons_of(call.scope, known):
         named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
-        if named and not _is_suspicious(lesson.text):
+        if named and suspicion((lesson.text,)) is None:
             shown = _AT_A_CALL + lesson.id in call.state.shown
             return lesson.id, with_id(lesson.id, "shown before in this session" if shown else lesson.text)
     return None, None
@@ -267,8 +262,8 @@ async def _note_lesson(context: Context, call: _SessionCall, lesson_id: str | No
 
 async def _record_correction(context: Context, call: _SessionCall) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
-    recent = [known for known in call.same_head if known.worked is None]
-    recent = [known for known in recent if call.state.step - known.last_step < _LOOK_BACK]
+    oldest = call.state.step - _LOOK_BACK
+    recent = [known for known in call.same_head if known.worked is None and known.last_step > oldest]
     if not recent:
         return
     from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - not needed before a call

@@ -187,9 +187,7 @@ class WarningRepository(Repository):
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:
     """Return the state of a watched session, None if there is none."""
     row = reading.row("session_by_id", scoped(scope, id=session))
-    if row is None:
-        return None
-    return record_from(row, SessionState, _SESSION_READERS)
+    return None if row is None else record_from(row, SessionState, _SESSION_READERS)
 
 
 def _settle(tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float) -> bool:
@@ -231,7 +229,7 @@ def note_failure(
     again: bool = True,
     judged: bool = False,
 ) -> None:
-    """Note a failing call; with `again` false it was counted before, and only new details are kept."""
+    """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
     held = None if judged else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     worked = None if failure.worked is None or held else [failure.worked]
