@@ -80,7 +80,12 @@ async def test_a_hostile_lesson_is_data_in_the_page(engine: Engine, text: str) -
     assert (lesson["mistake"], lesson["tags"]) == (kept.mistake, ["<b>"])
 
 
-@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+VALUES = st.recursive(
+    st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12
+)
+
+
+@given(VALUES)
 def test_no_text_ends_the_block_it_stands_in_and_all_come_out_as_they_were(value: object) -> None:
     text = script_json({"value": value})
     assert not re.search("[<>&\u2028\u2029]", text)

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,9 @@ from benchmarks.stdio import Era, RawServer
 from mcp_reflect.server.stdio import readable
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[RawServer]:
-    env = {"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "p"}
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
+    env = {"MCP_REFLECT_BANK": str(tmp_path_factory.mktemp("lines") / "bank.db"), "MCP_REFLECT_PROJECT": "p"}
     with RawServer((sys.executable, "-m", "mcp_reflect"), env=env) as server:
         server.open(Era.LEGACY)
         yield server
@@ -42,7 +41,9 @@ def test_nesting_without_end_is_answered_with_what_is_wrong(server: RawServer) -
 
 @given(
     st.recursive(
-        st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+        st.none() | st.text() | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=12,
     )
 )
 def test_every_line_that_is_json_stays_what_it_says(value: object) -> None:
