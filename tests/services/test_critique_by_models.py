@@ -197,3 +197,28 @@ async def test_the_largest_work_ends_soon_and_its_answer_stays_small(engine: Eng
     assert time.process_time() - began < 8  # some 3 s alone; others share the machine
     assert len(found.verdicts) <= 40
     assert len(found.issues) <= 41
+
+
+async def test_a_critique_in_prose_is_read(settings: Settings) -> None:
+    prose = "The plan is sound and complete. I found no issues."
+    with Scripted(prose, prose) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A plan", steps=["First back up.", "Then migrate."])
+    assert (found.thinker, found.passes_quality_gate, found.issues) == ("scripted:model", True, ())
+
+
+async def test_steps_that_the_critic_corrects_without_a_word_are_no_acceptance(settings: Settings) -> None:
+    with Scripted(steps(*BETTER), GOOD, roles=[CRITIC, CRITIC]) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="A poem", steps=POEM)
+    assert (found.passes_quality_gate, found.issues) == (False, ("Step 2: the judge corrects it",))
+    assert found.corrected_steps == tuple(BETTER)
+    assert "verified" not in (found.retry_guidance or "")
+
+
+async def test_an_act_that_nothing_shows_is_asked_for_though_the_critic_accepts_it(settings: Settings) -> None:
+    with Scripted(GOOD) as llm:
+        async with thinking(settings, llm) as engine:
+            found = await engine.critique(goal="Deploy", response="I deployed the service to production.")
+    assert found.passes_quality_gate is None
+    assert found.next["questions"] == ['which tool result shows "I deployed the service to production."?']
