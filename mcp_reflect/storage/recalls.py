@@ -20,7 +20,7 @@ from mcp_reflect.storage.repository import Repository
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
-from mcp_reflect.storage.similarity import among, says_the_same, settled, telling_words
+from mcp_reflect.storage.similarity import SAME_HIT, among, same_text, settled, telling_words
 from mcp_reflect.storage.statements import Derived, Reading, Row, Writing, lessons_from, scoped
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _pick(
             hidden["similar"] += 1
         elif len(chosen) >= query.limit:
             hidden["over_limit"] += 1
-        elif sum(says_the_same(lesson.text, other.text) for other in others) > query.limit // SIMILAR_HITS:
+        elif sum(same_text(lesson.text, other.text, SAME_HIT) for other in others) > query.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
@@ -134,7 +134,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     close = (match.close or 0.0) >= CLOSE
     same_type, same_context = _same(lesson, query)
     clauses = (
-        (candidate.by_error, "has this very error"),
+        (candidate.by_error, "has an error of this form" if candidate.misfit else "has this very error"),
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
@@ -148,8 +148,8 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
     )
     first, *more = [clause for holds, clause in clauses if holds]
-    if candidate.other_tools or candidate.irrelevant:  # in the first clause, the only one of a short answer
-        first += ", but about another tool" if candidate.other_tools else ", but did not fit a task like this"
+    if candidate.misfit:  # in the first clause, the only one of a short answer
+        first += f", but {candidate.misfit}"
     return [first, *more]
 
 
@@ -250,8 +250,9 @@ class RecallRepository(Repository):
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
         query = await self.bank.embeddings.ask(ask.text) if self.bank.embeddings else None
+        text = clean_text(ask.text)
         if query is None and not self._words_only:
-            query = words_query(clean_text(ask.text))
+            query = words_query(text)
         hits, hidden = await self.db.look(
             scope.tenant, lambda reading: _ranked(reading, scope, ask, query, self._vectors, now)
         )
@@ -259,7 +260,8 @@ class RecallRepository(Repository):
         if held_out:
             hits, hidden["held_out"] = (), held_out
         recall_id = self.clock.new_id("rec")
-        task = clean_text(ask.task)[:2000]  # redacted before it is cut: half a secret is not recognized
+        task = clean_text(ask.task) if ask.symptoms else text
+        task = task[:2000]  # redacted before it is cut: half a secret is not recognized
         ids = Derived(json.dumps([hit.id for hit in hits]))
         values = scoped(scope, id=recall_id, task=Derived(task), lesson_ids=ids, now=self.clock.now())
         self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)})
@@ -322,7 +324,9 @@ def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate
         earlier = telling_words(row["task"])
         if 2 * len(words & earlier) >= len(words | earlier):
             misfits.add(row["from_id"])
-    return [replace(one, irrelevant=True) if one.lesson.id in misfits else one for one in candidates]
+    return [
+        replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one for one in candidates
+    ]
 
 
 # The graph: what records name, and what shares it.

@@ -13,25 +13,21 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
-from mcp_reflect.storage.retrieval.scoring import is_rare, lessons_at, weigh
+from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
 from mcp_reflect.storage.retrieval.terms import ENGLISH
-from mcp_reflect.storage.retrieval.vectors import cosine_of_packed, word_vector
 from mcp_reflect.storage.statements import Reading, Writing
 
-# Two texts say the same if they share most of their words, or have nearly the same vector, and none of the words that
-# differ changes the point: numbers, identifiers, paths, code, negations, opposites, rare words.
+# Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
+# identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for
+# sent, and Tuesday for Monday.
 
 SAME_WORDS: Final = 0.7
-"""The Jaccard similarity of the words of two texts that say the same: one word of six or more may differ."""
+"""The Jaccard similarity of the words of two texts that say the same."""
 
 SAME_HIT: Final = 0.9
-"""The same for two lessons of one answer, the second of which is left out."""
+"""The same for two hits of one answer, the second of which is left out."""
 
-SAME_MEANING: Final = 0.9
-"""The cosine of the word vectors of two texts that say the same."""
-
-_SAME_WORD: Final = 0.55  # the cosine of two words of one meaning: delete and remove have .8, server and client .4
-_LEAST_SHARED: Final = 0.2  # of the words: without them vectors are not that close, and comparing words is faster
+_WORD: Final = lazy_compile(r"[^\W_]+")
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _NEGATIONS: Final = frozenset(
     """not no never none without don't doesn't didn't cannot can't won't isn't aren't shouldn't mustn't avoid
@@ -52,6 +48,19 @@ _OPPOSITES: Final = tuple(
     accept / reject refuse; show / hide; merge join / split separate; ascending / descending;
     sync synchronous / async asynchronous; serial sequential / parallel concurrent""".split(";")
 )
+# Words of one meaning, and forms that the stemmer does not know.
+_SYNONYMS: Final = {
+    stem(word): stem(words.split()[0])
+    for words in """delete remove erase; verify check confirm; start begin began begun launch; finish complete;
+    repair fix; folder directory; big large huge; quick fast rapid; slow sluggish; mail email; show shown display;
+    need require necessary; change modify alter; choose chose chosen select pick; get got obtain fetch retrieve;
+    make made create; use employ utilize; buy bought purchase; error mistake; entire whole; often frequently;
+    config configuration; repo repository; app application; wrong incorrect; find found locate; reply respond;
+    try attempt; build built; write wrote written; send sent; run ran; overwrite overwrote overwritten;
+    take took taken; keep kept; forget forgot forgotten; break broke broken; throw threw thrown; hold held; lose lost;
+    docs documentation; additional extra; usually typically; database db""".split(";")
+    for word in words.split()
+}
 _TURNING: Final = frozenset[str]().union(*(side for pair in _OPPOSITES for side in pair))
 
 
@@ -76,44 +85,18 @@ def other_type(one: Lesson, other: Lesson) -> bool:
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """True if two lessons, each as (mistake, correction), say the same."""
-    pairs = list(zip(one, other, strict=True))
-    same = all(same_text(*pair) for pair in pairs) or all(_same_meaning(*pair) for pair in pairs)
-    return same and not contradict(one, other)
+    return all(map(same_text, one, other)) and not contradict(one, other)
 
 
-def same_text(one: str, other: str) -> bool:
-    """True if two texts share most of their words and differ in none that changes the point."""
-    return alike(one, other) >= SAME_WORDS and points(one) == points(other)
-
-
-def says_the_same(one: str, other: str) -> bool:
+def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
     """True if a reader of one text learns nothing from the other."""
-    return (alike(one, other) >= SAME_HIT and points(one) == points(other)) or _same_meaning(one, other)
-
-
-def _same_meaning(one: str, other: str) -> bool:
-    """True if the vectors are close, and no word differs whose vector is misleading: opposites, or rare words.
-
-    If a single word takes the place of another, these two must be close too: server and client make two lessons.
-    """
-    mine, theirs = telling_words(one), telling_words(other)
-    if shared(mine, theirs) < _LEAST_SHARED or _turned(mine, theirs) or points(one) != points(other):
-        return False
-    first, second = (
-        {word for word in re.findall(r"[^\W_]+", text.lower()) if stem(word) in mine ^ theirs} for text in (one, other)
+    mine, theirs = (frozenset(_SYNONYMS.get(word, word) for word in telling_words(text)) for text in (one, other))
+    return (
+        (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
+        and shared(mine, theirs) >= least
+        and points(one) == points(other)
+        and not _turned(mine, theirs)
     )
-    if any(map(is_rare, first | second)):
-        return False
-    replaced = len(first) == len(second) == 1
-    return _closeness(one, other) >= SAME_MEANING and not (
-        replaced and _closeness(min(first), min(second)) < _SAME_WORD
-    )
-
-
-def _closeness(one: str, other: str) -> float:
-    """Return the cosine of the word vectors of two texts, 0 if the table knows no word of one."""
-    first, second = word_vector(one), word_vector(other)
-    return cosine_of_packed(first, second) if first and second else 0.0
 
 
 def _turned(words: frozenset[str], others: frozenset[str]) -> bool:
@@ -159,7 +142,7 @@ def is_code(token: str) -> bool:
 @lru_cache(maxsize=10_000)
 def telling_words(text: str) -> frozenset[str]:
     """Return the stems of a text's words, without stop words if there are others."""
-    words = {word.lower() for word in re.findall(r"[^\W_]+", text)}
+    words = {word.lower() for word in _WORD.findall(text)}
     return frozenset(map(stem, words - ENGLISH or words))
 
 

@@ -121,6 +121,20 @@ def test_another_correction_of_the_same_mistake_is_another_lesson(one: str, othe
     assert not same_lesson((mistake, one), (mistake, other))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Tuesday", "Monday"), ("staging", "production"), ("Linux", "Windows"), ("json", "xml"), ("safe", "unsafe"),
+        ("sent", "received"), ("minutes", "seconds"), ("buyer", "seller"), ("slow", "fast"), ("source", "target"),
+    ],
+)  # fmt: skip
+def test_one_word_in_the_place_of_another_makes_another_lesson_however_long_the_text_is(words: tuple[str, str]) -> None:
+    frame = "For the nightly build of the orders service take the {} queue, then wait until the cache is warm again"
+    one, other = (frame.format(word) for word in words)
+    assert not same_lesson((one, MEND), (other, MEND))
+    assert not same_lesson((MEND, one), (MEND, other))
+
+
 def test_the_same_in_nearly_the_same_words_is_one_lesson() -> None:
     assert same_lesson(
         ("Deployed the orders service to production without running migrations", MEND),

@@ -33,6 +33,30 @@ async def test_a_lesson_on_another_tool_than_the_task_names_does_not_fit_strongl
     assert hit.fit == "strong"
 
 
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("E4013", "E4012"), ("TS2345", "TS2322"), ("HTTP 404", "HTTP 500"), ("exit code 137", "exit code 1")],
+)
+async def test_a_lesson_on_another_error_code_of_the_same_form_does_not_fit_strongly(
+    engine: Engine, own: str, other: str
+) -> None:
+    await engine.store_lesson(
+        mistake=f"Repeated the upload to the gateway after {own}",
+        correction="Wait for the next day: the quota of the gateway is used up",
+        symptoms=[f"gateway answered {own}: upload rejected"],
+    )
+    task = "repeat the upload to the gateway: it ended with {}"
+    line = "gateway answered {}: upload rejected"
+    for query in ({"task": task.format(other)}, {"task": "an upload", "symptoms": [line.format(other)]}):
+        (hit,) = (await engine.recall(**query)).lessons
+        assert (hit.fit, "but about another error code" in hit.why.partition(";")[0]) == ("weak", True)
+    for query in ({"task": task.format(own)}, {"task": f"{other}, then {own} from the gateway"}):
+        (hit,) = (await engine.recall(**query)).lessons
+        assert hit.fit == "strong"
+    (hit,) = (await engine.recall(task="an upload", symptoms=[line.format(own)])).lessons
+    assert (hit.score, hit.why.partition(";")[0]) == (1.0, "has this very error")
+
+
 async def test_scores_of_weak_hits_lie_below_those_of_strong_ones_in_any_answer(engine: Engine) -> None:
     for place in range(30):
         await engine.store_lesson(

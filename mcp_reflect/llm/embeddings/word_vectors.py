@@ -99,6 +99,10 @@ class WordVectors:
         self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
         self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
 
+    def knows(self, word: str) -> bool:
+        """Return True if a word in lower case is a token as a whole."""
+        return self._find(word) is not None
+
     def numbers(self, text: str) -> list[int]:
         """Return the numbers of the text's tokens."""
         return list(chain.from_iterable(map(self._pieces, words(text, self._find))))

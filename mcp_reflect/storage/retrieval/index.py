@@ -18,7 +18,7 @@ from mcp_reflect.storage.statements import Derived, Reading, Writing, lesson_fro
 _NAME_WEIGHT: Final = 0.6
 _CONTEXT_WEIGHT: Final = 0.3
 
-BUDGET: Final = 1_000
+BUDGET: Final = 400
 """Postings that are read for a question in one scope: those of its rarest terms."""
 
 ANALYZER: Final = 1

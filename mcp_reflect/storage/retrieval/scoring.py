@@ -19,7 +19,7 @@ from mcp_reflect.storage.statements import Reading, Writing, lesson_from, scoped
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
 _MOST_RARE: Final = 1 / 3  # part of a question's words that may be rare; with more it is in another language
-_COMPARED_AGAIN: Final = 24  # rows that are compared with the moved question
+_COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
 _IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold a name that still tells lessons apart
 
 
@@ -27,26 +27,23 @@ _IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold 
 class Weights:
     """The fitted numbers of the score; `python -m benchmarks.fit` prints the worth of each.
 
-    `k1` and `b` are those of BM25; `stop` multiplies the weight of stop words. `closeness` and `identifiers` are the
-    worth of a lesson that means the same, and of one that shares all identifiers, where 1 is the worth of one that
-    shares all terms. Terms of less than the part `chance` of the question's weight are worth less than their part.
-    `feedback` is the weight of the middle of the best `feedback_rows` beside the question.
+    `k1` and `b` are those of BM25; `stop` multiplies the weight of stop words. `closeness` is the worth of a lesson
+    that means the same, where 1 is the worth of one that shares all terms. `feedback` is the weight of the middle of
+    the best `feedback_rows` beside the question.
     """
 
     k1: float = 1.0
     b: float = 0.9
     stop: float = 0.3
-    chance: float = 0.25
-    closeness: float = 0.75
-    identifiers: float = 0.2
+    closeness: float = 1.0
     feedback: float = 1.0
     feedback_rows: int = 2
 
 
 FITTED: Final = Weights()
 
-# The score of a strong fit: tasks from elsewhere reach .2 at most, most tasks in near words .22 and more.
-STRONG: Final = 0.22
+# The score of a strong fit: tasks from elsewhere reach less, most tasks in near words more.
+STRONG: Final = 0.28
 SEVERAL: Final = 2  # words that have to be shared for that, unless the meaning is close
 CLOSE: Final = 0.5  # closeness that is enough without them
 NEAR: Final = 0.15  # a lesson that shares no word and is less close has nothing in common
@@ -78,6 +75,10 @@ _COMMAND: Final = lazy_compile(r"`(?:sudo\s+)?(?:\./)?([a-zA-Z][\w-]+)|(?<![\w/.
 _WORD: Final = lazy_compile(r"[a-z][a-z0-9_-]+")
 
 
+# E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
+_ERROR_CODE: Final = lazy_compile(r"\b([A-Z]{1,5}-?(?=\d{3})|(?:HTTP|status|exit code|errno) ?)(\d{1,6})\b")
+
+
 def is_identifier(word: str, *, rare: bool = True) -> bool:
     """True if a word as it was written is a name: a path, an error code, a function, an option.
 
@@ -93,13 +94,21 @@ def is_identifier(word: str, *, rare: bool = True) -> bool:
 def is_rare(word: str) -> bool:
     """True if a lower-case word, with and without an ending, is not one of the tokens of the packaged table."""
     forms = (word, word.removesuffix("s"), word.removesuffix("es"), word.removesuffix("ed"), word.removesuffix("ing"))
-    return all(len(shared_table().numbers(form)) != 1 for form in dict.fromkeys(forms))
+    return not any(map(shared_table().knows, dict.fromkeys(forms)))
 
 
 def tools_of(text: str) -> frozenset[str]:
     """Return the programs that a text names; those whose name is also a word only as the first word of a command."""
     commands = {name.lower() for pair in _COMMAND.findall(text) for name in pair if name}
     return _TOOLS & set(_WORD.findall(text.lower())) | _TOOL_WORDS & commands
+
+
+def error_codes(text: str) -> dict[str, set[str]]:
+    """Return the numbers of the error codes that a text names, by their form: E4012 has the form E."""
+    found: dict[str, set[str]] = {}
+    for form, number in _ERROR_CODE.findall(text):
+        found.setdefault(form.strip(), set()).add(number)
+    return found
 
 
 # The score.
@@ -197,20 +206,18 @@ _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), name
 class Candidate:
     """A lesson with its relevance.
 
-    `by_error`: one of the errors that were sent identifies it. `other_tools`: it names programs, the task others.
-    `irrelevant`: an agent said that it did not fit a similar task.
+    `by_error`: one of the errors that were sent identifies it. `misfit` says what is against it, if anything is.
     """
 
     lesson: Lesson
     match: Match
     by_error: bool = False
-    other_tools: bool = False
-    irrelevant: bool = False
+    misfit: str = ""
 
     @property
     def strong(self) -> bool:
-        """True if it surely fits: one on other programs than the task's does not."""
-        return not self.irrelevant and (self.by_error or (self.match.strong and not self.other_tools))
+        """True if it surely fits."""
+        return not self.misfit and (self.by_error or self.match.strong)
 
 
 class Search:
@@ -260,11 +267,9 @@ class Search:
         parts: dict[int, float] = {}
         for row in self._rows:
             counts = terms[row["row"]]
-            share = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
-            named = sum(question.own[term] for term in question.names if term in counts) / total
-            parts[row["row"]] = share * min(share / weights.chance, 1.0) + weights.identifiers * named
+            parts[row["row"]] = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
         close = closeness.by_row if closeness else {}
-        most = 1 + weights.closeness + weights.identifiers
+        most = 1 + weights.closeness
 
         def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
             return {row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()}
@@ -295,16 +300,27 @@ class Search:
         """Return the best lessons, at most so many, and how many rows have nothing in common with the question."""
         matches = self.matches()
         common = [match for match in matches if match.in_common]
-        tools = tools_of(self._query.text)
+        tools, codes = tools_of(self._query.text), error_codes(self._query.text)
         lessons = lessons_at(self._reading, self._scope, [match.row for match in common[:most]])
-        best = _identified(self._reading, self._scope, self._query.symptoms)
-        ids = {candidate.lesson.id for candidate in best}
+        identified = _identified(self._reading, self._scope, self._query.symptoms)
+        ids = {lesson.id for lesson in identified}
+        best = [Candidate(one, _BY_ERROR, by_error=True, misfit=_misfit(one, (), codes)) for one in identified]
         for match in common[:most]:
             lesson = lessons.get(match.row)
             if lesson and lesson.id not in ids:
-                others = tools_of(lesson.text) if tools else ()
-                best.append(Candidate(lesson, match, other_tools=bool(others) and tools.isdisjoint(others)))
+                best.append(Candidate(lesson, match, misfit=_misfit(lesson, tools, codes)))
         return best, len(matches) - len(common)
+
+
+def _misfit(lesson: Lesson, tools: Collection[str], codes: Mapping[str, set[str]]) -> str:
+    """Return why a lesson does not surely fit a task that names these tools and error codes, empty if it may."""
+    text = "\n".join((lesson.text, *lesson.symptoms))
+    others = error_codes(text) if codes else {}
+    same_form = codes.keys() & others.keys()
+    if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
+        return "about another error code"
+    named = tools_of(lesson.text) if tools else frozenset[str]()
+    return "about another tool" if named and named.isdisjoint(tools) else ""
 
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
@@ -330,12 +346,11 @@ def renew_symptoms(tx: Writing, scope: Scope, lesson: Lesson) -> None:
         tx.run_many("symptom_add", values)
 
 
-def _identified(reading: Reading, scope: Scope, symptoms: Iterable[str]) -> list[Candidate]:
+def _identified(reading: Reading, scope: Scope, symptoms: Iterable[str]) -> list[Lesson]:
     """Return the lessons that one of these errors, or one of their last lines, identifies."""
     lines = [line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]]
     values = {"fingerprints": _fingerprints((*symptoms, *lines)), **scoped(scope)}
-    rows = reading.rows("symptom_lessons", values) if values["fingerprints"] else ()
-    return [Candidate(lesson_from(row), _BY_ERROR, by_error=True) for row in rows]
+    return [lesson_from(row) for row in reading.rows("symptom_lessons", values)] if values["fingerprints"] else []
 
 
 def _fingerprints(symptoms: Iterable[str]) -> list[str]:

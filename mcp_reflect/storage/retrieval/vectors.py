@@ -5,7 +5,6 @@ import threading
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import dist, hypot
 from operator import mul
 from typing import Final, TypeAlias
@@ -34,7 +33,6 @@ def text_of(text: str, symptoms: Iterable[str], keywords: Sequence[str]) -> str:
     return "\n".join((text, *symptoms, *([", ".join(keywords)] if keywords else [])))[:LONGEST_TEXT]
 
 
-@lru_cache(maxsize=500)
 def word_vector(text: str) -> bytes | None:
     """Return the packed word vector of a text, or None if the table knows none of its words."""
     vector = shared_table().embed(text)
@@ -66,12 +64,6 @@ def cosines(query: Vector, blobs: Iterable[bytes]) -> list[float]:
         product = (1 + hypot(*row) ** 2 - dist(query, row) ** 2) / 2
         results.append(_FACTOR.unpack_from(blob)[0] * product)
     return results
-
-
-def cosine_of_packed(one: bytes, other: bytes) -> float:
-    """Return the cosine of two packed vectors."""
-    factor = _FACTOR.unpack_from(one)[0]
-    return cosines([factor * number for number in array("b", one[_FACTOR.size :])], [other])[0]
 
 
 @dataclass(frozen=True, slots=True)
