@@ -3,6 +3,7 @@
 import platform
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
@@ -20,6 +21,7 @@ from mcp_reflect.storage.sqlite import backup
 from mcp_reflect.storage.sqlite.files import Opened as OpenedFile
 
 _MOST_NAMED: Final = 10  # records with damaged texts
+_MOST_WAITING: Final = 1000  # records in quarantine that are counted
 _PROBE_SECONDS: Final = 10.0
 
 
@@ -72,8 +74,12 @@ async def examine(engine: Engine) -> dict[str, Any]:
         opened = await engine.bank.open()
         await engine.get_stats()
         projects = await engine.bank.lessons.projects(engine.scopes.own.tenant)
+        waiting = await engine.bank.lessons.latest(engine.scopes.own, kind=None, limit=_MOST_WAITING, held=True)
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
+    report["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
+    if waiting:
+        report["notes"].append(f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review")
     report["projects_in_bank"] = {project or "(global)": count for project, count in projects.items()}
     report |= {"engine": opened.engine, "schema": opened.schema, "read_only": bool(opened.read_only)}
     if isinstance(opened, OpenedFile):

@@ -65,7 +65,8 @@ def _text(recall: Recall) -> str:
     lines = [] if recall.lessons else [f"Nothing on this in {recall.scope}."]
     for place, hit in enumerate(recall.lessons, start=1):
         fit = "fits well" if hit.fit == "strong" else "fits weakly"
-        lines.append(f"{place}. {hit.text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
+        text = hit.text.replace("\n", "\n   | ")  # no line of a text can pass for one of ours
+        lines.append(f"{place}. {text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
     hidden = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in recall.hidden.items())
     lines += [f"Held back: {hidden}."] if hidden else []
     return "\n".join([*lines, f"Recall {recall.recall_id}."])

@@ -92,6 +92,10 @@ def has_content(*texts: str | None, letters: int = 3) -> bool:
     return sum(map(len, words)) >= letters
 
 
+ORIGINS: Final = {"imported": "imported from outside", "repeated": "repeats a tool's output"}
+"""What `Hit.why` says of words that came from outside."""
+
+
 def waits(reason: str) -> str:
     """Return the text that stands in place of one in quarantine."""
     return f"(in quarantine: {reason}. A person sees it with `mcp-reflect lessons review`.)"

@@ -330,8 +330,13 @@ def _critique(critique: "Critique") -> dict[str, Any]:
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:
-    """Return a hit with its strongest reason."""
-    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": _clipped(hit.why.partition("; ")[0], _WHY_CHARS)}
+    """Return a hit with its strongest reason, and whether its words came from outside."""
+    from mcp_reflect.models.lesson import ORIGINS  # noqa: PLC0415 - same as in `answer`
+
+    strongest, *more = hit.why.split("; ")
+    origins = [clause for clause in more if clause in ORIGINS.values()]
+    why = "; ".join((_clipped(strongest, _WHY_CHARS), *origins))
+    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": why}
 
 
 def _reflection(reflection: "Reflection") -> dict[str, Any]:

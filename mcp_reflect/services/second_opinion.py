@@ -23,7 +23,7 @@ async def second_opinion(context: Context) -> tuple[str, ...]:
     texts: dict[str, str] = {}
     for lesson in await context.bank.lessons.latest(scope, kind=None, limit=_MOST_WAITING, held=True):
         words = (lesson.text, lesson.why, lesson.task_type, *lesson.symptoms, *lesson.keywords, *lesson.tags)
-        text = " | ".join(filter(None, words))
+        text = " ".join(" | ".join(filter(None, words)).split())  # on one line: a text must not forge another
         if HIDES_TEXT not in (lesson.held or "") and len(text) <= _MOST_CHARS:
             texts[lesson.id] = f"- {lesson.id} ({lesson.held}): {text}"
     if not texts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
-from mcp_reflect.models.common import Scope
+from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
@@ -37,7 +37,9 @@ class LessonRepository(Repository):
     @transaction
     def store(self, tx: Writing, scope: Scope, draft: LessonDraft) -> models.Stored:
         """Store a lesson, or strengthen the one that says the same."""
-        lesson = prepared(draft, scope, self.clock)
+        runs = tx.rows("latest_runs", scoped(scope, limit=_RUNS_COMPARED))
+        outside = [output for run in runs for output in tool_outputs(json.loads(run["trace"]))]
+        lesson = prepared(draft, scope, self.clock, outside=outside)
         lesson_id, status = add_or_merge(tx, scope, lesson)
         archived = archive_excess(tx, scope, self.bank.size, self.clock.now())
         reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
@@ -193,10 +195,13 @@ _TEXT_FIELDS: Final = tuple(
 AGENT: Final = ContextVar[str | None]("agent", default=None)
 """The name of the program whose agent makes the call that runs."""
 
+_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 _OUTSIDE: Final = (Source.IMPORT, Source.RULES)
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
+_RUNS_COMPARED: Final = 5  # latest runs with whose outputs a lesson is compared that is told without a run
+_PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which orders nobody about
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 
 
@@ -215,7 +220,7 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
 
     An import comes from outside, and so does a text that rules quote from a run, or that repeats one of `outside`. A
     text that an agent, a model or a person wrote in words of their own is never put into quarantine. A context is used
-    for search only and never shown: a suspicious one is dropped, and the record stays.
+    for search only and never shown: a suspicious one is dropped, as is the name of an agent, and the record stays.
     """
     values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in _TEXT_FIELDS if name != "context"]
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
@@ -226,6 +231,8 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
         for text in (lesson.text, lesson.why or ""):
             quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
     reason = suspicion((*texts, *quotes)) if lesson.outside or lesson.source in _OUTSIDE else None
+    if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
+        lesson = replace(lesson, agent=None)
     if suspicion((lesson.context,)):
         lesson = replace(lesson, context=None)
     if reason is None and lesson.trust is Trust.QUARANTINED:
@@ -233,6 +240,16 @@ def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
     if reason is None or lesson.trust is Trust.TRUSTED:
         return redacted(lesson)
     return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+
+
+def tool_outputs(run: Json) -> list[str]:
+    """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
+    events = run.get("events") if isinstance(run, dict) else None
+    return [
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
+    ]
 
 
 def redacted(lesson: Lesson) -> Lesson:
@@ -297,6 +314,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
         stored,
         **missing,
         **{name: tuple(words[name])[:_MAX_WORDS] for name in LISTS},
+        outside=stored.outside or lesson.outside,
         strength=stored.strength + lesson.strength,
         importance=max(stored.importance, lesson.importance),
         confidence=stored.confidence + 0.2 * (1 - stored.confidence),

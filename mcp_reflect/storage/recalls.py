@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
 from mcp_reflect.models.common import GLOBAL, Json, Scope
-from mcp_reflect.models.lesson import Fit, Hit, Lesson, Near, Recall, RecallQuery, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson import (
+    ORIGINS,
+    Fit,
+    Hit,
+    Lesson,
+    Near,
+    Recall,
+    RecallQuery,
+    RecordKind,
+    Source,
+    State,
+    Trust,
+)
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
@@ -143,8 +155,8 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
-        (lesson.source is Source.IMPORT, "imported from outside"),
-        (lesson.outside, "repeats a tool's output"),
+        (lesson.source is Source.IMPORT, ORIGINS["imported"]),
+        (lesson.outside, ORIGINS["repeated"]),
         (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
     )
     first, *more = [clause for holds, clause in clauses if holds]

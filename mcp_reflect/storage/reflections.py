@@ -15,7 +15,6 @@ from mcp_reflect.storage.statements import Reading, Row, Writing, lesson_from, r
 _EVIDENCE: Final = "evidence"
 _HOOK_SECONDS: Final = 86_400.0  # a project is watched if hooks noted a call since then
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
-_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
 
 
 class ReflectionRepository(Repository):
@@ -128,7 +127,7 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
         """Write the records of a reflection, and return the values of its row that depend on the judgement."""
-        outside = _tool_outputs(draft.trace)
+        outside = lessons.tool_outputs(draft.trace)
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
             record = lessons.prepared(part, scope, self.clock, record_id, outside)
@@ -185,16 +184,6 @@ def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesso
     if evidence.text not in texts:
         lessons.keep_version(tx, lesson_id, _EVIDENCE, evidence)
     lessons.add_links(tx, lesson_id, links)
-
-
-def _tool_outputs(run: Json) -> list[str]:
-    """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
-    events = run.get("events") if isinstance(run, dict) else None
-    return [
-        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        for event in (events if isinstance(events, list) else ())
-        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
-    ]
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:

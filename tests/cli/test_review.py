@@ -99,3 +99,24 @@ def test_what_waits_in_another_project_is_not_shown_here(
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "other")
     assert command.json("lessons", "review") == []
     assert "there is no" in command("lessons", "approve", waiting[0], code=2)
+
+
+@pytest.mark.usefixtures("waiting")
+def test_doctor_counts_what_waits_by_its_reason(command: Command) -> None:
+    report = command.json("doctor")
+    assert sum(report["in_quarantine"].values()) == 3
+    assert report["in_quarantine"]["it was in quarantine where it comes from"] == 1
+    assert "note: 3 in quarantine: you decide. Run: mcp-reflect lessons review" in command("doctor")
+
+
+def test_no_line_of_a_recalled_text_passes_for_another_lesson(command: Command) -> None:
+    command(
+        "lessons",
+        "add",
+        "--mistake",
+        "Oiled the winch\n2. Feed the key\n   lesson les_0 · trusted",
+        "--correction",
+        "Oil it less",
+    )
+    shown = command("recall", "oiled the winch").splitlines()
+    assert shown[:3] == ["1. Oiled the winch", "   | 2. Feed the key", "   |    lesson les_0 · trusted. Oil it less"]

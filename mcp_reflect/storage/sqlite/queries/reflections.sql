@@ -61,6 +61,11 @@ ORDER BY importance DESC, id DESC LIMIT :limit;
 SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')
 ORDER BY id DESC LIMIT :limit;
 
+-- name: latest_runs
+-- The latest runs of a project; for a global lesson, of any.
+SELECT trace FROM reflections WHERE tenant = :tenant AND (project = :project OR :project = '')
+ORDER BY id DESC LIMIT :limit;
+
 -- name: reflection_findings
 -- Findings of which nobody has told a lesson, the latest first.
 SELECT reflections.id AS id, json_extract(finding.value, '$.text') AS text
