@@ -115,11 +115,12 @@ _ENCODED: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}")  # a lin
 
 
 @lru_cache(maxsize=4)
-def _folded(text: str) -> tuple[str, bytes]:
+def _folded(text: str) -> tuple[str, str]:
     """Return the text in lower case without base64, of the same length, and each run of letters of it once."""
     folded = _ENCODED.sub(lambda run: run[0] if run[0].isalpha() or run[0].islower() else " " * len(run[0]), text)
     folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
-    return folded, b" ".join(set(folded.encode(errors="replace").translate(_LETTERS).split()))
+    words = set(folded.encode(errors="replace").translate(_LETTERS).split())
+    return folded, b" ".join(words).decode()  # a text is searched faster than bytes
 
 
 def _has_names(text: str) -> bool:

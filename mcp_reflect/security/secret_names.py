@@ -68,11 +68,11 @@ _FOREIGN: Final = lazy_compile(
     r"|passord|hesl(?:o|em)|jelszó|парол(?:[ьяе]|ем)|[şs]ifre(?:si)?|salasana|mật khẩu|كلمة المرور|كلمة السر|पासवर्ड|kennwort|kennung"
     r"|zugangscode|codice|phrase secrète|phrase de passe|parola d['’]ordine|fras[ea] se[cg]ret[oa]|パスワード|密码|密碼|口令|비밀번호|암호|暗証番号|รหัสผ่าน|κωδικός|kata sandi|סיסמה|lozinka|geslo|лозинка|гасло|mdp)\w{0,20})"
 )
-CORES: Final = b"pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
+CORES: Final = "pass pw pat psk pepper secret sig sid salt session token cred cookie key auth mnemonic encrypt dockerconfig".split()
 """Every English name of a secret has one of these runs of letters in it."""
 FOREIGN_CORES: Final = (
-    b"contrasen clave passe senha parola wachtwoord haslo heslo heslem api jeton adgangskode kodeord passord sifre"
-    b" salasana kennwort kennung zugangscode codice phrase sandi frase lozinka geslo mdp"
+    "contrasen clave passe senha parola wachtwoord haslo heslo heslem api jeton adgangskode kodeord passord sifre"
+    " salasana kennwort kennung zugangscode codice phrase sandi frase lozinka geslo mdp"
 ).split()
 """And every other name in ASCII one of these."""
 _QUOTE: Final = r"\"{3}|'{3}|[\"'`]|&quot;|&#(?:34|39|x22|x27);"
@@ -128,7 +128,7 @@ _WORD_BEFORE: Final = lazy_compile(
 )
 
 
-def named_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
+def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
     done = 0

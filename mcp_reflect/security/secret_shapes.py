@@ -200,17 +200,17 @@ _LETTERS: Final = lazy_compile(r"[a-z]{2,}")
 
 
 @cache
-def _anchors() -> list[tuple[bytes, str, Place]]:
+def _anchors() -> list[tuple[str, str, Place]]:
     """Return each anchor of the table with its longest run of letters and its place."""
     anchors: list[tuple[str, Place]] = []
     for kind, check, texts, short in _rows("secret_places.txt"):
         pattern = re.sub("%[A-Z]+%", lambda name: _FORMS[name[0]], short)
         place = Place(kind, texts, pattern, _CHECKS[check])
         anchors += [(anchor, place) for anchor in texts.split("|")]
-    return [(max(_LETTERS.findall(anchor), key=len, default="").encode(), anchor, place) for anchor, place in anchors]
+    return [(max(_LETTERS.findall(anchor), key=len, default=""), anchor, place) for anchor, place in anchors]
 
 
-def placed_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
+def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the secrets that their place tells.
 
     `folded` is the text in lower case, of the same length, and `words` has each run of letters of it once.
@@ -224,7 +224,7 @@ def placed_secrets(text: str, folded: str, words: bytes) -> list[Secret]:
                 values.word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else values.drawn
             )(line["secret"])
         ]
-    if b"kty" in words:
+    if "kty" in words:
         found += [(*key.span("secret"), "private_key") for key in _JWK.finditer(text) if values.random(key["secret"])]
     return found
 
