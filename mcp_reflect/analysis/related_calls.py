@@ -23,6 +23,7 @@ SHARED_WORDS: Final = 0.75  # share of the words of two texts with one meaning (
 _WORD = re.compile(r"\w{1,80}")
 _TOKEN = re.compile(r"[\w@./-]{2,80}")
 _BRACKETS = re.compile(r"\([^()]{1,80}\)")
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,7}\Z")
 _PATH = re.compile(r"[/\\]|\.\w{1,8}$")
 _SMALL = word_set(
     "a an the of in on at to for and or is was by with from as it its what who when where which how did do does s"
@@ -125,7 +126,10 @@ def names_alike(first: str, second: str) -> bool:
 
 
 def mistyped(one: str, two: str) -> bool:
-    """True for two names that are one or two letters apart."""
+    """True for two names that are one or two letters apart, besides the ending that two files have in common."""
+    ending = _ENDING.search(one)
+    if ending and two.endswith(ending[0]):
+        one, two = one.removesuffix(ending[0]), two.removesuffix(ending[0])
     shorter, longer = sorted((len(one), len(two)))
     if longer > NAME_LIMIT or shorter < 4 or 2 * shorter < NAME_RATIO * (shorter + longer):
         return False

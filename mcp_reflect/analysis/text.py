@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +29,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_json: Final = partial(json.dumps, ensure_ascii=False, sort_keys=True)
 QUOTE_LIMIT = 120  # characters of anything quoted in a sentence
 NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
 
@@ -49,7 +47,7 @@ def quote(value: Json, limit: int = QUOTE_LIMIT) -> str:
     if isinstance(value, str):
         text = clip(value, limit)
         return f"'{text}'" if '"' in text and "'" not in text else f'"{text}"'
-    return clip(_json(value), limit)
+    return clip(_json(value) or "(deeply nested)", limit)
 
 
 def sentence(text: str, limit: int) -> str:
@@ -148,7 +146,7 @@ def error_text(error: RunError, limit_chars: int) -> str:
 
 def _event_text(event: Event) -> str:
     """`[e3] 12:04:31 tool_call search {"q": "x"} (exit_code: 1): content | error: what failed`."""
-    arguments = None if event.arguments is None else _json(event.arguments)
+    arguments = None if event.arguments is None else _json(event.arguments) or "(arguments nested too deep to show)"
     metadata = ", ".join(f"{name}: {_json(value)}" for name, value in event.metadata.items())
     time = None if event.timestamp is None else str(event.timestamp)
     named = (f"[{event.id}]", time, event.type.value, event.tool, arguments, metadata and f"({metadata})")
@@ -164,3 +162,11 @@ def shortened(text: str, limit: int) -> str:
     kept = max(limit - 40, 0)
     head = kept * 2 // 3
     return f"{text[:head]} [… {len(text) - kept:,} characters cut …] {text[len(text) - (kept - head) :]}"
+
+
+def _json(value: Json) -> str | None:
+    """A value as JSON; None where it is nested too deep to write, as arguments of a library caller may be."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except RecursionError:
+        return None

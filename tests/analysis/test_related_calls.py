@@ -132,6 +132,8 @@ def test_changes_are_the_arguments_that_differ_in_value_or_kind() -> None:
         ("configuration", "configuratoin", True, True),
         ("LAX", "SEA", False, False),
         ("--", "..", False, False),
+        ("test_a.py", "test_b.py", False, False),
+        ("setings.toml", "settings.toml", True, True),
         ("x" * 79 + "y", "x" * 79 + "z", True, True),
         ("x" * 80 + "y", "x" * 80 + "z", False, False),
     ],

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.analysis.text import shortened, trace_text
+from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Cut, Event, EventType, Outcome, Trace
 
 
@@ -37,6 +38,14 @@ def test_one_huge_event_does_not_push_out_the_others() -> None:
 
 def test_an_earlier_cut_is_said() -> None:
     assert trace_text(trace("a", cut=Cut(events=3, characters=9)), 1000).startswith("[3 events and 9 characters")
+
+
+def test_arguments_nested_too_deep_are_said_to_be() -> None:
+    deep: Json = []
+    for _ in range(100_000):
+        deep = [deep]
+    event = Event(id="e1", type=EventType.TOOL_CALL, tool="t", arguments=deep)
+    assert "nested too deep" in trace_text(Trace(task="t", outcome=Outcome.ERROR, events=(event,)), 1000)
 
 
 @given(st.lists(st.text(max_size=400), max_size=40), st.integers(400, 3000))

@@ -11,6 +11,7 @@ from mcp_reflect.models.common import from_json, plain
 from mcp_reflect.models.lesson import Source
 from mcp_reflect.models.run import Trace
 from mcp_reflect.schemas.critique import CritiqueArguments
+from mcp_reflect.schemas.fields import Arguments, read
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,
     ImportArguments,
@@ -19,7 +20,6 @@ from mcp_reflect.schemas.lessons import (
     OwnExportArguments,
     RecallArguments,
 )
-from mcp_reflect.schemas.reading import Arguments, read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.schemas.search import ReplanArguments, read_catalog, read_proposal, read_queries, read_results
 from mcp_reflect.schemas.triggers import StepArguments

@@ -24,14 +24,14 @@ NEXT = newest() + 1
 # The release after this one: it has one more migration, which takes a column away and adds a table.
 NEXT_RELEASE = f"""
 import os, signal, sys
-from mcp_reflect.storage.sqlite import files, statements
+from mcp_reflect.storage.sqlite import files
 MIGRATION = '''
 CREATE TABLE moods (id TEXT PRIMARY KEY) STRICT;
 -- half way
 ALTER TABLE lessons ADD COLUMN mood TEXT;
 ALTER TABLE lessons RENAME COLUMN why TO because;
 '''
-ours = statements.migrations()
+ours = files.migrations()
 files.migrations = lambda: (*ours, ({NEXT}, MIGRATION))
 """
 UPGRADE = f"""{NEXT_RELEASE}

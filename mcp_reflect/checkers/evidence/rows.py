@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 # The kind of a unit and its factor to seconds or bytes. A size is compared with both 1000 and 1024 as its base.
@@ -131,6 +132,7 @@ def stem(word: str) -> str:
     return _ALIKE.get(cut, cut)
 
 
+@lru_cache(maxsize=4096)  # many rules ask for the words of one sentence or row
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, parts of paths and names among them."""
     found = _WORD.findall(text)
