@@ -19,10 +19,10 @@ from benchmarks.recall import bank_of
 from benchmarks.retrieval import DEPTH, Judged, Query, collections, ndcg
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecallQuery
+from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.scoring import FITTED, Search, Weights
 from mcp_reflect.storage.retrieval.vectors import VectorIndex, words_query
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.statements import Reading
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
     "k1": (0.4, 1.2),

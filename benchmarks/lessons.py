@@ -35,7 +35,7 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Correction, EventType, Trace
-from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 
 LEAST_RIGHT, MOST_NOISE, LEAST_FOUND = 0.90, 0.02, 0.60

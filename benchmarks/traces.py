@@ -24,7 +24,7 @@ from mcp_reflect.analysis.diagnose import diagnose
 from mcp_reflect.config import Limits
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import FindingKind, Trace
-from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 
 REACT = "reflexion_hotpotqa"

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, mod
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, ReadContext, parsed
+from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:

@@ -23,7 +23,7 @@ from mcp_reflect.models.lesson import (
     lesson_text,
 )
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, field_of, normalized
+from mcp_reflect.schemas.fields import Arguments, field_of, normalized
 
 _LABELED: Final = re.compile(
     r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"

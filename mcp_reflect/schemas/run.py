@@ -10,7 +10,7 @@ from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, ReadContext, field_of, named, normalized, parsed
+from mcp_reflect.schemas.fields import Arguments, ReadContext, field_of, named, normalized, parsed
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
 Content = Annotated[str, BeforeValidator(fields.as_text)]

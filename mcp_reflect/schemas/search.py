@@ -20,7 +20,7 @@ from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments, ReadContext, explain, named, parsed
+from mcp_reflect.schemas.fields import Arguments, ReadContext, explain, named, parsed
 
 _Shape = TypeVar("_Shape", bound=Arguments)
 

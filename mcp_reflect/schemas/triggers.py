@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.reading import Arguments
+from mcp_reflect.schemas.fields import Arguments
 
 
 class StepArguments(Arguments):

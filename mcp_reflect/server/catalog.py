@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.schemas.critique import CritiqueArguments
+from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, OutcomeArguments, RecallArguments
-from mcp_reflect.schemas.reading import Arguments
 from mcp_reflect.schemas.run import ReflectArguments
 from mcp_reflect.schemas.search import ReplanArguments
 from mcp_reflect.schemas.triggers import StepArguments

@@ -15,8 +15,8 @@ from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
 from mcp_reflect.models.lesson import Recall, waits
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
-from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.listing import PROMPTS
 from mcp_reflect.server.resources import without_orders

@@ -15,8 +15,8 @@ from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
 from mcp_reflect.models.consolidation import Dream, DreamPlan, Generalisation, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
-from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.consolidation import digest_of, planned

@@ -21,7 +21,7 @@ from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
-from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import digest

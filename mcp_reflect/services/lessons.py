@@ -23,6 +23,7 @@ from mcp_reflect.models.lesson import (
     Stored,
     Trust,
 )
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,
     ImportArguments,
@@ -31,7 +32,6 @@ from mcp_reflect.schemas.lessons import (
     OwnExportArguments,
     RecallArguments,
 )
-from mcp_reflect.schemas.reading import read
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.storage.lessons import screened

@@ -15,7 +15,7 @@ from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
 from mcp_reflect.models.search import CatalogEntry, Proposal, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan import attempts, planner
-from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
     DEFAULT_TABLE,
     ReplanArguments,

@@ -10,7 +10,7 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import from_json
 from mcp_reflect.models.run import Trace
-from mcp_reflect.schemas.reading import check_values, read
+from mcp_reflect.schemas.fields import check_values, read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.warnings import session_state

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
-from mcp_reflect.schemas.reading import read
+from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.triggers import StepArguments
 from mcp_reflect.services.context import Context
 

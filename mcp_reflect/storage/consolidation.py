@@ -15,9 +15,8 @@ from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
-from mcp_reflect.storage.repository import Repository, transaction
+from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, lessons_from, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, points, same_record, tie
-from mcp_reflect.storage.statements import LISTS, Reading, Writing, lessons_from, scoped
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.

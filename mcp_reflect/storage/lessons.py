@@ -14,11 +14,22 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
 from mcp_reflect.security.injection import repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash, quoted
-from mcp_reflect.storage import similarity, statements
+from mcp_reflect.storage import similarity
 from mcp_reflect.storage.recalls import MENTIONS, named, rates
-from mcp_reflect.storage.repository import Repository, transaction
+from mcp_reflect.storage.repository import (
+    LISTS,
+    Bound,
+    Reading,
+    Repository,
+    Writing,
+    bound,
+    lesson_from,
+    lesson_values,
+    lessons_from,
+    scoped,
+    transaction,
+)
 from mcp_reflect.storage.retrieval import index, scoring
-from mcp_reflect.storage.statements import LISTS, Bound, Reading, Writing, lesson_from, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -170,8 +181,8 @@ class LessonRows(NamedTuple):
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    symptoms = [statements.bound(values) for values in scoring.symptom_values(scope, lesson)]
-    return LessonRows(statements.bound(statements.lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
+    symptoms = [bound(values) for values in scoring.symptom_values(scope, lesson)]
+    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
 
 
 def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
@@ -324,7 +335,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
 
 def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Write a changed record and its index entry, without a version."""
-    tx.run("lesson_change", statements.lesson_values(scope, lesson))
+    tx.run("lesson_change", lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
     scoring.renew_symptoms(tx, scope, lesson)
 

@@ -10,8 +10,7 @@ from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import BACKED_WEIGHT, EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.recalls import recall_row
-from mcp_reflect.storage.repository import Repository
-from mcp_reflect.storage.statements import Writing, lesson_from, scoped
+from mcp_reflect.storage.repository import Repository, Writing, lesson_from, scoped
 
 
 class OutcomeRepository(Repository):

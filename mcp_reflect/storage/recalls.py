@@ -28,12 +28,11 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.repository import Repository
+from mcp_reflect.storage.repository import Derived, Reading, Repository, Row, Writing, lessons_from, scoped
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.similarity import SAME_HIT, among, same_text, settled, telling_words
-from mcp_reflect.storage.statements import Derived, Reading, Row, Writing, lessons_from, scoped
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link

@@ -9,8 +9,17 @@ from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
 from mcp_reflect.storage import lessons, similarity, warnings
-from mcp_reflect.storage.repository import Repository, transaction
-from mcp_reflect.storage.statements import Reading, Row, Writing, lesson_from, readable, record_from, scoped
+from mcp_reflect.storage.repository import (
+    Reading,
+    Repository,
+    Row,
+    Writing,
+    lesson_from,
+    readable,
+    record_from,
+    scoped,
+    transaction,
+)
 
 _EVIDENCE: Final = "evidence"
 _HOOK_SECONDS: Final = 86_400.0  # a project is watched if hooks noted a call since then

@@ -1,19 +1,255 @@
-"""What every repository has, on any engine: the bank's database, and methods that are transactions."""
+"""What every repository has, on any engine: named SQL, rows read as models, and methods that are transactions.
 
+The SQL is in .sql files; values are bound, and redacted before they are written.
+"""
+
+import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache, wraps
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
+from mcp_reflect.errors import BankError, NotFoundError
+from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.statements import Reading, Row, Values, Writing
+from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
+from mcp_reflect.security.redact import clean, clean_text, quoted
 
 if TYPE_CHECKING:
     from types import CoroutineType
 
     from mcp_reflect.storage.bank import Bank
 
+_HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
+
+# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
+_FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
+_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
+_LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
+_LESSON_COLUMNS: Final = (*_LESSON_FIELDS, "tenant", "digest")
+
+
+def queries_in(folder: Path) -> dict[str, str]:
+    """Return the SQL of the queries in a folder by name."""
+    text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.sql"))
+    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
+    text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
+    text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
+    text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
+    parts = _HEAD.split(text)
+    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+
+
+@cache
+def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
+    """Return every migration as (version, SQL), oldest first; the version is the file's leading number."""
+    files = sorted(folder.glob("[0-9]*.sql"))
+    return tuple((int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files)
+
+
+Values = Mapping[str, Any]
+_UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
+
+
+class Derived(str):
+    """Text made of redacted words without their sentence: one beside `token` would be taken for a secret."""
+
+    __slots__ = ()
+
+
+class Bound(dict[str, Any]):
+    """Values as they are written, made by `bound` alone: redacted already."""
+
+
+def bound(values: Values) -> Bound:
+    """Return values to write: every text redacted, structures as JSON."""
+    if isinstance(values, Bound):
+        return values
+    return Bound({name: value if type(value) in _UNCHANGED else _bound(value) for name, value in values.items()})
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, str):
+        return str(value) if isinstance(value, Derived) else clean_text(str(value))
+    return json.dumps(clean(value), ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+
+
+def compared(values: Values) -> dict[str, Any]:
+    """Return values that are only compared: structures as JSON, texts unchanged."""
+    return {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+        for name, value in values.items()
+    }
+
+
+def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
+    """Return values to bind with the scope."""
+    return {**values, "tenant": scope.tenant, "project": scope.project}
+
+
+class Row(Protocol):
+    """A row of a query: its values in order, or by the name of a column."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def keys(self) -> Sequence[str]: ...
+
+
+_Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
+
+LISTS: Final = ("symptoms", "keywords", "tags")  # the fields of a lesson that are tuples, stored as JSON
+
+# A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
+_ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": Source}
+_LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
+    **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
+    "outside": bool,
+}
+
+
+def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]) -> _Record:
+    """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
+
+    BankError if the row is damaged.
+    """
+    kind: Any = model
+    values = dict(zip(row.keys(), row, strict=True))  # a Row searches all of its names for each lookup
+    try:
+        for name, read in readers.items():
+            values[name] = read(values[name])
+        return model(**{field: values[field] for field in kind.__dataclass_fields__})
+    except (LookupError, TypeError, ValueError) as error:
+        raise damaged(row) from error
+
+
+def lesson_from(row: Row) -> Lesson:
+    """Return a row of `lessons` as the record; BankError if the row is damaged."""
+    return record_from(row, Lesson, _LESSON_READERS)
+
+
+def lessons_from(rows: Iterable[Row]) -> list[Lesson]:
+    """Return rows of `lessons` as records; a damaged one is logged and left out."""
+    return readable(rows, lesson_from)
+
+
+def readable(rows: Iterable[Row], read: Callable[[Row], _Record]) -> list[_Record]:
+    """Return the result of `read` for each row; a damaged row is left out."""
+    records: list[_Record] = []
+    for row in rows:
+        with suppress(BankError, ValueError):
+            records.append(read(row))
+    return records
+
+
+def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
+    """Return the record as values to bind; the project is the record's own, the tenant the scope's.
+
+    A digest of 64 bits tells whether a lesson with the same words is in the project. It is made of the redacted words,
+    because a hash of a secret confirms a guess.
+    """
+    values = {name: getattr(lesson, name) for name in _LESSON_FIELDS}
+    digest = None
+    if lesson.kind is RecordKind.LESSON:
+        words = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson))))
+        digest = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
+    return {**values, "tenant": scope.tenant, "digest": digest}
+
+
+def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
+    """True if a stored lesson of the same project says all that a lesson says."""
+    return _wording(lesson) == _wording(stored) and all(
+        set(getattr(lesson, name)) <= set(getattr(stored, name)) for name in LISTS
+    )
+
+
+def _wording(lesson: Lesson) -> tuple[str | None, ...]:
+    return (lesson.mistake, lesson.correction, lesson.why, lesson.task_type, lesson.context, lesson.external_id)
+
+
+def damaged(row: Row) -> BankError:
+    """Log that a row is damaged; return the error."""
+    name = str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+    Log()("bank_record_damaged", "warning", record=name)
+    return BankError(f"The record {name} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
+
+
+_MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
+_DAY: Final = 86_400.0
+
+
+class Executor(Protocol):
+    """Runs named SQL in one transaction of an engine."""
+
+    searches_vectors: bool
+
+    def select(self, name: str, values: Values) -> list[Row]: ...
+    def execute(self, name: str, values: Bound) -> int: ...
+    def execute_many(self, name: str, rows: Iterable[Bound]) -> None: ...
+    def matching(self, groups: Sequence[Sequence[str]]) -> str: ...
+
+
+class Reading:
+    """Named queries."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def rows(self, name: str, values: Values) -> list[Row]:
+        """Return the rows of a named query; BankError if a query by id (`_by_id`) finds a damaged row."""
+        return self._executor.select(name, values)
+
+    def row(self, name: str, values: Values) -> Row | None:
+        """Return the first row of a named query, None if there is none."""
+        return next(iter(self.rows(name, values)), None)
+
+    def existing(self, name: str, scope: Scope, field: str, record_id: str, fix: str) -> Row:
+        """Return the row of a query by id; NotFoundError names `field`, and says how to `fix` it."""
+        row = self.row(name, scoped(scope, id=record_id))
+        if row is None:
+            raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
+        return row
+
+    @property
+    def searches_vectors(self) -> bool:
+        """True if the engine finds the nearest vectors itself, by the query `vectors_nearest`."""
+        return self._executor.searches_vectors
+
+    def matching(self, groups: Sequence[Sequence[str]]) -> str:
+        """Return the condition of `index_search` that a row has at least one term of each group."""
+        return self._executor.matching(groups)
+
+
+class Writing(Reading):
+    """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(executor)
+        self.ran: set[str] = set()
+
+    def run(self, name: str, values: Values) -> int:
+        """Run a named statement; return the number of changed rows."""
+        self.ran.add(name)
+        return self._executor.execute(name, bound(values))
+
+    def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Run a named statement once for each of `rows`."""
+        self.ran.add(name)
+        self._executor.execute_many(name, map(bound, rows))
+
+    def drop_old(self, kind: str, now: float, keep_days: float) -> None:
+        """Drop some rows of a kind that no call has used for `keep_days` (0: never); `now` is in seconds since 1970.
+
+        Every write that adds rows calls it, so that no single write has much to drop.
+        """
+        if keep_days:
+            self.run(f"{kind}_drop_old", {"before": now - keep_days * _DAY, "most": _MAX_DROPPED})
 
 
 class Opened(Protocol):

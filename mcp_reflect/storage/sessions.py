@@ -9,8 +9,7 @@ from mcp_reflect.errors import BankBusyError
 from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
-from mcp_reflect.storage.repository import Repository, transaction
-from mcp_reflect.storage.statements import Writing, scoped
+from mcp_reflect.storage.repository import Repository, Writing, scoped, transaction
 
 _DAY: Final = 86_400
 _FIX: Final = "Send the id that the first call gave."

@@ -12,10 +12,10 @@ from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.effectiveness import Rates
+from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
 from mcp_reflect.storage.retrieval.terms import ENGLISH
-from mcp_reflect.storage.statements import Reading, Writing
 
 # Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
 # identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for

@@ -10,8 +10,7 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import Role, Token
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage.repository import Repository
-from mcp_reflect.storage.statements import Row, Writing, record_from
+from mcp_reflect.storage.repository import Repository, Row, Writing, record_from
 
 PREFIX: Final = "mcpr_"
 """Begins every token, so that people and scanners of secrets recognize one."""

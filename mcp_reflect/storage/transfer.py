@@ -12,8 +12,15 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
-from mcp_reflect.storage.repository import Repository
-from mcp_reflect.storage.statements import LISTS, Writing, lesson_from, lessons_from, says_nothing_new, scoped
+from mcp_reflect.storage.repository import (
+    LISTS,
+    Repository,
+    Writing,
+    lesson_from,
+    lessons_from,
+    says_nothing_new,
+    scoped,
+)
 
 _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it

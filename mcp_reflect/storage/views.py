@@ -11,8 +11,7 @@ from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
 from mcp_reflect.storage.recalls import NAMED, rates
-from mcp_reflect.storage.repository import Repository
-from mcp_reflect.storage.statements import Reading, Row, lessons_from, readable, scoped
+from mcp_reflect.storage.repository import Reading, Repository, Row, lessons_from, readable, scoped
 from mcp_reflect.storage.warnings import LEAST_WARNINGS, counts, share_interval
 
 _MOST_RECALLS: Final = 100

@@ -13,8 +13,17 @@ from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.outcomes import add_measured_outcome
-from mcp_reflect.storage.repository import Repository, transaction
-from mcp_reflect.storage.statements import Reading, Row, Writing, lessons_from, readable, record_from, scoped
+from mcp_reflect.storage.repository import (
+    Reading,
+    Repository,
+    Row,
+    Writing,
+    lessons_from,
+    readable,
+    record_from,
+    scoped,
+    transaction,
+)
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered

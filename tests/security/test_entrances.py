@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.schemas.reading import Arguments
+from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.schemas.run import ErrorArguments, EventArguments
 from mcp_reflect.schemas.search import ProposalArguments, QueryArguments, TableArguments
 from mcp_reflect.server.app import build

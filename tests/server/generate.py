@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.config import PREFIX, documented
-from mcp_reflect.schemas.reading import Arguments
+from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.server.catalog import TOOLS, ToolSpec
 
 ROOT = Path(__file__).parent.parent.parent

@@ -17,8 +17,8 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.repository import Reading, scoped
 from mcp_reflect.storage.sqlite.files import APPLICATION_ID, Opened, migrations, newest, statements
-from mcp_reflect.storage.statements import Reading, scoped
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {

@@ -16,7 +16,7 @@ from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.statements import Writing
+from mcp_reflect.storage.repository import Writing
 from tests.held_clock import HeldClock
 
 LESSON = {"mistake": "Ran deployctl push before deployctl migrate", "correction": "Run deployctl migrate first"}

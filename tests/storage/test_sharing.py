@@ -13,8 +13,8 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankBusyError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.repository import Writing
 from mcp_reflect.storage.sqlite.database import Database
-from mcp_reflect.storage.statements import Writing
 
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
 TASK = "deploy with a migration"

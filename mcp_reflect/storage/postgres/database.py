@@ -29,7 +29,7 @@ from mcp_reflect.storage.postgres.statements import (
     migrations,
     row_factory,
 )
-from mcp_reflect.storage.statements import Reading, Writing
+from mcp_reflect.storage.repository import Reading, Writing
 
 MOST_CONNECTIONS: Final = 10  # of one process
 WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again

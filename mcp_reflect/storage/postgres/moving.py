@@ -17,10 +17,10 @@ from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.postgres.database import Database
 from mcp_reflect.storage.postgres.statements import PostgresRow, sent
+from mcp_reflect.storage.repository import Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files
 from mcp_reflect.storage.sqlite.database import explained
-from mcp_reflect.storage.statements import Writing, lesson_from, readable
 
 _BATCH: Final = 200  # rows in a transaction: a killed run loses one at the most
 _MARK: Final = "move"  # the name of the lease that says whose unfinished work is there

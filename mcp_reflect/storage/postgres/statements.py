@@ -12,8 +12,8 @@ from psycopg import Connection, Cursor
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
 
+from mcp_reflect.storage.repository import Bound, Row, Values, migrations_in, queries_in
 from mcp_reflect.storage.sqlite import database as sqlite
-from mcp_reflect.storage.statements import Bound, Row, Values, migrations_in, queries_in
 
 FOLDER: Final = Path(__file__).parent
 

@@ -12,9 +12,8 @@ from mcp_reflect.errors import BankError
 from mcp_reflect.llm.embeddings.embedders import UNRELATED, Checked, Embedder, Patient, background, open_embedder
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Database
+from mcp_reflect.storage.repository import Database, Row, Writing, scoped
 from mcp_reflect.storage.retrieval.vectors import LONGEST_TEXT, QueryVector, packed, signs, text_of
-from mcp_reflect.storage.statements import Row, Writing, scoped
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
+from mcp_reflect.storage.repository import Derived, Reading, Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
-from mcp_reflect.storage.statements import Derived, Reading, Writing, lesson_from, readable
 
 # The weight of one occurrence of a term: in task type and tags, and in the context; elsewhere 1.
 _NAME_WEIGHT: Final = 0.6

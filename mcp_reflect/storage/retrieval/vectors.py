@@ -10,7 +10,7 @@ from operator import mul
 from typing import Final, TypeAlias
 
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
-from mcp_reflect.storage.statements import Reading
+from mcp_reflect.storage.repository import Reading
 
 Vector: TypeAlias = Sequence[float]  # of length 1
 

@@ -17,9 +17,9 @@ from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotAB
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
 from mcp_reflect.storage.lessons import change
+from mcp_reflect.storage.repository import LISTS, Row, Writing, lesson_from
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import Database, explained
-from mcp_reflect.storage.statements import LISTS, Row, Writing, lesson_from
 
 if TYPE_CHECKING:
     from mcp_reflect.storage.bank import Bank

@@ -17,9 +17,9 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
+from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, queries_in
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
-from mcp_reflect.storage.statements import Bound, Reading, Row, Values, Writing, compared, damaged, queries_in
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves

@@ -33,7 +33,7 @@ CREATE TABLE lessons (
   external_id words,
   outside INTEGER NOT NULL DEFAULT 0 CHECK (outside IN (0, 1)),  -- its words repeat the output of a tool
   agent words,  -- the program whose agent stored it
-  digest BIGINT,  -- a hash of a lesson's words: see lesson_values in storage/statements.py
+  digest BIGINT,  -- a hash of a lesson's words: see lesson_values in storage/repository.py
   reflection_id words,
   strength INTEGER NOT NULL DEFAULT 1 CHECK (strength > 0),
   times_applied INTEGER NOT NULL DEFAULT 0 CHECK (times_applied >= 0),
