@@ -86,7 +86,8 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
         case "prompt://{name}":
             values = engine.context.runner.prompts.names()
         case "task_type":
-            values = await bank.lessons.task_types(scope)  # most frequent first
+            types = await bank.lessons.task_types(scope)  # most frequent first
+            values = [value for value in types if without_orders(value) == value]
         case "outcome":
             values = [*Outcome]
         case _:

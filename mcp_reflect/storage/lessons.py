@@ -48,9 +48,10 @@ class LessonRepository(Repository):
     @transaction
     def store(self, tx: Writing, scope: Scope, draft: LessonDraft) -> models.Stored:
         """Store a lesson, or strengthen the one that says the same."""
-        runs = tx.rows("latest_runs", scoped(scope, limit=_RUNS_COMPARED))
-        outside = [output for run in runs for output in tool_outputs(json.loads(run["trace"]))]
-        lesson = prepared(draft, scope, self.clock, outside=outside)
+        name = "latest_runs" if scope.project else "latest_runs_of_all"
+        runs = tx.rows(name, scoped(scope, limit=_RUNS_COMPARED))
+        outputs = [output for run in runs for output in tool_outputs(json.loads(run["trace"]))]
+        lesson = prepared(draft, scope, self.clock, outside=["\n".join(outputs)[:_CHARS_COMPARED]])
         lesson_id, status = add_or_merge(tx, scope, lesson)
         archived = archive_excess(tx, scope, self.bank.size, self.clock.now())
         reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
@@ -212,6 +213,7 @@ _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _RUNS_COMPARED: Final = 5  # latest runs with whose outputs a lesson is compared that is told without a run
+_CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run first: other writers wait meanwhile
 _PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which orders nobody about
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 

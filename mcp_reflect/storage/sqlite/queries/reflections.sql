@@ -62,9 +62,14 @@ SELECT * FROM reflections WHERE tenant = :tenant AND project IN (:project, '')
 ORDER BY id DESC LIMIT :limit;
 
 -- name: latest_runs
--- The latest runs of a project; for a global lesson, of any.
-SELECT trace FROM reflections WHERE tenant = :tenant AND (project = :project OR :project = '')
-ORDER BY id DESC LIMIT :limit;
+-- The latest runs of a project. The index has their order: no other run is read.
+SELECT trace FROM reflections WHERE tenant = :tenant AND project = :project ORDER BY created_at DESC LIMIT :limit;
+
+-- name: latest_runs_of_all
+-- The latest runs of a tenant. Runs are long: the others are read in the index alone.
+SELECT trace FROM reflections WHERE id IN (
+  SELECT id FROM reflections WHERE tenant = :tenant ORDER BY created_at DESC LIMIT :limit
+);
 
 -- name: reflection_findings
 -- Findings of which nobody has told a lesson, the latest first.
