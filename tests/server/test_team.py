@@ -17,6 +17,9 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.models.access import Role
 from tests.conftest import Era
 from tests.held_clock import HeldClock
+from tests.llm.dialects import OPENAI
+from tests.llm.loopback import Answer, Loopback
+from tests.llm.reflect_calls import GOOD, bound_to, reflect, said
 from tests.server.calls import told
 from tests.server.teams import Team, replica
 
@@ -201,6 +204,23 @@ async def test_a_tenant_over_its_bytes_or_its_lessons_is_told_so(settings: Setti
         await told(client, "store_lesson", LESSON)
         said = await refused(client, "store_lesson", {"mistake": "Another one", "correction": "Something else"})
         assert "lessons: your team keeps 1, and 1 are the most" in said
+
+
+async def test_what_a_tenant_spends_on_models_leaves_another_its_day(settings: Settings) -> None:
+    reply = OPENAI.say(said(GOOD), "stop")
+    assert isinstance(reply.body, dict)
+    dear = Answer(body={**reply.body, "usage": {"prompt_tokens": 100_000, "completion_tokens": 0}})
+    async with Loopback(dear, dear) as model:
+        limited = replace(settings, **bound_to(OPENAI, model.url, llm_tokens_per_day="50000"))
+        async with replica(limited) as team:
+            ada, zoe = await team.token("ada"), await team.token("zoe", tenant="zeta")
+            asked = [(ada, "1"), (ada, "2"), (zoe, "1")]
+            answers: list[dict[str, Any]] = []
+            for token, run_id in asked:
+                async with team.client(token) as client:
+                    answers.append(await reflect(client, run_id=run_id))
+    assert [answer["thinker"] for answer in answers] == ["openai:test-model", "rules", "openai:test-model"]
+    assert "of the 50000 tokens a day are spent" in answers[1]["note"]
 
 
 async def test_a_foreign_host_or_page_is_refused_everywhere_and_a_probe_is_answered(settings: Settings) -> None:
