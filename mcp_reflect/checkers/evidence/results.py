@@ -14,7 +14,6 @@ from mcp_reflect.models.critique import ToolResult
 _HEAD: Final = 15_000
 _TAIL: Final = 45_000
 _TOTAL: Final = 200_000
-_MOST_ROWS: Final = 3_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,6 +123,7 @@ _ALIKE: Final = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=4096)  # of words, not of texts: `stems` is asked for whole results too
 def stem(word: str) -> str:
     """Cut the endings of plural and past, so that "packages" and "package", "added" and "add" are the same.
 
@@ -132,7 +133,6 @@ def stem(word: str) -> str:
     return _ALIKE.get(cut, cut)
 
 
-@lru_cache(maxsize=4096)  # many rules ask for the words of one sentence or row
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, parts of paths and names among them."""
     found = _WORD.findall(text)
