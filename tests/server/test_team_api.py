@@ -86,6 +86,8 @@ async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) ->
             assert "approve" in board["acts"]
             assert HELD["mistake"] in json.dumps(board)
             assert "stores" in json.dumps(board)
+            details = (await http.get(f"/api/lesson/{lesson}")).json()
+            assert HELD["mistake"] in json.dumps(details)
             row = (await http.post("/api/act", json=approve)).json()["row"]
             assert "trusted" in row
 
