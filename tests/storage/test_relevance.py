@@ -83,3 +83,12 @@ async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_t
     assert counts["near_strong"] >= 24
     assert counts["symptom_in_5"] >= 7
     assert counts["foreign_without_strong"] >= 18
+
+
+async def test_function_words_make_a_lesson_no_longer_than_it_is(engine: Engine) -> None:
+    padding = "that it is as it was and then it will be as it has been for all of us in this and in that " * 3
+    short = await engine.store_lesson(mistake=f"Rotated the signing key, {padding}", correction="Tell the partners")
+    nouns = "harbor lantern copper meadow violin saddle pepper marble falcon ribbon walnut cellar"
+    long = await engine.store_lesson(mistake=f"Rotated the signing key {nouns}", correction="Tell the partners")
+    hits = (await engine.recall(task="rotate the signing key")).lessons
+    assert [hit.id for hit in hits] == [short.lesson_id, long.lesson_id]
