@@ -220,7 +220,6 @@ class InputNeeded(BaseException):
     """The modern era's way to ask the client: leaves the tool's body, past every handler, with the result to return."""
 
     def __init__(self, result: InputRequiredResult) -> None:
-        super().__init__()
         self.result = result
 
 

@@ -56,6 +56,11 @@ def test_the_later_relaxation_takes_the_widest_mode_and_is_never_narrower() -> N
     assert made.new_queries == (replace(before, search_mode="master"),)
 
 
+def test_a_relaxation_of_a_misspelt_table_asks_the_nearest_one() -> None:
+    made = relax_only(request(query("qubits", "sesions", score_threshold=0.4)), empty_state())
+    assert [new.table for new in made.new_queries] == ["sessions"]
+
+
 def test_a_search_without_threshold_and_limit_gets_none() -> None:
     bare = query(limit=None)
     made = plan(request(bare), empty_state())
