@@ -105,6 +105,7 @@ PRINTED: list[tuple[str, Json, str, C]] = [
     ("search", {"query": "x y"}, "No results found.", C.NO_RESULT),
     ("search", {"query": "x y"}, '{"results": [], "total": 0}', C.NO_RESULT),
     ("search_flights", {"from": "SFO"}, "[]", C.NO_RESULT),
+    ("search_flights", {"from": "SFO"}, "", C.NO_RESULT),
 ]
 
 
