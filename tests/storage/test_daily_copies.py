@@ -1,7 +1,9 @@
 """The daily copy: made beside the bank while it is used, the newest seven kept, and restored on request."""
 
 import asyncio
+import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -42,6 +44,19 @@ async def test_one_copy_a_day_is_made_and_seven_are_kept(settings: Settings, ban
         assert mistakes(file) == ["Deployed on a Friday"]
     assert other.read_text() == "named by a person"
     assert not list(bank_path.parent.glob("*.part"))
+
+
+async def test_the_unfinished_copy_of_a_killed_process_is_removed_and_one_in_the_making_is_not(
+    settings: Settings, bank_path: Path
+) -> None:
+    await store(settings)
+    killed, in_the_making = (bank_path.with_name(f"bank.db.copy-2026-09-20.part-{number}") for number in (1, 2))
+    for file in (killed, in_the_making):
+        file.write_text("half a copy")
+    two_hours_ago = time.time() - 7200
+    os.utime(killed, (two_hours_ago, two_hours_ago))
+    copy_daily(bank_path, FIRST, Event().is_set)
+    assert (killed.exists(), in_the_making.exists()) == (False, True)
 
 
 async def test_a_copy_that_is_stopped_or_of_a_damaged_bank_leaves_nothing(settings: Settings, bank_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.recall import own_lessons
 from mcp_reflect.services.engine import Engine
+from tests.held_clock import HeldClock
 
 
 async def test_a_shared_identifier_alone_fits_strongly(engine: Engine) -> None:
@@ -92,3 +93,12 @@ async def test_function_words_make_a_lesson_no_longer_than_it_is(engine: Engine)
     long = await engine.store_lesson(mistake=f"Rotated the signing key {nouns}", correction="Tell the partners")
     hits = (await engine.recall(task="rotate the signing key")).lessons
     assert [hit.id for hit in hits] == [short.lesson_id, long.lesson_id]
+
+
+async def test_of_two_lessons_that_fit_alike_the_fresher_one_is_first(engine: Engine, clock: HeldClock) -> None:
+    stale = await engine.store_lesson(mistake="Rotated the signing key of partner 7", correction="Tell partner 7 first")
+    clock.time += 60 * 86_400
+    fresh = await engine.store_lesson(mistake="Rotated the signing key of partner 8", correction="Tell partner 8 first")
+    hits = (await engine.recall(task="rotate the signing key")).lessons
+    assert [hit.id for hit in hits] == [fresh.lesson_id, stale.lesson_id]
+    assert hits[0].score > hits[1].score
