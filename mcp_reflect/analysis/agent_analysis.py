@@ -11,7 +11,7 @@ from mcp_reflect.analysis.assessment import read_assessment
 from mcp_reflect.analysis.markdown import field_name, items, read_insights, split_sections
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.json_replies import by_criterion, read_json, read_object, without_thinking
+from mcp_reflect.llm.json_replies import as_mapping, read_json, read_object, without_thinking
 from mcp_reflect.models.common import SCORE_WORDS, Json
 from mcp_reflect.models.lesson import has_content, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
@@ -294,7 +294,7 @@ def scores(field: str, value: Json, limits: Limits = DEFAULT) -> dict[str, Score
     Raises:
         InputError: Names the criterion that cannot be read.
     """
-    value = by_criterion(value)
+    value = as_mapping(value, "criterion")
     if value is None:
         return {}
     if not isinstance(value, dict):

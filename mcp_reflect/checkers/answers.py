@@ -68,15 +68,14 @@ def answer_of(
 
 
 def _gate(version: Version, threshold: float) -> bool | None:
-    """True if nothing is contradicted or unsupported and rules checked every claim or a judge accepted the work."""
-    verified, opinion = version.verified, version.opinion
-    if verified.failed or version.issues:
+    """True if nothing is contradicted and rules or a judge settled every claim; None where that is unknown."""
+    opinion = version.opinion
+    if version.issues:
         return False
     if opinion is not None and opinion.quality_score is not None and opinion.quality_score < threshold:
         return False
-    if verified.unsupported:
-        return None
-    return True if verified.complete or opinion is not None else None
+    judged = opinion is not None or version.verified.complete
+    return True if judged and not version.unsettled else None
 
 
 def _score(version: Version) -> float | None:
@@ -107,7 +106,7 @@ def _guidance(run: Run, action: Action) -> str | None:
     if action is Action.KEEP:
         return None
     if action is Action.VERIFY_FIRST:
-        return _cheapest_check(verified)
+        return _cheapest_check(best)
     corrected = verified.steps != run.first.verified.steps
     if corrected and not best.issues:
         counted = verified.coverage
@@ -121,10 +120,13 @@ def _guidance(run: Run, action: Action) -> str | None:
     return f"{take}{where}, carry what changes through the steps after it, and send the result to critique again."
 
 
-def _cheapest_check(verified: Verified) -> str:
+def _cheapest_check(version: Version) -> str:
     """Say which one check would tell most."""
+    verified = version.verified
     if verified.unsupported:
         return "No tool result shows the first open claim. Run what shows it, and send its output in tool_results."
+    if version.opinion is not None and version.unsettled:
+        return f"Of {len(version.unsettled)} claims nothing shows whether they hold. Check the first, or judge it."
     counted = verified.coverage
     if counted.open_claims:
         return f"{counted.checked} of {counted.claims} claims were checked. Check the first open claim, or judge it."
@@ -146,21 +148,21 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
                 "symptoms": [f"{failed[0].checker} check failed"],
             },
         }
-    unshown = bool(run.first.verified.unsupported)
-    if (thinker != RULES and not unshown) or (action is Action.KEEP and not criteria):
+    if action is not Action.VERIFY_FIRST and (thinker != RULES or (action is Action.KEEP and not criteria)):
         return {}
     return {
         "why": (
             "Rules left this open. Answer the questions from evidence, and send your judgement."
             if thinker == RULES
-            else "No tool result shows this. Send one that does."
+            else "The judge left this open. Send results that show it, or a verdict on each claim."
         ),
-        "questions": _questions(run.first.verified, criteria),
+        "questions": _questions(run.first, criteria),
         "tool": "critique",
         "arguments": {
             "critique_id": critique_id,
             "analysis": {
                 "quality_score": "0..1",
+                "claims": {"words of the claim": "supported, contradicted, unsupported or opinion: what shows it"},
                 "issues": ["step number, what is wrong, what shows it"],
                 "criteria": {name: {"score": "0..1", "reason": "one sentence"} for name in criteria},
                 "corrected_steps": ["every step, the wrong ones put right"],
@@ -169,29 +171,30 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
     }
 
 
-def _questions(verified: Verified, criteria: Sequence[str]) -> list[str]:
-    """Ask one short question for each open claim and criterion."""
+def _questions(version: Version, criteria: Sequence[str]) -> list[str]:
+    """Ask one short question for each claim that is not settled, which it quotes, and each criterion."""
+    verified = version.verified
     several = len(verified.steps) > 1
+    unshown = {verdict.claim for verdict in verified.unsupported}
 
     def place(step: int) -> str:
         return f"Step {step}: " if several else ""
 
     questions = [
-        f'{place(verdict.step)}which tool result shows "{quoted_claim(verdict.claim)}"?'
-        for verdict in verified.unsupported
-    ]
-    questions += [
         f'{place(verdict.step)}what is right in the place of "{quoted_claim(verdict.claim)}"?'
         for verdict in verified.failed
     ]
-    for step, claim in verified.left_open:
-        if "block: " in claim:
-            question = f"{place(step)}what does this code print or return on one real input and on an empty one?"
+    for step, text in version.unsettled:
+        claim = quoted_claim(text)
+        if text in unshown:
+            question = f'which tool result shows "{claim}"?'
+        elif "block: " in claim:
+            question = f'"{claim}": what does it print or return on one real input and on an empty one?'
         elif _NUMERAL & set(claim):
-            question = f'{place(step)}from which result or sum do the numbers in "{claim}" come?'
+            question = f'from which result or sum do the numbers in "{claim}" come?'
         else:
-            question = f'{place(step)}what shows that "{claim}" holds?'
-        questions.append(question)
+            question = f'what shows that "{claim}" holds?'
+        questions.append(place(step) + question)
     if not questions:
         questions.append("Does the work do what the goal asks, completely?")
     asked = [f"How far is the criterion met: {name}?" for name in criteria[:_MOST_QUESTIONS]]

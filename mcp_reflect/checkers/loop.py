@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final, Protocol
@@ -11,7 +11,7 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.correct import correct
 from mcp_reflect.checkers.verify import Verified, Verify
 from mcp_reflect.models.common import RULES
-from mcp_reflect.models.critique import Opinion, Stopped
+from mcp_reflect.models.critique import Opinion, Status, Stopped
 
 MODEL: Final = "model"
 
@@ -48,10 +48,40 @@ class Version:
         return tuple(f"Step {place}: the judge corrects it" for place, (step, other) in pairs if step != other)
 
     @property
+    def unsettled(self) -> tuple[tuple[int, str], ...]:
+        """The open claims, as (step, text), that the judge did not settle either.
+
+        It must name each one where there are results to compare with, or a number in the claim. Of other prose its
+        whole judgement is enough. An act or run that no result shows stays unsettled.
+        """
+        if self.opinion is None:
+            return self.verified.open_claims
+        said = {_letters(claim): status for claim, status in self.opinion.claims.items()}
+        unshown = {(verdict.step, verdict.claim) for verdict in self.verified.unsupported}
+        return tuple(
+            (step, claim)
+            for step, claim in self.verified.open_claims
+            if (step, claim) in unshown or not self._is_settled(claim, said)
+        )
+
+    def _is_settled(self, claim: str, said: Mapping[str, Status]) -> bool:
+        letters = _letters(claim)
+        own = [quote for quote in said if letters in quote or quote in letters]
+        if any(said[quote] is Status.UNSUPPORTED for quote in own):
+            return False
+        must_be_named = self.verified.has_evidence or any(map(str.isdigit, claim))
+        return not must_be_named or 2 * sum(map(len, own)) >= len(letters)
+
+    @property
     def rank(self) -> tuple[int, float, int]:
         """Fewer failures first, then the critic's score, then more that passed."""
         score = self.opinion.quality_score if self.opinion and self.opinion.quality_score is not None else 0.0
         return -len(self.verified.failed), score, self.verified.passed
+
+
+def _letters(text: str) -> str:
+    """The letters and digits of a text, so that a quotation is found however it was wrapped."""
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

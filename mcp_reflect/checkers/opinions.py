@@ -10,13 +10,13 @@ from mcp_reflect.checkers.base import split
 from mcp_reflect.checkers.verify import Verified
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.json_replies import by_criterion, read_object
+from mcp_reflect.llm.json_replies import as_mapping, read_object
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import Opinion
+from mcp_reflect.models.critique import Opinion, Status
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.security.redact import quoted
 
-FIELDS: Final = ("quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
+FIELDS: Final = ("quality_score", "claims", "issues", "suggested_fix", "criteria", "corrected_steps")
 _NONE: Final = frozenset(("", "none", "n/a", "nothing"))
 _NO_ISSUES: Final = re.compile(
     r"(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?)(?: (?:was|were))?(?: found)?"
@@ -37,8 +37,20 @@ _PRAISE: Final = re.compile(
     r"\b(?:correct|right|good|fine|sound|accurate|consistent|well|great|no (?:\w+ )?(?:issues?|errors?|faults?))\b",
     re.IGNORECASE,
 )
-_COUNTED: Final = {"issues": "max_steps", "corrected_steps": "max_steps", "criteria": "max_judgement_items"}
-_FIX: Final = "Send {quality_score, issues, suggested_fix, criteria, corrected_steps}."
+_COUNTED: Final = {
+    "claims": "max_steps",
+    "issues": "max_steps",
+    "corrected_steps": "max_steps",
+    "criteria": "max_judgement_items",
+}
+_VERDICTS: Final = {
+    "supported": Status.PASS,
+    "contradicted": Status.FAIL,
+    "unsupported": Status.UNSUPPORTED,
+    "opinion": Status.UNCHECKED,
+}
+_VERDICT: Final = re.compile(rf"\W*({'|'.join(_VERDICTS)})\b[\s:;,.—–-]*", re.IGNORECASE)
+_FIX: Final = "Send {quality_score, claims, issues, suggested_fix, criteria, corrected_steps}."
 
 
 def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT) -> Opinion:
@@ -66,10 +78,18 @@ def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT)
     for name, limit in _COUNTED.items():
         if isinstance(items := value.get(name), list | dict):
             limits.refuse_more(limit, f"{field}.{name}", len(items), "items")
+    claims = _claims(value.get("claims"), f"{field}.claims")
+    contradicted = [
+        f"{claim}: contradicted{f' ({why})' if why else ''}"
+        for claim, (said, why) in claims.items()
+        if said is Status.FAIL
+    ]
+    issues = [text for text in _texts(value.get("issues"), f"{field}.issues") if not _is_none(text)]
     steps, steps_field = value.get("corrected_steps"), f"{field}.corrected_steps"  # one text is split as a response is
     return Opinion(
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
-        issues=tuple(text for text in _texts(value.get("issues"), f"{field}.issues") if not _is_none(text)),
+        claims={claim: said for claim, (said, _) in claims.items()},
+        issues=(*contradicted, *issues),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),
         criteria=_criteria(value.get("criteria"), f"{field}.criteria"),
         corrected_steps=split(steps) if isinstance(steps, str) and not _is_none(steps) else _texts(steps, steps_field),
@@ -150,8 +170,30 @@ def _texts(value: Json, field: str) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
+def _claims(value: Json, field: str) -> dict[str, tuple[Status, str | None]]:
+    """Return the verdict on each claim and what shows it, from `{claim: "supported: why"}` or a list of objects."""
+    value = as_mapping(value, "claim")
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(field, "it is no object", 'Send {"the claim": "supported: what shows it"}.')
+    claims: dict[str, tuple[Status, str | None]] = {}
+    for claim, item in value.items():
+        name = f"{field}.{quoted(claim)}"
+        if claim.strip(" #.").isdigit():
+            raise InputError(name, "it is a number, no claim", "Send the words of the claim.")
+        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"verdict": item}
+        said = _VERDICT.match(str(entry.get("verdict")))
+        if not said:
+            fix = f"Begin with {', '.join(_VERDICTS)}; then say what shows it."
+            raise InputError(name, "it has no verdict", fix)
+        shown = _text(entry.get("shown_by"), f"{name}.shown_by") or said.string[said.end() :].strip()
+        claims[claim] = _VERDICTS[said[1].lower()], shown or None
+    return claims
+
+
 def _criteria(value: Json, field: str) -> Mapping[str, Score]:
-    value = by_criterion(value)
+    value = as_mapping(value, "criterion")
     if value is None:
         return {}
     if not isinstance(value, dict):

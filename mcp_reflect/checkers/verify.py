@@ -116,6 +116,7 @@ class Verified:
     findings: tuple[Finding, ...]
     verdicts: tuple[Verdict, ...]
     left_open: tuple[tuple[int, str], ...] = ()
+    has_evidence: bool = False
     problems: tuple[str, ...] = ()
 
     @property
@@ -133,6 +134,13 @@ class Verified:
 
     def _of(self, *statuses: Status) -> tuple[Verdict, ...]:
         return tuple(verdict for verdict in self.verdicts if verdict.status in statuses)
+
+    @property
+    def open_claims(self) -> tuple[tuple[int, str], ...]:
+        """Every claim that is not decided, as (step, text), the unsupported ones first."""
+        undecided = self._of(Status.UNSUPPORTED), self._of(Status.UNCHECKED)
+        quoted = [(v.step, v.claim) for verdicts in undecided for v in verdicts]
+        return tuple(dict.fromkeys([*quoted, *self.left_open]))
 
     @property
     def coverage(self) -> Coverage:
@@ -195,6 +203,7 @@ def _verified(work: Work) -> Verified:
             for name, f in named
         ),
         left_open=open_claims(work.steps, findings),
+        has_evidence=bool(work.tool_results),
         problems=tuple(problems),
     )
 

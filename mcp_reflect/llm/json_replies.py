@@ -197,12 +197,12 @@ def _schema(item: Json) -> Json:
     return {**schema, "description": description} if description and description != "or null" else schema
 
 
-def by_criterion(value: Json) -> Json:
-    """Return `[{"criterion": "safety", "score": 0.9}]`, as a closed schema allows it, as an object by criterion."""
+def as_mapping(value: Json, key: str) -> Json:
+    """Return `[{key: "safety", "score": 0.9}]`, as a closed schema allows it, as an object by the value of `key`."""
     if not isinstance(value, list):
         return value
     entries = [item for item in value if isinstance(item, dict)]
-    return {str(name): item for item in entries if (name := item.get("criterion") or item.get("name"))}
+    return {str(name): item for item in entries if (name := item.get(key) or item.get("name"))}
 
 
 def is_closed(schema: Json) -> bool:

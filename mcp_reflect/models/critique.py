@@ -87,9 +87,14 @@ class Stopped(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """The validated critique of the host or a model. `quality_score` is in 0..1."""
+    """The validated critique of the host or a model. `quality_score` is in 0..1.
+
+    `claims` has its verdict on each claim that it quotes, `unchecked` for what states no fact. The contradicted ones
+    are issues too.
+    """
 
     quality_score: float | None = None
+    claims: Mapping[str, Status] = field(default_factory=dict[str, Status])
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])

@@ -47,7 +47,7 @@ class CritiqueArguments(Arguments):
     critique_id: fields.Label | None = None
     analysis: Annotated[
         fields.Judgment,
-        Field(description="Your own: {quality_score, issues, suggested_fix, corrected_steps}"),
+        Field(description="Your own: {quality_score, claims, issues, corrected_steps}"),
     ] = None
     trigger: fields.Label | None = None
     detail: fields.Detail = False

@@ -19,7 +19,7 @@ from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.llm.protocol import Role, TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
-from mcp_reflect.models.critique import Critique, Opinion, Stopped, ToolResult
+from mcp_reflect.models.critique import Critique, Opinion, Status, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
@@ -27,6 +27,8 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
+
+_ACCEPTED: Final = (Status.PASS, Status.UNCHECKED)
 
 Callback = Callable[[int, tuple[str, ...]], None]
 """Receives the number of a correction, and its issues when it starts or its steps when it is complete."""
@@ -66,7 +68,8 @@ class _Call:
         verify = verifier(_work(self.session))
         current = await asyncio.to_thread(verify, self.session["steps"])
         await self.on_verified(current)
-        opinion = capped(read_opinion(analysis, limits=self.context.settings), current)
+        opinion = read_opinion(analysis, limits=self.context.settings)
+        opinion = capped(replace(opinion, claims={**self.session.get("accepted", {}), **opinion.claims}), current)
         first = Version(verified=current, opinion=opinion)
         iteration = self.session["iterations"]
         if not opinion.corrected_steps:
@@ -97,6 +100,7 @@ class _Call:
         inputs = {
             "step_description": self.session["step_description"],
             "findings": "\n".join(verified.issues)[:_PROMPT_CHARS],
+            "claims": "\n".join(f"- {claim}" for _, claim in verified.open_claims)[:_PROMPT_CHARS],
             "criteria": "\n".join(criteria),
             "lessons": self.session["lessons"],
         }
@@ -197,6 +201,7 @@ def review_prompt(
         "step_description": step_description or "",
         "steps": _numbered([steps] if isinstance(steps, str) else steps),
         "findings": "",
+        "claims": "",
         "evidence": _evidence(tool_results),
         "criteria": "\n".join(criteria),
         "lessons": "",
@@ -258,6 +263,7 @@ async def critique(
         max_iterations=session["max_iterations"],
         milliseconds=round((time.monotonic() - began) * 1000),
     )
+    opinion = run.first.opinion
     after = {  # the next call of this critique goes on from the best version
         **session,
         "first_steps": session.get("first_steps", session["steps"]),
@@ -266,6 +272,7 @@ async def critique(
         "analysis": analysis_digest,
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
+        "accepted": {claim: said for claim, said in opinion.claims.items() if said in _ACCEPTED} if opinion else {},
         "answer": json.loads(json.dumps(asdict(answer))),
     }
     await context.bank.critique_sessions.save(scope, session["critique_id"], after)

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("sqlglot", reason="the extra checkers is not installed")
 pytest.importorskip("tree_sitter_bash", reason="the extra checkers is not installed")
 
-from benchmarks.critique import WORK, WorkScore, overlaps, read, score_work
+from benchmarks.work import CASES, WorkScore, by_rules, overlaps, read, score_work
 from mcp_reflect.checkers.base import Work, split
 from mcp_reflect.checkers.verify import Verified, verifier
 from mcp_reflect.models.critique import ToolResult
@@ -14,8 +14,8 @@ from tests.checkers.cases import lines
 
 def scored(half: str) -> WorkScore:
     total = WorkScore()
-    for case in read(WORK / f"work_{half}.jsonl"):
-        score_work(case, total)
+    for case in read(CASES / f"work_{half}.jsonl"):
+        score_work(case, by_rules(case), total)
     return total
 
 

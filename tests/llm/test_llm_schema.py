@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from mcp_reflect.llm.json_replies import by_criterion, is_closed, schema_of
+from mcp_reflect.llm.json_replies import as_mapping, is_closed, schema_of
 from mcp_reflect.llm.prompts import Prompts
 from mcp_reflect.models.common import Json
 
@@ -31,9 +31,9 @@ def test_a_schema_with_free_names_at_any_depth_is_not_closed() -> None:
 @pytest.mark.parametrize("name", ["criterion", "name"])
 def test_entries_by_criterion_become_an_object_and_an_object_stays(name: str) -> None:
     entry: dict[str, Json] = {name: "tone", "score": 0.7}
-    assert by_criterion([entry, {"score": 1}, "odd"]) == {"tone": entry}
-    assert by_criterion({"tone": 0.7}) == {"tone": 0.7}
-    assert by_criterion(None) is None
+    assert as_mapping([entry, {"score": 1}, "odd"], "criterion") == {"tone": entry}
+    assert as_mapping({"tone": 0.7}, "criterion") == {"tone": 0.7}
+    assert as_mapping(None, "criterion") is None
 
 
 def test_criteria_of_a_critic_and_an_evaluator_are_closed() -> None:

@@ -20,7 +20,7 @@ ANALYSES = {
     **dict.fromkeys(
         (f"reflect_{outcome.value}" for outcome in Outcome), set(SYNONYMS) - {"source_event_ids", "scores"}
     ),
-    "critique": {"quality_score", "issues", "suggested_fix", "criteria", "corrected_steps"},
+    "critique": {"quality_score", "claims", "issues", "suggested_fix", "criteria", "corrected_steps"},
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},
 }
 
