@@ -1,46 +1,70 @@
-"""Servers forked off a process that has imported everything: real processes, at a twentieth of a start's work.
+"""Our command in processes forked off one that has imported everything: real ones, at a twentieth of a start's work.
 
-A storm that kills hundreds of servers would spend its time on their imports. Nothing is open in the process
-that they come from: each opens the bank itself, and dies alone.
+Most of a start is imports. Tests of what processes do together need many processes and no imports; how a host starts
+ours is tested apart. Nothing is open in the process that they come from: each opens the bank itself, and dies alone.
 """
 
 import os
+import resource
+import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
 from pathlib import Path
-from subprocess import TimeoutExpired
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 from benchmarks.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
 _CHECKERS: Final = ("arithmetic.checker", "code", "dates", "evidence.checker", "units")
+_SERVICES: Final = ("engine", "critique", "reflect", "lessons", "replan", "triggers", "transcripts", "warnings")
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
     "benchmarks.forked",
-    *(f"mcp_reflect.services.{name}" for name in ("engine", "critique", "reflect", "lessons", "replan")),
-    *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling")),
+    *(f"mcp_reflect.cli.{name}" for name in ("commands", "engine", "hook", "serve_team")),
+    *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling", "team")),
+    *(f"mcp_reflect.services.{name}" for name in _SERVICES),
     *(f"mcp_reflect.checkers.{name}" for name in _CHECKERS),
+    "mcp_reflect.storage.postgres.database",  # if psycopg is there
 ]
+_ROOT: Final = Path(__file__).parent.parent
 
 
 class Forked:
-    """A process that serves over two pipes, with the face of `subprocess.Popen` that a client needs."""
+    """A process of `mcp-reflect WORDS`, with the face of `subprocess.Popen` that clients need.
 
-    def __init__(self, env: Mapping[str, str], errors: IO[bytes]) -> None:
+    `env` comes beside this process's environment; `errors` is where its stderr goes, this process's by default; it may
+    open so many `files`.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        *,
+        errors: IO[bytes] | None = None,
+        files: int | None = None,
+    ) -> None:
         _CONTEXT.set_forkserver_preload(_IMPORTED)
         to_read, to_write = os.pipe()
         from_read, from_write = os.pipe()
-        ends = [_Handed(fd) for fd in (to_read, from_write, errors.fileno())]
-        self._process = _CONTEXT.Process(target=_serve, args=(dict(env), ends), daemon=True)
+        ends = [_Handed(fd) for fd in (to_read, from_write, errors.fileno() if errors else 2)]
+        whole = {**os.environ, **(env or {})}
+        self._process = _CONTEXT.Process(target=_run, args=(list(words), whole, ends, files), daemon=True)
         self._process.start()
         os.close(to_read)
         os.close(from_write)
-        self.stdin: IO[bytes] | None = os.fdopen(to_write, "wb", buffering=0)
-        self.stdout: IO[bytes] | None = os.fdopen(from_read, "rb", buffering=0)
+        self.stdin: IO[bytes] = os.fdopen(to_write, "wb", buffering=0)
+        self.stdout: IO[bytes] = os.fdopen(from_read, "rb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def pid(self) -> int:
@@ -57,19 +81,44 @@ class Forked:
         """Wait for its end; TimeoutExpired after `timeout` seconds."""
         self._process.join(timeout)
         if self._process.exitcode is None:
-            raise TimeoutExpired("a forked server", timeout or 0)
+            raise subprocess.TimeoutExpired("a forked process", timeout or 0)
         return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._process.exitcode is None:
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End it with SIGKILL."""
         self._process.kill()
 
+    def close(self) -> None:
+        """Close its pipes, and end it if it runs."""
+        self.stdin.close()
+        self.stdout.close()
+        self.kill()
+        self.wait()
 
-def forked_server(bank: Path, timeout: float = 60.0) -> RawClient:
+
+def forked_server(bank: Path, *, timeout: float = 60.0, **env: str) -> RawClient:
     """A server on `bank` that has not been spoken to yet."""
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the client
-    env = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
-    return RawClient(Forked(env, errors), errors, timeout)
+    settings = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", **env}
+    return RawClient(Forked(env=settings, errors=errors), errors, timeout)
+
+
+def run_forked(
+    words: Sequence[str], env: Mapping[str, str] | None = None, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run `mcp-reflect WORDS` with `given` on its stdin to its end, as `subprocess.run` would."""
+    with tempfile.TemporaryFile() as errors, Forked(words, env, errors=errors) as process:
+        process.stdin.write(given.encode())
+        process.stdin.close()
+        out = process.stdout.read().decode()
+        status = process.wait()
+        errors.seek(0)
+        return subprocess.CompletedProcess(words, status, out, errors.read().decode())
 
 
 class _Handed:
@@ -90,14 +139,18 @@ class _Handed:
         return self._handed.detach()
 
 
-def _serve(env: dict[str, str], ends: list[_Handed]) -> None:
-    """What the new process does: the pipes become its stdin, stdout and stderr, and it serves."""
-    from mcp_reflect.server.app import build  # noqa: PLC0415 - imported already where this was forked off
+def _run(words: list[str], env: dict[str, str], ends: list[_Handed], files: int | None) -> None:
+    """What the new process does: the pipes become its stdin, stdout and stderr, and it runs the command."""
+    from mcp_reflect.cli import main  # noqa: PLC0415 - imported already where this was forked off
 
     for place, end in enumerate(ends):
         taken = end.taken()
         os.dup2(taken, place)
         os.close(taken)
     sys.stdin, sys.stdout, sys.stderr = (open(place, mode, closefd=False) for place, mode in enumerate("rww"))  # noqa: SIM115 - numbers, open to the end
+    if files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    os.chdir(_ROOT)
+    os.environ.clear()
     os.environ.update(env)
-    build().run()
+    sys.exit(main(words))

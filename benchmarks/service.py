@@ -6,30 +6,25 @@ and is ended and deleted when the context managers end.
 
 import asyncio
 import json
-import os
 import socket
-import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psycopg
 
+from benchmarks.forked import Forked
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Scopes, ServerUrl, Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.bank import Bank
-
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkServerProcess
 
 OWNER: Final = "reflect"
 DATABASE: Final = "reflect"
@@ -38,12 +33,6 @@ _PAUSE_SECONDS: Final = 0.02  # where no replica listens
 _START_SECONDS: Final = 90.0
 _GIVE_UP_SECONDS: Final = 60.0
 _AT_ONCE: Final = 5_000  # lessons written in one transaction
-_CONTEXT: Final = get_context("forkserver")
-_IMPORTED: Final = [
-    "anyio._backends._asyncio", "benchmarks.service", "mcp_reflect.cli.main", "mcp_reflect.cli.serve_team",
-    "mcp_reflect.server.team", "mcp_reflect.server.catalog", "mcp_reflect.storage.postgres.database",
-    *(f"mcp_reflect.services.{name}" for name in ("engine", "lessons", "warnings", "triggers", "transcripts")),
-]  # fmt: skip
 
 
 class Postgres:
@@ -131,20 +120,19 @@ class Replica:
     """
 
     def __init__(self, bank: str, port: int | None = None) -> None:
-        _CONTEXT.set_forkserver_preload(_IMPORTED)
         self.port = port or _free_port()
         self.life = 0
         self.failed_life = 0
         self._bank = bank
-        self._process: ForkServerProcess | None = None
+        self._process: Forked | None = None
 
     def start(self) -> float:
         """Start it, and wait until it takes requests; return the seconds until then."""
         began = time.monotonic()
-        self._process = _CONTEXT.Process(target=_serve, args=(self._bank, self.port), daemon=True)
-        self._process.start()
+        environment = {"MCP_REFLECT_BANK": self._bank, "MCP_REFLECT_MAX_CALLS_PER_MINUTE": "0"}
+        self._process = Forked(("serve", "--http", f"127.0.0.1:{self.port}"), environment)
         while not self._is_ready():
-            if time.monotonic() > began + _START_SECONDS or not self._process.is_alive():
+            if time.monotonic() > began + _START_SECONDS or self._process.returncode is not None:
                 raise RuntimeError(f"the replica at port {self.port} does not start")
             time.sleep(_PAUSE_SECONDS)
         self.life += 1
@@ -159,14 +147,12 @@ class Replica:
     def pid(self) -> int:
         """The process."""
         assert self._process is not None  # noqa: S101 - started before
-        assert self._process.pid is not None  # noqa: S101 - same
         return self._process.pid
 
     def kill(self) -> None:
         """End it with SIGKILL."""
         if self._process is not None:
-            self._process.kill()
-            self._process.join()
+            self._process.close()
 
     def _is_ready(self) -> bool:
         with suppress(OSError, HTTPException), closing(HTTPConnection("127.0.0.1", self.port, timeout=4)) as asked:
@@ -312,15 +298,6 @@ def percentile(values: Sequence[float], part: int) -> float:
     """Return the value below which `part` of a hundred lie."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, len(ordered) * part // 100)] if ordered else 0.0
-
-
-def _serve(bank: str, port: int) -> None:
-    from mcp_reflect.cli.main import main  # noqa: PLC0415 - imported already where this was forked off
-
-    environment: Mapping[str, str] = {"MCP_REFLECT_BANK": bank, "MCP_REFLECT_MAX_CALLS_PER_MINUTE": "0"}
-    os.environ.update(environment)
-    sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
-    main(["serve", "--http", f"127.0.0.1:{port}"])
 
 
 def _free_port() -> int:

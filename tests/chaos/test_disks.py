@@ -13,7 +13,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup
-from tests.server.servers import LESSON, ROOT, server, told
+from tests.server.servers import LESSON, ROOT, server, started_server, told
 
 TASK = {"task": "deploy on a Friday"}
 # Mounting and file attributes change the machine: only a machine that is there for tests.
@@ -208,7 +208,7 @@ def test_a_suspended_writer_is_told_and_recalls_go_on(bank_path: Path) -> None:
         assert holding.stdout is not None
         assert holding.stdout.readline() == "held\n"
         os.kill(holding.pid, signal.SIGSTOP)
-        with server(bank_path, command=(sys.executable, "-c", HASTY)) as running:
+        with started_server(bank_path, command=(sys.executable, "-c", HASTY)) as running:
             assert told(running, "recall_lessons", TASK)["lessons"]
             said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
             assert "is held by another process. Try again, or end the process that holds it" in said

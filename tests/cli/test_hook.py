@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.forked import Forked
 from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.cli.hosts.hook_events import EVENTS, read_hook
@@ -266,23 +267,17 @@ def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_
 
 
 def test_sessions_that_run_at_once_share_a_bank(host: Host) -> None:
-    env = {**os.environ, "MCP_REFLECT_BANK": str(host.bank)}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "mcp_reflect", "hook", "PostToolUseFailure"], stdin=-1, stdout=-1, env=env
-        )
-        for _ in range(4)
-    ]
+    env = {"MCP_REFLECT_BANK": str(host.bank)}
+    started = [Forked(("hook", "PostToolUseFailure"), env) for _ in range(4)]
     for number, process in enumerate(started):  # all at once: each begins when it has been fed
-        assert process.stdin is not None
         process.stdin.write(
             json.dumps({"session_id": f"s{number}", "cwd": str(host.folder), **PUSH, "error": REFUSED}).encode()
         )
         process.stdin.close()
-        process.stdin = None
     for process in started:
-        out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0
+        with process:
+            out = process.stdout.read()
+            assert process.wait(60) == 0
         assert not out or "hookSpecificOutput" in json.loads(out)
     rows = host.rows("SELECT times, (SELECT count(*) FROM sessions) FROM failures")
     assert len(rows) == 1
@@ -296,19 +291,17 @@ def test_an_interrupted_call_did_not_fail(host: Host) -> None:
 
 def at_once(host: Host, prefix: str) -> set[str]:
     """Twenty hooks, each in a process of its own, that tell of a failure each; the commands."""
-    env = {**os.environ, "MCP_REFLECT_BANK": str(host.bank), "MCP_REFLECT_PROJECT": "app"}
-    command = [sys.executable, "-m", "mcp_reflect", "hook", "PostToolUseFailure"]
-    processes = [subprocess.Popen(command, stdin=-1, stdout=-1, env=env) for _ in range(20)]
+    env = {"MCP_REFLECT_BANK": str(host.bank), "MCP_REFLECT_PROJECT": "app"}
+    processes = [Forked(("hook", "PostToolUseFailure"), env) for _ in range(20)]
     failed: set[str] = set()
     for letter, process in zip("abcdefghijklmnopqrst", processes, strict=True):
         call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": f"make {prefix}{letter}"}}
-        assert process.stdin is not None
         process.stdin.write(json.dumps({"session_id": letter, **call, "error": f"No rule {prefix}{letter}"}).encode())
         process.stdin.close()
-        process.stdin = None
         failed.add(call["tool_input"]["command"])
     for process in processes:
-        process.communicate(timeout=120)
+        with process:
+            process.wait(120)
     return failed
 
 

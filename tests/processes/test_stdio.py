@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.stdio import Era, ServerDiedError
-from tests.server.servers import LESSON, ROOT, SERVE, server, told
+from tests.server.servers import LESSON, ROOT, SERVE, server, started_server, told
 
 CRASHING = (
     "import warnings\n"
@@ -28,7 +28,9 @@ CRASHING = (
 @pytest.mark.parametrize("era", Era)
 def test_every_byte_on_stdout_is_protocol(bank_path: Path, era: Era) -> None:
     command = (sys.executable, "-c", CRASHING)
-    with server(bank_path, era=era, command=command, MCP_REFLECT_LOG_LEVEL="debug", PYTHONWARNINGS="always") as running:
+    with started_server(
+        bank_path, era=era, command=command, MCP_REFLECT_LOG_LEVEL="debug", PYTHONWARNINGS="always"
+    ) as running:
         # The raw client takes each line on stdout for a JSON object, or fails.
         told(running, "store_lesson", LESSON)
         assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
@@ -43,7 +45,7 @@ def test_every_byte_on_stdout_is_protocol(bank_path: Path, era: Era) -> None:
 
 @pytest.mark.parametrize("calls", [0, 1])
 def test_a_closed_stdin_ends_the_process(bank_path: Path, calls: int) -> None:
-    with server(bank_path) as running:
+    with started_server(bank_path) as running:
         for _ in range(calls):
             told(running, "store_lesson", LESSON)
             told(running, "recall_lessons", {"task": "deploy"})
@@ -58,14 +60,14 @@ def test_a_lesson_is_recalled_by_a_process_started_later_and_by_one_already_runn
         with server(bank_path) as first:
             stored = told(first, "store_lesson", LESSON)
             seen = told(before, "recall_lessons", {"task": "deploy on a Friday"})
-        with server(bank_path, era=Era.MODERN) as later:
+        with started_server(bank_path, era=Era.MODERN) as later:
             found = told(later, "recall_lessons", {"task": "deploy on a Friday"})
     assert [hit["id"] for hit in seen["lessons"]] == [stored["lesson_id"]]
     assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
 
 
 def test_a_lesson_that_was_acknowledged_outlives_a_kill(bank_path: Path) -> None:
-    running = server(bank_path)
+    running = started_server(bank_path)
     stored = told(running, "store_lesson", LESSON)
     os.kill(running.pid, signal.SIGKILL)
     with pytest.raises(ServerDiedError):

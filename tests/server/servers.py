@@ -1,9 +1,11 @@
 """The real server as a process, over a bank of the test's own."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.forked import forked_server
 from benchmarks.stdio import Era, RawClient, RawServer
 
 ROOT = Path(__file__).parent.parent.parent
@@ -11,13 +13,17 @@ SERVE = (sys.executable, "-m", "mcp_reflect")
 LESSON: dict[str, Any] = {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday morning"}
 
 
-def server(bank: Path, *, era: Era = Era.LEGACY, command: tuple[str, ...] = SERVE, **env: str) -> RawServer:
+def server(bank: Path, *, era: Era = Era.LEGACY, **env: str) -> RawClient:
     """A server that has answered its handshake."""
-    started = RawServer(
-        command,
-        env={"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", **env},
-        cwd=ROOT,
-    )
+    started = forked_server(bank, timeout=30, **env)
+    started.open(era)
+    return started
+
+
+def started_server(bank: Path, *, era: Era = Era.LEGACY, command: Sequence[str] = SERVE, **env: str) -> RawServer:
+    """The same, started by a command as hosts start it."""
+    settings = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", **env}
+    started = RawServer(command, env=settings, cwd=ROOT)
     started.open(era)
     return started
 

@@ -1,22 +1,20 @@
 """A line that is no message is answered, so that nobody waits for ever; what nobody waits for is not."""
 
 import json
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.stdio import Era, RawServer
+from benchmarks.stdio import RawClient
+from tests.server import servers
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PING = b'{"jsonrpc":"2.0","id":"next","method":"ping"}\n'
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
-    env = {"MCP_REFLECT_BANK": str(tmp_path_factory.mktemp("lines") / "bank.db"), "MCP_REFLECT_PROJECT": "p"}
-    with RawServer((sys.executable, "-m", "mcp_reflect"), env=env) as server:
-        server.open(Era.LEGACY)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
+    with servers.server(tmp_path_factory.mktemp("lines") / "bank.db") as server:
         yield server
 
 
@@ -34,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
     ids=["number", "cut off", "no json", "params", "version", "no version", "batch"],
 )
 def test_a_line_that_is_no_message_is_answered_with_its_id(
-    server: RawServer, line: str, code: int, name: int | str | None
+    server: RawClient, line: str, code: int, name: int | str | None
 ) -> None:
     server.send_raw(line.encode() + b"\n" + PING)
     answers = [server.next_message(), server.next_message()]
@@ -51,11 +49,11 @@ def test_a_line_that_is_no_message_is_answered_with_its_id(
     "line",
     ["", "  ", '{"jsonrpc":"2.0","method":"notifications/x","params":7}', '{"jsonrpc":"2.0","id":7,"result":7}'],
 )
-def test_what_nobody_waits_for_is_not_answered(server: RawServer, line: str) -> None:
+def test_what_nobody_waits_for_is_not_answered(server: RawClient, line: str) -> None:
     server.send_raw(line.encode() + b"\n" + PING)
     assert server.next_message()["id"] == "next"
 
 
-def test_a_byte_order_mark_before_a_message_is_read_past(server: RawServer) -> None:
+def test_a_byte_order_mark_before_a_message_is_read_past(server: RawClient) -> None:
     server.send_raw(b"\xef\xbb\xbf" + PING)
     assert server.next_message()["result"] == {}

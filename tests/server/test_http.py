@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -17,22 +16,30 @@ import anyio
 import pytest
 from mcp import Client
 
+from benchmarks.forked import Forked, run_forked
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.server.http import MOST_WAITING_BYTES, Message, Receive, RequestLimits, Send
 from tests.conftest import Era
 from tests.server.calls import told
-from tests.server.servers import LESSON, ROOT
+from tests.server.servers import LESSON, ROOT, SERVE
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-SERVE = (sys.executable, "-m", "mcp_reflect", "serve", "--http")
 
 
 @contextmanager
-def serving(bank: Path, files: int = 1024) -> Generator[tuple[str, subprocess.Popen[str]]]:
-    limited = ("sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *SERVE, "0")
+def serving(bank: Path, files: int = 1024) -> Generator[tuple[str, Forked]]:
+    env = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
+    with Forked(("serve", "--http", "0"), env, files=files) as process:
+        yield process.stdout.readline().decode().strip(), process
+
+
+@contextmanager
+def started(bank: Path) -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """The same, started by a command as people start it."""
     env = {**os.environ, "MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
-    with subprocess.Popen(limited, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
+    command = (*SERVE, "serve", "--http", "0")
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip(), process
@@ -75,7 +82,7 @@ def test_http_is_for_this_machine_and_its_own_pages_alone(bank_path: Path) -> No
 
 def test_a_client_that_holds_a_stream_open_does_not_keep_the_server_from_its_end(bank_path: Path) -> None:
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
-    with serving(bank_path) as (url, process):
+    with started(bank_path) as (url, process):
         place = urlsplit(url)
         with closing(HTTPConnection(place.netloc, timeout=20)) as first:
             first.request("POST", place.path, hello, SENT)
@@ -193,7 +200,7 @@ def test_connections_that_send_nothing_make_way_for_a_client_and_no_file_is_want
 
 @pytest.mark.parametrize("port", ["-1", "65536", "eighty"])
 def test_a_port_that_is_none_is_refused(port: str) -> None:
-    done = subprocess.run((*SERVE, port), cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_forked(("serve", "--http", port))
     assert (done.returncode, done.stdout) == (2, "")
     assert "--http" in done.stderr
     assert "Traceback" not in done.stderr
@@ -204,6 +211,6 @@ def test_a_port_that_another_has_is_named() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = str(other.getsockname()[1])
-        done = subprocess.run((*SERVE, port), cwd=ROOT, capture_output=True, text=True, check=False)
+        done = run_forked(("serve", "--http", port))
     assert done.returncode == 2
     assert f"--http: port {port} cannot be had" in done.stderr

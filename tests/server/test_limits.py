@@ -8,7 +8,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import TextContent
 
-from benchmarks.stdio import RawServer, RpcError
+from benchmarks.stdio import RawClient, RpcError
 from mcp_reflect.cli import main
 from mcp_reflect.config import DEFAULT, PREFIX, Limits, Settings
 from mcp_reflect.errors import InputError
@@ -182,7 +182,7 @@ def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_ser
         _ends_with_its_id(running)
 
 
-def _ends_with_its_id(running: RawServer) -> None:
+def _ends_with_its_id(running: RawClient) -> None:
     """Clients that write the id last, and one whose id nobody can tell."""
     running.send_raw(
         b'{"method":"ping","params":{"id":3,"x":"'

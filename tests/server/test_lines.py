@@ -1,26 +1,24 @@
 """Lines that no JSON parser takes are read all the same, or answered with what is wrong about them."""
 
 import json
-import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.stdio import Era, RawServer
+from benchmarks.stdio import RawClient
 from mcp_reflect.server.stdio import readable
+from tests.server import servers
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
-    env = {"MCP_REFLECT_BANK": str(tmp_path_factory.mktemp("lines") / "bank.db"), "MCP_REFLECT_PROJECT": "p"}
-    with RawServer((sys.executable, "-m", "mcp_reflect"), env=env) as server:
-        server.open(Era.LEGACY)
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawClient]:
+    with servers.server(tmp_path_factory.mktemp("lines") / "bank.db") as server:
         yield server
 
 
-def answer_to(server: RawServer, arguments: str) -> str:
+def answer_to(server: RawClient, arguments: str) -> str:
     """The answer to a raw call: the line is sent as it is, whatever JSON thinks of it."""
     call = f'{{"jsonrpc":"2.0","id":1000,"method":"tools/call","params":{{"name":"reflect","arguments":{arguments}}}}}'
     server.send_raw(call.encode() + b"\n")
@@ -29,11 +27,11 @@ def answer_to(server: RawServer, arguments: str) -> str:
     return json.dumps(answer)
 
 
-def test_an_output_that_was_cut_inside_a_character_is_reflected_on(server: RawServer) -> None:
+def test_an_output_that_was_cut_inside_a_character_is_reflected_on(server: RawClient) -> None:
     assert "reflection_id" in answer_to(server, r'{"task":"ab\ud800c","outcome":"failure"}')
 
 
-def test_nesting_without_end_is_answered_with_what_is_wrong(server: RawServer) -> None:
+def test_nesting_without_end_is_answered_with_what_is_wrong(server: RawClient) -> None:
     deep = "[" * 10_000 + "]" * 10_000
     call = f'{{"task":"t","outcome":"failure","events":[{{"type":"tool_call","tool":"x","arguments":{deep}}}]}}'
     assert "recursion limit exceeded" in answer_to(server, call)

@@ -1,14 +1,12 @@
 """A team's service as processes: the command that makes tokens, the one that serves, and how it ends."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from subprocess import CompletedProcess
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,16 +14,14 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from benchmarks.forked import Forked, run_forked
 from tests.conftest import Era
 from tests.server.calls import told
-from tests.server.servers import LESSON, ROOT
-
-OURS = (sys.executable, "-m", "mcp_reflect")
+from tests.server.servers import LESSON
 
 
-def run(bank: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
-    return subprocess.run((*OURS, *words), cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+def run(bank: Path, *words: str) -> CompletedProcess[str]:
+    return run_forked(words, {"MCP_REFLECT_BANK": str(bank)})
 
 
 def made(bank: Path, name: str, role: str = "writer") -> str:
@@ -35,15 +31,9 @@ def made(bank: Path, name: str, role: str = "writer") -> str:
 
 
 @contextmanager
-def serving(bank: Path, *options: str, host: str = "127.0.0.1:0") -> Generator[tuple[str, subprocess.Popen[str]]]:
-    env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
-    command = (*OURS, "serve", "--http", host, *options)
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip(), process
-        finally:
-            process.kill()
+def serving(bank: Path, *options: str, host: str = "127.0.0.1:0") -> Generator[tuple[str, Forked]]:
+    with Forked(("serve", "--http", host, *options), {"MCP_REFLECT_BANK": str(bank)}) as process:
+        yield process.stdout.readline().decode().strip(), process
 
 
 def status(url: str, path: str) -> int:

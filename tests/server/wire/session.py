@@ -6,12 +6,11 @@ What differs from run to run (ids, times, seals of fences) and what other tests 
 
 import json
 import re
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final, cast
 
-from benchmarks.stdio import RawServer
+from benchmarks.forked import forked_server
 from mcp_reflect import __version__
 
 FOLDER: Final = Path(__file__).parent / "recordings"
@@ -87,8 +86,7 @@ def played(sent: list[dict[str, Any]], bank: Path) -> list[dict[str, Any]]:
     """What a new server answers, in order, with marks for what differs from run to run."""
     lesson = ""
     answers: list[dict[str, Any]] = []
-    env = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
-    with RawServer((sys.executable, "-m", "mcp_reflect"), env=env, cwd=ROOT) as server:
+    with forked_server(bank) as server:
         for message in sent:
             server.send_raw(json.dumps(message).replace("{lesson}", lesson).encode() + b"\n")
             if "id" not in message:
