@@ -32,6 +32,11 @@ def test_commands_that_do_the_same_are_one(first: str, second: str) -> None:
     assert _shell(first).exact == _shell(second).exact
 
 
+@pytest.mark.parametrize(("first", "second"), [("python -m pytest", "python -m pytest -q"), ("git log", "git log -3")])
+def test_the_head_of_a_command_is_its_program_and_what_it_does(first: str, second: str) -> None:
+    assert _shell(first).head == _shell(second).head
+
+
 @pytest.mark.parametrize(("first", "second"), OTHER_COMMAND)
 def test_commands_that_do_something_else_are_two(first: str, second: str) -> None:
     assert _shell(first).exact != _shell(second).exact

@@ -1,5 +1,6 @@
 """Files that commands write: replaced whole or not at all, and nothing destroyed that was not ours."""
 
+import io
 import os
 import stat
 import threading
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.cli.files import replace_file
+from mcp_reflect.cli.files import read_text, replace_file
+from mcp_reflect.config import Limits
+from mcp_reflect.errors import InputError
 from tests.cli.commands import Command
 
 
@@ -36,6 +39,20 @@ def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> N
         interrupted()
     assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_more_than_a_file_may_hold_is_refused_from_a_file_and_from_stdin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits(max_file_bytes=10)
+    for text, name in ((text, name) for text in ("ten signs.", "eleven sign") for name in ("-", str(tmp_path / "a"))):
+        (tmp_path / "a").write_text(text, "utf-8")
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        if len(text) <= 10:
+            assert read_text(name, limits) == text
+        else:
+            with pytest.raises(InputError, match="file: it has 11"):
+                read_text(name, limits)
 
 
 LINE = {"mistake": "Lost the house key", "correction": "Leave one with a neighbor"}

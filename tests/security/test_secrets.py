@@ -171,6 +171,8 @@ def test_text_around_a_secret_stays_as_it_is(number: int, around: str) -> None:
         "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
         "password_hash = hashlib.scrypt(pw, salt=salt, n=2**14, r=8, p=1)",
         "a token of that provider is found by ghp_[A-Za-z0-9]{36} alone",
+        'password = "https://vault.example/reset"',
+        'password: "enter your password"',
     ],
 )
 def test_what_only_shows_the_form_of_a_secret_stays(text: str) -> None:
