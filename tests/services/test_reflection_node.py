@@ -122,6 +122,7 @@ def test_a_bank_that_cannot_be_used_is_a_failure_and_no_exception() -> None:
     gained = reflection_node(STATE, make_engine=broken)
     assert gained["reflection_insights"]["recommendation"] == "Debug error: the disk is full"
     assert gained["reflection_analysis"]["error"] is True
+    assert "latency 900" in gained["reflection"]
     assert "error" not in gained
 
 
