@@ -39,7 +39,7 @@ from mcp_reflect.models.lesson import Source
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import ImportArguments
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import Database
 
@@ -148,7 +148,7 @@ async def _written(engine: Engine, size: int, texts: Texts) -> dict[str, float]:
     for first in range(1, size + 1, DIRECT):
         numbers = range(first, min(first + DIRECT, size + 1))
         drafts = [read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers]
-        made = [(own, lessons.prepared(draft, own, clock)) for draft in drafts]
+        made = [(own, screening.prepared(draft, own, clock)) for draft in drafts]
         rows = [lessons.lesson_rows(scope, lesson) for scope, lesson in made]
         await database.write(own.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()

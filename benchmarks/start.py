@@ -7,6 +7,7 @@ both, so a limit counts as broken when both are over it; then the exit code is 1
 """
 
 import argparse
+import asyncio
 import json
 import os
 import shlex
@@ -18,8 +19,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.stdio import Era, RawServer
+from mcp_reflect.config import Settings, project_of
+from mcp_reflect.services.engine import Engine
 
 ROOT = Path(__file__).parent.parent
 BARE = (sys.executable, "-m", "benchmarks.bare")
@@ -27,11 +31,17 @@ SERVER = (sys.executable, "-m", "mcp_reflect")
 COMMAND = (*SERVER, "recall", "a flaky test", "--json")
 HOOK = (*SERVER, "hook", "PreToolUse")
 FAILED = (*SERVER, "hook", "PostToolUseFailure")
-CALL = {"session_id": "start", "cwd": str(ROOT), "tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+CALL: dict[str, Any] = {
+    "session_id": "start",
+    "cwd": str(ROOT),
+    "tool_name": "Bash",
+    "tool_input": {"command": "git push origin main"},
+}
 HOOK_INPUT = json.dumps(CALL)
 CALLED = (*SERVER, "hook", "PostToolUse")
 CALLED_INPUT = json.dumps({**CALL, "tool_input": {"command": "pytest"}, "tool_response": {"stdout": "43 passed in 2s"}})
-FAILED_INPUT = json.dumps({**CALL, "error": "remote: error: GH006: Protected branch update failed"})
+ERROR = "remote: error: GH006: Protected branch update failed"
+FAILED_INPUT = json.dumps({**CALL, "error": ERROR})
 
 FIRST_ANSWER_LIMIT = 1.05
 FIRST_LIST_LIMIT = 1.10
@@ -110,6 +120,17 @@ def in_turn(contestants: Mapping[str, Measure], rounds: int) -> dict[str, list[d
     return times
 
 
+async def tell_lesson(bank: Path) -> None:
+    """Store a lesson on the failing call in an agent's own words: the hook after the failure shows it."""
+    events = [
+        {"type": "tool_call", "tool": CALL["tool_name"], "arguments": CALL["tool_input"]},
+        {"type": "tool_response", "tool": CALL["tool_name"], "error": ERROR},
+    ]
+    told = {"mistake": "Pushed to main", "correction": "Open a pull request", "symptoms": [ERROR]}
+    async with Engine(Settings(bank=bank, project=project_of(ROOT))) as engine:
+        await engine.reflect(task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told)
+
+
 def compare(
     *, bare: Sequence[str], server: Sequence[str], command: Sequence[str], rounds: int, bank: Path
 ) -> list[Comparison]:
@@ -123,6 +144,7 @@ def compare(
     if command:
         contestants["command"] = lambda: run_command(command, env)
         run_command(FAILED, env, FAILED_INPUT)  # so that the hook has something to say, and to write
+        asyncio.run(tell_lesson(bank))
         contestants["hook"] = lambda: run_command(HOOK, env, HOOK_INPUT)
         contestants["called"] = lambda: run_command(CALLED, env, CALLED_INPUT)
         contestants["failed"] = lambda: run_command(FAILED, env, FAILED_INPUT)

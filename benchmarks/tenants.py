@@ -23,7 +23,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import LessonDraft, Source
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lessons, screening
 
 LESSONS: Final = 20
 PROJECT: Final = "shop"
@@ -62,7 +62,7 @@ async def make_tenants(place: str, count: int) -> list[Tenant]:
         for number in range(count):
             scope = Scope(f"tenant {number}", PROJECT)
             drafts = [_draft(place, number) for place in range(LESSONS)]
-            own = [lessons.prepared(draft, scope, clock, shared_id(place)) for place, draft in enumerate(drafts)]
+            own = [screening.prepared(draft, scope, clock, shared_id(place)) for place, draft in enumerate(drafts)]
             rows = [lessons.lesson_rows(scope, lesson) for lesson in own]
             await fill(bank, scope, rows)
             token = await bank.tokens.add(mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN)

@@ -40,7 +40,7 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
     source = f"{lesson.source} in {lesson.agent}" if lesson.agent else lesson.source
     lines = [f"{head}, from {source}, of {lesson.project or 'all projects'}"]
     if lesson.outside:
-        lines.append("repeats the output of a tool")
+        lines.append("repeats text from outside")
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     lines += field_lines(lesson)

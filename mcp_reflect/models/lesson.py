@@ -92,7 +92,7 @@ def has_content(*texts: str | None, letters: int = 3) -> bool:
     return sum(map(len, words)) >= letters
 
 
-ORIGINS: Final = {"imported": "imported from outside", "repeated": "repeats a tool's output"}
+ORIGINS: Final = {"imported": "imported from outside", "repeated": "repeats text from outside"}
 """What `Hit.why` says of words that came from outside."""
 
 
@@ -129,7 +129,8 @@ class Lesson(LessonDraft):
 
     `wins` and `losses` are sums of outcomes, weighted by evidence; `proof` is the weight of those that are more than
     an agent's own word. `strength` counts how often the lesson was learned. `held` is the reason of a quarantine.
-    `outside` says that its words repeat the output of a tool, `agent` names the program whose agent stored it.
+    `outside` says that its words repeat words from outside, `agent` names the program whose agent stored it.
+    `suspicion` is the reason why hooks and prompts do not show it, by the rules of `rules_version` (0: not judged yet).
     """
 
     id: str
@@ -138,6 +139,8 @@ class Lesson(LessonDraft):
     held: str | None = None
     outside: bool = False
     agent: str | None = None
+    suspicion: str | None = None
+    rules_version: int = 0
     reflection_id: str | None = None
     strength: int = 1
     times_applied: int = 0

@@ -13,7 +13,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,6 +23,9 @@ from mcp_reflect.patterns import lazy_compile
 
 MOST_CHARS: Final = 60_000
 """Characters of a text that are read; no tool takes a longer one to store."""
+
+RULES_VERSION: Final = 1
+"""The version of the rules and their reader: a new one judges what is stored anew."""
 
 HIDES_TEXT: Final = "it hides text in characters that are not shown"
 """A reason; no reader of the stored text can judge it, because such characters are not stored."""
@@ -160,34 +163,38 @@ def _sequence(sequence: str) -> re.Pattern[str]:
     return re.compile(_GAP.join(links), re.IGNORECASE)
 
 
-def suspicion(texts: Iterable[str | None]) -> str | None:
-    """Return the reason why one of the texts is suspicious, None where none is. Each text counts alone."""
+def suspicion(texts: Iterable[str | None], *, outside: bool = False) -> str | None:
+    """Return the reason why one of the texts is suspicious, None where none is. Each text counts alone.
+
+    A sentence that reports an attack is honest, unless its words came from `outside`: an attacker can report too.
+    """
     for text in texts:
-        if text and (reason := _judge(text[:MOST_CHARS])):
+        if text and (reason := _judge(text[:MOST_CHARS], outside)):
             return reason
     return None
 
 
-def _judge(text: str) -> str | None:
+@lru_cache(maxsize=64)  # a lesson's parts are judged as they are sent, and as they are stored
+def _judge(text: str, outside: bool) -> str | None:
     if hides_text(text):
         return HIDES_TEXT
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
     for form in _undisguised(text):
-        if reason := _judge_plain(form):
+        if reason := _judge_plain(form, outside):
             return reason
     for form in _decoded(text):
-        if reason := _judge_plain(form):
+        if reason := _judge_plain(form, outside):
             return f"{reason}, in a code"
     return None
 
 
-def _judge_plain(text: str) -> str | None:
+def _judge_plain(text: str, outside: bool) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    return next(filter(None, (_judge_sentence(*pair) for pair in pairwise(sentences))), None)
+    return next(filter(None, (_judge_sentence(*pair, outside) for pair in pairwise(sentences))), None)
 
 
-def _judge_sentence(sentence: str, following: str) -> str | None:
+def _judge_sentence(sentence: str, following: str, outside: bool) -> str | None:
     """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
     rules = _rules()
     lower = {sentence: sentence.lower(), following: following.lower()}
@@ -209,7 +216,7 @@ def _judge_sentence(sentence: str, following: str) -> str | None:
             and all(fits(link, holds) is not link.absent for link in rule.links)
             and all(_in_order(sequence, sentence) for sequence in rule.sequences)
         ):
-            if re.search(rules.reports, sentence, re.IGNORECASE):
+            if not outside and re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
             if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
                 return rule.reason

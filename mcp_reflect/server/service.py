@@ -259,7 +259,7 @@ def _client_name(context: "Context[Any, Any] | None") -> str:
 def named_agent(name: str) -> Generator[None]:
     """Keep a name, if there is one, beside what is stored inside."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
-    from mcp_reflect.storage.lessons import AGENT  # noqa: PLC0415 - same
+    from mcp_reflect.storage.screening import AGENT  # noqa: PLC0415 - same
 
     before = AGENT.set(quoted(name) if name else None)
     try:

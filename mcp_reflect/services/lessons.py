@@ -34,7 +34,7 @@ from mcp_reflect.schemas.lessons import (
 )
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.storage.lessons import screened
+from mcp_reflect.storage.screening import screened
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)

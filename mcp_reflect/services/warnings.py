@@ -17,10 +17,10 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, Trust, with_id
 from mcp_reflect.models.run import ErrorCategory, WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
-from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import fingerprint
+from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
 
 _MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
@@ -201,16 +201,14 @@ async def remind(context: Context, session: str, task: str | None = None, *, ane
     state = replace(state, shown=()) if anew else state
     if task is None:
         latest = await context.bank.lessons.latest(scope, limit=_CANDIDATES)
-        general = [lesson for lesson in latest if lesson.trust is Trust.TRUSTED and not lesson.task_type]
-        texts = [(lesson.id, lesson.text) for lesson in general]
+        general = (lesson for lesson in latest if lesson.trust is Trust.TRUSTED and not lesson.task_type)
+        texts = [(lesson.id, lesson.text) for lesson in general if not suspicion_of(lesson)]
     else:
         limit = min(_MOST_LESSONS + len(state.shown), 50)
         query = RecallQuery(task=clean(task[:_MOST_PROMPT]), limit=limit, max_chars=10_000, strong_only=True)
         recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
-    # Whoever wrote a text, a hook must not show it where it gives orders: nobody asked for it, and a model reads it.
-    unseen = (pair for pair in texts if pair[0] not in state.shown and suspicion((pair[1],)) is None)
-    new = list(islice(unseen, _MOST_LESSONS))
+    new = list(islice((pair for pair in texts if pair[0] not in state.shown), _MOST_LESSONS))
     try:
         if new or anew:
             await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
@@ -248,7 +246,7 @@ async def _lesson(context: Context, call: _SessionCall, known: KnownFailure) -> 
     """
     for lesson in await context.bank.warnings.lessons_of(call.scope, known):
         named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
-        if named and suspicion((lesson.text,)) is None:
+        if named and not suspicion_of(lesson):
             shown = _AT_A_CALL + lesson.id in call.state.shown
             return lesson.id, with_id(lesson.id, "shown before in this session" if shown else lesson.text)
     return None, None

@@ -12,7 +12,7 @@ from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisatio
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.models.reflection import Link
 from mcp_reflect.signature import digest
-from mcp_reflect.storage import lessons, outcomes
+from mcp_reflect.storage import lessons, outcomes, screening
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.recalls import rates
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, lessons_from, scoped, transaction
@@ -187,7 +187,7 @@ class ConsolidationRepository(Repository):
                 continue
             before = {**change["before"], "state": State(change["before"]["state"])}
             before |= {name: tuple(before[name]) for name in LISTS}
-            after = replace(current, **before, updated_at=self.clock.now())
+            after = screening.judged(replace(current, **before, updated_at=self.clock.now()))
             lessons.revise(tx, scope, current, after, reason)
             restored.append(name)
         for name in changes["added"]:
@@ -229,7 +229,7 @@ class _Changes:
             after = lessons.merged(after, record)
         if merge.wording is not None:
             new = merge.wording
-            after = lessons.redacted(replace(after, mistake=new.mistake, correction=new.correction, text=new.text))
+            after = screening.redacted(replace(after, mistake=new.mistake, correction=new.correction, text=new.text))
         self.write(keep, after, f"merged in dream {self.dream}")
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
@@ -242,7 +242,7 @@ class _Changes:
         """Add the new lesson unless it is there already, with links to its sources."""
         if None in [self.unchanged(name) for name in generalisation.sources]:
             return
-        lesson = lessons.prepared(generalisation.lesson, self.scope, self.clock)
+        lesson = screening.prepared(generalisation.lesson, self.scope, self.clock)
         near = nearest(self.tx, self.scope, lesson)
         if lessons.first_equal(lesson, near) is not None:
             return

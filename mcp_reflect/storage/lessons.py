@@ -1,19 +1,16 @@
 """Lessons: stored or merged, changed, retired, erased, and kept within the bank's size."""
 
+import asyncio
 import json
-import re
 from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
-from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
-from mcp_reflect.security.injection import repeats, suspicion
-from mcp_reflect.security.redact import clean_text, context_hash, quoted
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import similarity
 from mcp_reflect.storage.recalls import MENTIONS, named, rates
 from mcp_reflect.storage.repository import (
@@ -30,6 +27,16 @@ from mcp_reflect.storage.repository import (
     transaction,
 )
 from mcp_reflect.storage.retrieval import index, scoring
+from mcp_reflect.storage.screening import (
+    DRAFT_FIELDS,
+    TEXT_FIELDS,
+    Outside,
+    judged,
+    prepared,
+    screened,
+    tool_outputs,
+    waiting_records,
+)
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -45,15 +52,27 @@ class LessonRepository(Repository):
     Every method that takes an id raises NotFoundError if the scope has no such record.
     """
 
-    @transaction
-    def store(self, tx: Writing, scope: Scope, draft: LessonDraft) -> models.Stored:
-        """Store a lesson, or strengthen the one that says the same."""
-        name = "latest_runs" if scope.project else "latest_runs_of_all"
-        runs = tx.rows(name, scoped(scope, limit=_RUNS_COMPARED))
-        outputs = [output for run in runs for output in tool_outputs(json.loads(run["trace"]))]
-        lesson = prepared(draft, scope, self.clock, outside=["\n".join(outputs)[:_CHARS_COMPARED]])
-        lesson_id, status = add_or_merge(tx, scope, lesson)
-        archived = archive_excess(tx, scope, self.bank.size, self.clock.now())
+    async def store(self, scope: Scope, draft: LessonDraft) -> models.Stored:
+        """Store a lesson, or strengthen the one that says the same.
+
+        It is compared with words from outside, and judged, before the bank is locked: that takes longer than writing.
+        """
+
+        def read(reading: Reading) -> tuple[list[str], list[Lesson]]:
+            runs = reading.rows("latest_runs" if scope.project else "latest_runs_of_all", values)
+            return [run["trace"] for run in runs], waiting_records(reading, scope)
+
+        def prepare() -> Lesson:
+            outputs = [output for run in runs for output in tool_outputs(json.loads(run))]
+            return prepared(draft, scope, self.clock, outside=Outside(["\n".join(outputs)[:_CHARS_COMPARED]], waiting))
+
+        def store(tx: Writing) -> tuple[str, str, tuple[str, ...]]:
+            return *add_or_merge(tx, scope, lesson), archive_excess(tx, scope, self.bank.size, self.clock.now())
+
+        values = scoped(scope, limit=_RUNS_COMPARED)
+        runs, waiting = await self.db.look(scope.tenant, read)
+        lesson = await asyncio.to_thread(prepare)
+        lesson_id, status, archived = await self.db.write(scope.tenant, store)
         reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
         reason = f"{lesson.held}; a person decides" if lesson.held else reason
         return models.Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
@@ -198,87 +217,9 @@ def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     insert_rows(tx, [lesson_rows(scope, lesson)])
 
 
-_PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
-_DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
-_ENUM_FIELDS: Final = ("kind", "state", "trust", "source")
-_TEXT_FIELDS: Final = tuple(
-    field.name for field in fields(LessonDraft) if "str" in str(field.type) and field.name not in _ENUM_FIELDS
-)
-AGENT: Final = ContextVar[str | None]("agent", default=None)
-"""The name of the program whose agent makes the call that runs."""
-
-_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
-_OUTSIDE: Final = (Source.IMPORT, Source.RULES)
-_HELD_BEFORE: Final = "it was in quarantine where it comes from"
-_SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
-_MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _RUNS_COMPARED: Final = 5  # latest runs with whose outputs a lesson is compared that is told without a run
-_CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run first: other writers wait meanwhile
-_PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which orders nobody about
+_CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run first
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
-
-
-def prepared(
-    draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Iterable[str] = ()
-) -> Lesson:
-    """Return a draft as the record to store: redacted and screened. `outside` are the outputs of the run's tools."""
-    now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
-    values = {name: getattr(draft, name) for name in _DRAFT_FIELDS}
-    stored = Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
-    return screened(stored, outside)
-
-
-def screened(lesson: Lesson, outside: Iterable[str] = ()) -> Lesson:
-    """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
-
-    An import comes from outside, and so does a text that rules quote from a run, or that repeats one of `outside`. A
-    text that an agent, a model or a person wrote in words of their own is never put into quarantine. A context is used
-    for search only and never shown: a suspicious one is dropped, as is the name of an agent, and the record stays.
-    """
-    values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in _TEXT_FIELDS if name != "context"]
-    # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
-    texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
-    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), outside))
-    quotes: list[str] = []
-    if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
-        for text in (lesson.text, lesson.why or ""):
-            quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
-    reason = suspicion((*texts, *quotes)) if lesson.outside or lesson.source in _OUTSIDE else None
-    if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
-        lesson = replace(lesson, agent=None)
-    if suspicion((lesson.context,)):
-        lesson = replace(lesson, context=None)
-    if reason is None and lesson.trust is Trust.QUARANTINED:
-        reason = lesson.held or _HELD_BEFORE
-    if reason is None or lesson.trust is Trust.TRUSTED:
-        return redacted(lesson)
-    return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
-
-
-def tool_outputs(run: Json) -> list[str]:
-    """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
-    events = run.get("events") if isinstance(run, dict) else None
-    return [
-        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        for event in (events if isinstance(events, list) else ())
-        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
-    ]
-
-
-def redacted(lesson: Lesson) -> Lesson:
-    """Return a record without secrets, before its words are split for the index and its context is hashed.
-
-    The parts of a secret are not recognized, and a hash of it confirms a guess.
-    """
-    texts: dict[str, Any] = {}
-    for name in _TEXT_FIELDS:
-        value: str | tuple[str, ...] | None = getattr(lesson, name)
-        if name != "external_id" and value is not None:
-            texts[name] = clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
-    if lesson.mistake and lesson.correction:
-        # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
-        texts["text"] = clean_text(models.lesson_text(texts["mistake"], texts["correction"]))
-    return replace(lesson, **texts, context_hash=context_hash(texts.get("context")))
 
 
 def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None = None) -> tuple[str, str]:
@@ -321,9 +262,9 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
     words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
-    added = set(_TEXT_FIELDS).difference(("context", "task_type", "external_id"))  # what tells records apart stays
+    added = set(TEXT_FIELDS).difference(("context", "task_type", "external_id"))  # what tells records apart stays
     missing = {name: getattr(lesson, name) for name in added if getattr(stored, name) is None}
-    return replace(
+    after = replace(
         stored,
         **missing,
         **{name: tuple(words[name])[:_MAX_WORDS] for name in LISTS},
@@ -333,6 +274,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
         confidence=stored.confidence + 0.2 * (1 - stored.confidence),
         updated_at=lesson.updated_at,
     )
+    return judged(after) if after.outside > stored.outside else after
 
 
 def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
@@ -348,7 +290,7 @@ def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str
     change(tx, scope, after)
 
 
-_VERSION_FIELDS: Final = tuple(name for name in _DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id"))
+_VERSION_FIELDS: Final = tuple(name for name in DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id"))
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:

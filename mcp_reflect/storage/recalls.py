@@ -26,12 +26,14 @@ from mcp_reflect.models.lesson import (
     Trust,
 )
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.repository import Derived, Reading, Repository, Row, Writing, lessons_from, scoped
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
+from mcp_reflect.storage.screening import judge_outdated, suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, among, same_text, settled, telling_words
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> s
     lesson = candidate.lesson
     if query.strong_only and not candidate.strong:
         return "weak"
+    if query.strong_only and suspicion_of(lesson):
+        return "suspicious"
     if query.kinds and lesson.kind not in query.kinds:
         return "other_kinds"
     if query.tags and not set(query.tags) & set(lesson.tags):
@@ -210,12 +214,14 @@ class RecallRepository(Repository):
                 await renewing
         await self.settle()
 
-    async def _renew_index(self, tenant: str) -> None:
-        """Index anew, some records at a time, what an older release indexed: its terms may differ from a question's."""
+    async def _renew(self, tenant: str) -> None:
+        """Index and judge anew, some records at a time, what an older release indexed or judged."""
+        outdated = (("index_outdated", ANALYZER, renew_outdated), ("lessons_unjudged", RULES_VERSION, judge_outdated))
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
-            while await self.db.row("index_outdated", {"analyzer": ANALYZER, "limit": 1, "tenant": tenant}):
-                if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
-                    return  # the rest is damaged
+            for query, version, renew in outdated:
+                while await self.db.row(query, {"version": version, "limit": 1, "tenant": tenant}):
+                    if not await self.db.write(tenant, lambda tx, renew=renew: renew(tx, _RENEWED)):
+                        break  # the rest is damaged
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
@@ -256,7 +262,7 @@ class RecallRepository(Repository):
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
         """
         if scope.tenant not in self._renewing:
-            self._renewing[scope.tenant] = renewing = asyncio.create_task(self._renew_index(scope.tenant))
+            self._renewing[scope.tenant] = renewing = asyncio.create_task(self._renew(scope.tenant))
             for ended in (await asyncio.wait((renewing,), timeout=_RENEW_SECONDS))[0]:
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_reflect.models.common import HOST, RULES, Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, waits
 from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
-from mcp_reflect.storage import lessons, similarity, warnings
+from mcp_reflect.storage import lessons, screening, similarity, warnings
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
@@ -136,10 +136,10 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
         """Write the records of a reflection, and return the values of its row that depend on the judgement."""
-        outside = lessons.tool_outputs(draft.trace)
+        outside = screening.Outside(screening.tool_outputs(draft.trace), screening.waiting_records(tx, scope))
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
-            record = lessons.prepared(part, scope, self.clock, record_id, outside)
+            record = screening.prepared(part, scope, self.clock, record_id, outside)
             return replace(record, reflection_id=reflection_id)
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from mcp_reflect.clock import iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
-from mcp_reflect.storage import lessons
+from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.repository import (
     LISTS,
@@ -83,7 +83,7 @@ class Transfer(Repository):
             batch = drafts[start : start + _BATCH]
 
             def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
-                records = [(scope, lessons.prepared(draft, scope, self.clock)) for scope, draft in batch]
+                records = [(scope, screening.prepared(draft, scope, self.clock)) for scope, draft in batch]
                 return [(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in records]
 
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
@@ -150,7 +150,7 @@ def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
     taken = {row["id"] for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})}
     results: list[Stored] = []
     for record in batch:
-        lesson, status = lessons.redacted(record.lesson), "duplicate"
+        lesson, status = screening.redacted(record.lesson), "duplicate"
         if lesson.id not in taken:
             taken.add(lesson.id)
             status = "restored"

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect.config import Settings, project_of
+from mcp_reflect.services.engine import Engine
+
 ROOT = Path(__file__).parents[2]
 FAILING = {
     "session_id": "s",
@@ -56,11 +59,12 @@ WATCHING = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was loaded: every module's name; how many modules, record classes and compiled patterns are ours.
+    """What a command said and loaded: every module's name; how many of our modules, records and compiled patterns.
 
     Patterns count that stand in a module as compiled ones, and so were compiled as it was imported.
     """
 
+    said: str
     names: frozenset[str]
     modules: int
     records: int
@@ -79,7 +83,7 @@ def loaded(bank: Path, *words: str, given: str = "") -> Loaded:
         [sys.executable, "-c", RUN, *words], cwd=ROOT, env=env, input=given, capture_output=True, text=True, check=True
     )
     names, *counts = json.loads(done.stderr)
-    return Loaded(frozenset(names), *counts)
+    return Loaded(done.stdout, frozenset(names), *counts)
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +101,24 @@ def test_a_hook_after_a_failure_loads_what_judges_it_and_no_more(after_a_failure
     assert found.of(JUDGING)
     assert found.of((*NEVER, "argparse")) == []
     assert found.of(("mcp_reflect.llm",)) == MEANINGS
+
+
+async def tell_lesson(bank: Path) -> None:
+    """Reflect on the failing call in words of one's own, as an agent does."""
+    events = [
+        {"type": "tool_call", "tool": "Bash", "arguments": FAILING["tool_input"]},
+        {"type": "tool_response", "tool": "Bash", "error": FAILING["error"]},
+    ]
+    told = {"mistake": "Pushed to main", "correction": "Open a pull request", "symptoms": [FAILING["error"]]}
+    async with Engine(Settings(bank=bank, project=project_of(ROOT))) as engine:
+        await engine.reflect(task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told)
+
+
+async def test_a_hook_after_a_failure_reads_no_rules_to_show_a_lesson_in_own_words(bank: Path) -> None:
+    await tell_lesson(bank)
+    found = loaded(bank, "hook", "PostToolUseFailure", given=json.dumps({**FAILING, "session_id": "later"}))
+    assert "Open a pull request" in found.said
+    assert found.of(("tomllib",)) == []
 
 
 @pytest.mark.usefixtures("after_a_failure")  # there is something to say

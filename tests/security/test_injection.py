@@ -21,7 +21,7 @@ from mcp_reflect.security.fencing import fence
 from mcp_reflect.security.injection import hides_text, repeats, suspicion
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.lessons import prepared
+from mcp_reflect.storage.screening import prepared
 from tests.security.corpus import texts
 
 ATTACKS = [text for text in texts("attacks") if suspicion([text])]

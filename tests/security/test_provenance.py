@@ -29,7 +29,7 @@ async def test_words_that_repeat_a_tool_s_output_are_marked_and_say_so_in_why(en
         (hit, *_) = (await engine.recall(task=analysis["mistake"])).lessons
         lesson = await engine.bank.lessons.get(engine.scopes.own, hit.id)
         assert lesson.outside is outside
-        assert ("repeats a tool's output" in hit.why) is outside
+        assert ("repeats text from outside" in hit.why) is outside
 
 
 async def test_a_record_names_the_program_whose_agent_stored_it(engine: Engine) -> None:
@@ -51,7 +51,7 @@ async def test_a_short_answer_says_too_that_words_came_from_outside(engine: Engi
     async with Client(build(engine=engine)) as client:
         batch = await answered(client, "recall_lessons", {"task": analysis["mistake"]})
         ferry = await answered(client, "recall_lessons", {"task": imported["mistake"]})
-    assert batch["lessons"][0]["why"].endswith("; repeats a tool's output")
+    assert batch["lessons"][0]["why"].endswith("; repeats text from outside")
     assert ferry["lessons"][0]["why"].endswith("; imported from outside")
 
 

@@ -66,7 +66,7 @@ async def test_servers_that_open_an_old_bank_at_once_index_each_lesson_once(
         await engine.close()
     async with Engine(settings) as engine:  # the ones before may have been closed before all was indexed
         while (
-            await engine.bank.db.row("index_outdated", {"analyzer": ANALYZER, "limit": 1, "tenant": "local"})
+            await engine.bank.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": "local"})
         ) is not None:
             await engine.recall(task="the kubeconfig is stale")
     assert index_of(bank_path) == new

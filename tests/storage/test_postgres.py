@@ -16,6 +16,7 @@ from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.postgres.statements import migrations
 from mcp_reflect.storage.repository import Writing
 from tests.held_clock import HeldClock
 
@@ -150,7 +151,7 @@ async def test_replicas_that_start_at_once_make_one_schema(server_bank: ServerUr
         connection.execute("DROP SCHEMA IF EXISTS mcp_reflect CASCADE")
     engines = [engine_on(server_bank) for _ in range(4)]
     opened = await asyncio.gather(*(engine.bank.open() for engine in engines))
-    assert {(one.schema, one.read_only) for one in opened} == {(1, None)}
+    assert {(one.schema, one.read_only) for one in opened} == {(len(migrations()), None)}
     assert "PostgreSQL" in opened[0].engine
     for engine in engines:
         await engine.close()

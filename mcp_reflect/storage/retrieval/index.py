@@ -131,7 +131,7 @@ def remove(writing: Writing, record_id: str) -> None:
 
 def renew_outdated(writing: Writing, limit: int) -> int:
     """Index anew some records whose entry was made by an older analyzer; return how many."""
-    rows = writing.rows("index_outdated", {"analyzer": ANALYZER, "limit": limit})
+    rows = writing.rows("index_outdated", {"version": ANALYZER, "limit": limit})
     for row in rows:
         remove(writing, row["id"])
         writing.run("vector_remove_words", {"id": row["id"]})

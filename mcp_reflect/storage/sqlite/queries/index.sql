@@ -35,7 +35,7 @@ SELECT row, :scope, :length, :terms, :analyzer FROM lessons WHERE id = :id;
 
 -- name: index_outdated
 -- Some records whose index entry an older analyzer made.
-SELECT lessons.* FROM features JOIN lessons USING (row) WHERE analyzer < :analyzer LIMIT :limit;
+SELECT lessons.* FROM features JOIN lessons USING (row) WHERE analyzer < :version LIMIT :limit;
 
 -- name: index_add_terms
 -- Make a record findable by its terms.

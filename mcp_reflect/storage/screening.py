@@ -1,0 +1,149 @@
+"""Where the words of a record came from, and whether it waits for a person: screened before it is stored.
+
+What an agent, a model or a person wrote in their own words is stored as it is. Words from outside are judged. The
+verdict on a record's text is stored with it, so that hooks and prompts, which show no suspicious text whoever wrote it,
+need not judge it again.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import fields, replace
+from typing import Any, Final, NamedTuple
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
+from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
+from mcp_reflect.security.redact import clean_text, context_hash
+from mcp_reflect.storage.repository import Reading, Writing, lessons_from, scoped
+from mcp_reflect.storage.similarity import same_record
+
+AGENT: Final = ContextVar[str | None]("agent", default=None)
+"""The name of the program whose agent makes the call that runs."""
+
+DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
+TEXT_FIELDS: Final = tuple(
+    field.name
+    for field in fields(LessonDraft)
+    if "str" in str(field.type) and field.name not in ("kind", "state", "trust", "source")
+)
+
+_PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
+_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
+_HELD_BEFORE: Final = "it was in quarantine where it comes from"
+_SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
+_MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
+_MOST_WAITING: Final = 200  # newest records in quarantine with which a new one is compared
+_PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which orders nobody about
+
+
+class Outside(NamedTuple):
+    """Words from outside: the outputs of a run's tools, and the records that wait for a person."""
+
+    outputs: Sequence[str] = ()
+    waiting: Sequence[Lesson] = ()
+
+
+NOTHING: Final = Outside()
+
+
+def tool_outputs(run: Json) -> list[str]:
+    """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
+    events = run.get("events") if isinstance(run, dict) else None
+    return [
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
+    ]
+
+
+def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
+    """Return the newest records in quarantine: words that an agent must not make its own by typing them again."""
+    values = scoped(scope, held=True, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
+    return lessons_from(reading.rows("lesson_list", values))
+
+
+def prepared(
+    draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Outside = NOTHING
+) -> Lesson:
+    """Return a draft as the record to store: redacted and screened."""
+    now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
+    values = {name: getattr(draft, name) for name in DRAFT_FIELDS}
+    stored = Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
+    return screened(stored, outside)
+
+
+def screened(lesson: Lesson, outside: Outside = NOTHING) -> Lesson:
+    """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
+
+    An import comes from outside, and so does a text that rules quote from a run, or that repeats words from outside.
+    One that says the same as a record in quarantine waits as that does. A text that an agent, a model or a person wrote
+    in words of their own is never put into quarantine. A context is used for search only and never shown: a suspicious
+    one is dropped, as is the name of an agent, and the record stays.
+    """
+    if lesson.mistake and lesson.correction:  # of which an edit may have changed one
+        lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
+    values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in TEXT_FIELDS if name != "context"]
+    # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
+    texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
+    others = (*outside.outputs, *(other.text for other in outside.waiting))
+    lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), others))
+    if same := next((other for other in outside.waiting if same_record(lesson, other)), None):
+        held = {} if lesson.trust is Trust.TRUSTED else {"trust": Trust.QUARANTINED, "held": same.held}
+        lesson = replace(lesson, outside=True, **held)
+    quotes: list[str] = []
+    if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
+        for text in (lesson.text, lesson.why or ""):
+            quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
+    reason = suspicion((*texts, *quotes), outside=True) if _is_from_outside(lesson) else None
+    if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
+        lesson = replace(lesson, agent=None)
+    if suspicion((lesson.context,)):
+        lesson = replace(lesson, context=None)
+    if reason is None and lesson.trust is Trust.QUARANTINED:
+        reason = lesson.held or _HELD_BEFORE
+    if reason is None or lesson.trust is Trust.TRUSTED:
+        return redacted(lesson)
+    return redacted(replace(lesson, trust=Trust.QUARANTINED, held=reason))
+
+
+def redacted(lesson: Lesson) -> Lesson:
+    """Return a record judged and without secrets, before its words are split for the index and its context is hashed.
+
+    The parts of a secret are not recognized, and a hash of it confirms a guess.
+    """
+    texts: dict[str, Any] = {}
+    for name in TEXT_FIELDS:
+        value: str | tuple[str, ...] | None = getattr(lesson, name)
+        if name != "external_id" and value is not None:
+            texts[name] = clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
+    if lesson.mistake and lesson.correction:
+        # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
+        texts["text"] = clean_text(lesson_text(texts["mistake"], texts["correction"]))
+    return replace(judged(lesson), **texts, context_hash=context_hash(texts.get("context")))
+
+
+def judged(lesson: Lesson) -> Lesson:
+    """Return a record with the verdict of the rules on the text that hooks and prompts would show."""
+    texts = (lesson.text, lesson.mistake, lesson.correction)
+    return replace(lesson, suspicion=suspicion(texts, outside=_is_from_outside(lesson)), rules_version=RULES_VERSION)
+
+
+def suspicion_of(lesson: Lesson) -> str | None:
+    """Return why hooks and prompts must not show a record, None if they may."""
+    return (lesson if lesson.rules_version >= RULES_VERSION else judged(lesson)).suspicion
+
+
+def judge_outdated(tx: Writing, limit: int) -> int:
+    """Judge some records that no rules judged, or older ones; return how many."""
+    rows = tx.rows("lessons_unjudged", {"version": RULES_VERSION, "limit": limit})
+    reasons = {lesson.id: judged(lesson).suspicion for lesson in lessons_from(rows)}
+    verdicts = [{"id": row["id"], "tenant": row["tenant"], "suspicion": reasons.get(row["id"])} for row in rows]
+    tx.run_many("lesson_judged", [{**verdict, "version": RULES_VERSION} for verdict in verdicts])
+    return len(rows)
+
+
+def _is_from_outside(lesson: Lesson) -> bool:
+    return lesson.outside or lesson.source in (Source.IMPORT, Source.RULES)
