@@ -8,7 +8,8 @@ Two kinds of data:
   alone and then with the recorded replies of a judge (benchmarks.judges), tests/checkers/cases/judged_*.jsonl. The
   half `aside` was not looked at while the checkers were built.
 
-It exits with 1 where a kind of work is below its floor. `--write-prompts FOLDER` writes what a judge would be asked.
+It exits with 1 where a limit is missed: a kind of work below its floor, false alarms, or wrong work that passes.
+`--write-prompts FOLDER` writes what a judge would be asked.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict, cast
 
 from benchmarks.judges import PATHS, judged, write_prompts
-from benchmarks.work import CASES, below_floors, by_rules, print_scores, read, scores
+from benchmarks.work import CASES, by_rules, missed_limits, print_scores, read, scores
 from mcp_reflect.checkers.base import Checker, Work, checkers
 from mcp_reflect.models.critique import Status
 
@@ -97,24 +98,26 @@ def score(records: Iterable[Record], using: Sequence[Checker], misses: list[str]
 
 
 def print_work(half: str, misses: bool) -> list[str]:
-    """Print what the rules find in one half of the pieces of work; return the kinds below their floors."""
+    """Print what the rules find in one half of the pieces of work; return the limits that are missed."""
     lines: list[str] = []
     kinds = scores([(case, by_rules(case)) for case in read(CASES / f"work_{half}.jsonl")], lines)
-    print_scores(f"work, {half}, rules", kinds, lines if misses else ())
-    return below_floors(f"{half} rules", kinds)
+    title = f"work_{half}, rules"
+    print_scores(title, kinds, lines if misses else ())
+    return missed_limits(title, kinds)
 
 
 def print_judged(cases: Sequence[Mapping[str, Any]], file: Path, misses: bool) -> list[str]:
-    """Print what `critique` finds with the recorded replies, on each path; return the kinds below their floors."""
+    """Print what `critique` finds with the recorded replies, on each path; return the limits that are missed."""
     replies = {line["id"]: line["reply"] for line in read(file)}
     known = [case for case in cases if case["id"] in replies]
-    below: list[str] = []
+    missed: list[str] = []
     for path in PATHS:
         lines: list[str] = []
         kinds = scores(list(zip(known, judged(known, replies, path), strict=True)), lines)
-        print_scores(f"{file.stem}, {path}", kinds, lines if misses else ())
-        below += below_floors(f"{file.stem} {path}", kinds)
-    return below
+        title = f"{file.stem}, {path}"
+        print_scores(title, kinds, lines if misses else ())
+        missed += missed_limits(title, kinds)
+    return missed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,13 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for file in works:
             write_prompts(read(file), options.write_prompts / f"prompts_{file.stem.removeprefix('work_')}.jsonl")
         return 0
-    below = print_work("dev", options.misses) + print_work("aside", misses=False)
+    missed = print_work("dev", options.misses) + print_work("aside", misses=False)
     cases = [case for file in works for case in read(file)]
     for file in [*sorted(CASES.glob("judged_*.jsonl")), *options.judge]:
-        below += print_judged(cases, file, options.misses)
-    print("\n".join(below))
+        missed += print_judged(cases, file, options.misses)
+    print("\n".join(["", *missed]))
     if options.work_only:
-        return 1 if below else 0
+        return 1 if missed else 0
     folders: list[Path] = [options.data / "critique", *options.folders]
     files = [file for folder in folders for file in sorted(folder.glob("*.jsonl"))]
     if not files:
@@ -155,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{file.stem:32}" + "".join(f"{cell:>11}" for cell in row))
         for miss in misses or ():
             print("   " + miss)
-    return 1 if below else 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 A judge is a language model that got the critic's prompts (`write_prompts`), without labels. Its replies, a line
 `{"id": ..., "reply": {...}}` for each piece of work, are replayed on two paths: as a model that the server asks, and
 as a host that sends the reply as its analysis where `next` asks for one.
+
+The replies in tests/checkers/cases/judged_aside.jsonl were written on 2026-11-22 by a language model, in three
+sessions that saw the prompts (version 4 of `critique`) and neither labels nor checkers. Empty fields were dropped.
 """
 
 import asyncio

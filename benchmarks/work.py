@@ -17,10 +17,12 @@ from mcp_reflect.models.critique import Coverage, ToolResult
 
 CASES: Final = Path(__file__).parent.parent / "tests" / "checkers" / "cases"
 WRONG: Final = ("contradicted", "unsupported")
-MOST_ALARMS: Final = 0.02
-FLOORS: Final[Mapping[str, Mapping[str, int]]] = {}
-_LEAST_SHARE = 0.5  # of a claim's words and numbers that an issue in prose must repeat to be about the claim
-_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]{3,}")
+_LEAST_SHARE = 0.5  # of a claim's numbers and words that an issue in prose must repeat to be about the claim
+_TELLING = re.compile(r"\d{3}|\d[.,:]\d")  # a number that stands for itself
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_WORD_START = 5  # letters by which words are compared: switch, switching
+_STEP = re.compile(r"\bsteps? (\d+)(?: and (\d+))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,22 +108,39 @@ def overlaps(claim: str, other: str) -> bool:
     return bool(first) and bool(second) and (first in second or second in first)
 
 
-def _subjects(issue: str, claims: Sequence[str]) -> list[str]:
-    """Return the claims of which an issue in prose repeats the largest share, at least half, of words and numbers."""
-    said = set(_WORD.findall(issue.lower()))
-    words = {claim: set(_WORD.findall(claim.lower())) for claim in claims}
-    shares = {claim: len(own & said) / len(own) for claim, own in words.items() if own}
-    most = max(shares.values(), default=0.0)
-    return [claim for claim, share in shares.items() if share == most >= _LEAST_SHARE]
+def _parts(text: str) -> set[str]:
+    words = (word[:_WORD_START] for word in _WORD.findall(text.lower()))
+    return {*_NUMBER.findall(text), *words}
+
+
+def _subjects(issue: str, case: Mapping[str, Any]) -> list[str]:
+    """Return the labelled claims that an issue in prose is about.
+
+    They are those of which it repeats every number of three digits or with a fraction, or where there is none, at least
+    half of the numbers and words. Of a step that it names, or of the whole where it names none, they are all claims too
+    if each of them is wrong.
+    """
+    said = _parts(_STEP.sub("", issue))
+
+    def repeats(claim: str) -> bool:
+        own = _parts(claim)
+        telling = {part for part in own if _TELLING.search(part)}
+        return telling <= said if telling else len(own & said) >= _LEAST_SHARE * len(own)
+
+    steps = case.get("steps") or [case["response"]]
+    named = {int(number) for found in _STEP.findall(issue) for number in found if number}
+    where = [step for place, step in enumerate(steps, start=1) if place in named] or steps
+    there = [claim for claim in case["claims"] if any(overlaps(step, claim["text"]) for step in where)]
+    wrong = [claim["text"] for claim in there] if all(claim["status"] in WRONG for claim in there) else []
+    return [*wrong, *(claim["text"] for claim in case["claims"] if repeats(claim["text"]))]
 
 
 def _faults(case: Mapping[str, Any], outcome: Outcome) -> Iterator[tuple[str, list[str]]]:
     """Yield each claim or issue that is called wrong, with the labelled claims that it is about."""
-    claims = [claim["text"] for claim in case["claims"]]
     for quote in outcome.contradicted:
-        yield quote, [claim for claim in claims if overlaps(quote, claim)]
+        yield quote, [claim["text"] for claim in case["claims"] if overlaps(quote, claim["text"])]
     for issue in outcome.issues:
-        yield issue, _subjects(issue, claims)
+        yield issue, _subjects(issue, case)
 
 
 def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, misses: list[str] | None = None) -> None:
@@ -173,26 +192,74 @@ def scores(
     return kinds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The least that must be found, by kind, and the most alarms and wrong works that pass."""
+
+    found: Mapping[str, int]
+    alarms: int
+    slipped: int = 0
+
+
+_DEV: Final = {
+    "arithmetic": 8,
+    "code_review": 11,
+    "code_tests": 10,
+    "data": 6,
+    "lint_build": 9,
+    "metrics": 10,
+    "plans_prose": 5,
+    "service": 5,
+    "shell": 7,
+    "unsupported": 1,
+    "all": 72,
+}
+_JUDGED: Final = {
+    "arithmetic": 14,
+    "code_review": 13,
+    "code_tests": 12,
+    "data": 13,
+    "lint_build": 13,
+    "metrics": 13,
+    "plans_prose": 13,
+    "service": 13,
+    "shell": 13,
+    "unsupported": 2,
+    "all": 119,
+}
+LIMITS: Final = {
+    "work_dev, rules": Limits(found=_DEV, alarms=4),
+    "work_aside, rules": Limits(found={"all": 29}, alarms=4),
+    # One report of "203 of 204 tests" is labelled wrong for five skipped ones, and the judge accepted it.
+    "judged_aside, model": Limits(found=_JUDGED, alarms=4, slipped=1),
+    "judged_aside, host": Limits(found=_JUDGED, alarms=4, slipped=1),
+}
+"""The figures as they were measured; false alarms may reach 2 %."""
+
+
+def missed_limits(title: str, kinds: Mapping[str, WorkScore]) -> list[str]:
+    """Return a sentence for each limit of this title that is not kept."""
+    limits, total = LIMITS.get(title), kinds["all"]
+    if limits is None:
+        return []
+    missed = [
+        f"{title}: {kind}: {kinds[kind].found} found, at least {least} wanted"
+        for kind, least in limits.found.items()
+        if kinds[kind].found < least
+    ]
+    if total.alarms > limits.alarms:
+        missed.append(f"{title}: {total.alarms} false alarms, at most {limits.alarms} wanted")
+    if total.slipped > limits.slipped:
+        missed.append(f"{title}: {total.slipped} passed that are wrong, at most {limits.slipped} wanted")
+    return missed
+
+
 def print_scores(title: str, kinds: Mapping[str, WorkScore], misses: Sequence[str] = ()) -> None:
-    """Print a line for each kind of work, and one for all."""
-    print(f"\n{title:24}" + "".join(f"{name:>14}" for name in HEADER))
+    """Print a line for each kind of work with the least that must be found, and one for all."""
+    floors: Mapping[str, int] = LIMITS[title].found if title in LIMITS else {}
+    print(f"\n{title:24}" + "".join(f"{name:>14}" for name in (*HEADER, "floor")))
     for kind in sorted(kinds, key=lambda kind: (kind == "all", kind)):
-        print(f"{kind:24}" + "".join(f"{cell:>14}" for cell in kinds[kind].row()))
+        cells = (*kinds[kind].row(), str(floors.get(kind, "-")))
+        print(f"{kind:24}" + "".join(f"{cell:>14}" for cell in cells))
     for miss in misses:
         print("   " + miss)
-
-
-def below_floors(title: str, kinds: Mapping[str, WorkScore]) -> list[str]:
-    """Return a sentence for each limit that a kind of work does not keep."""
-    floors = FLOORS.get(title, {})
-    below = [
-        f"{title}: {kind}: {score.found} found, at least {floors[kind]} wanted"
-        for kind, score in kinds.items()
-        if score.found < floors.get(kind, 0)
-    ]
-    total = kinds["all"]
-    if total.alarms > MOST_ALARMS * total.works:
-        below.append(f"{title}: {total.alarms} false alarms in {total.works}")
-    if total.slipped:
-        below.append(f"{title}: {total.slipped} passed that are wrong")
-    return below

@@ -74,8 +74,9 @@ def _gate(version: Version, threshold: float) -> bool | None:
         return False
     if opinion is not None and opinion.quality_score is not None and opinion.quality_score < threshold:
         return False
-    judged = opinion is not None or version.verified.complete
-    return True if judged and not version.unsettled else None
+    if version.unsettled or version.needs_change:
+        return None
+    return True if opinion is not None or version.verified.complete else None
 
 
 def _score(version: Version) -> float | None:
@@ -105,9 +106,10 @@ def _guidance(run: Run, action: Action) -> str | None:
     best, verified = run.best, run.best.verified
     if action is Action.KEEP:
         return None
-    if action is Action.VERIFY_FIRST:
-        return _cheapest_check(best)
     corrected = verified.steps != run.first.verified.steps
+    if action is Action.VERIFY_FIRST or not run.first.issues:
+        check = _cheapest_check(run.first)
+        return f"{check} Or take corrected_steps, which do not claim it." if corrected else check
     if corrected and not best.issues:
         counted = verified.coverage
         author = {HOST: "Your corrected_steps were", MODEL: "The model's corrected_steps were"}.get(
@@ -148,7 +150,7 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
                 "symptoms": [f"{failed[0].checker} check failed"],
             },
         }
-    if action is not Action.VERIFY_FIRST and (thinker != RULES or (action is Action.KEEP and not criteria)):
+    if (thinker != RULES and not run.first.unsettled) or (action is Action.KEEP and not criteria):
         return {}
     return {
         "why": (

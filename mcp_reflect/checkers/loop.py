@@ -42,10 +42,20 @@ class Version:
     def issues(self) -> tuple[str, ...]:
         """The contradicted claims and the judge's issues, else the steps that it corrects without a word."""
         issues = (*self.verified.issues, *(self.opinion.issues if self.opinion else ()))
-        if issues or self.opinion is None or not self.opinion.corrected_steps:
+        if issues or not self.needs_change or self.opinion is None:
             return issues
+        if Status.UNSUPPORTED in self.opinion.claims.values():
+            return ()
         pairs = enumerate(zip_longest(self.verified.steps, self.opinion.corrected_steps), start=1)
         return tuple(f"Step {place}: the judge corrects it" for place, (step, other) in pairs if step != other)
+
+    @property
+    def needs_change(self) -> bool:
+        """True if something is contradicted, or the judge has issues or other steps."""
+        opinion, steps = self.opinion, self.verified.steps
+        return bool(
+            self.verified.failed or (opinion and (opinion.issues or opinion.corrected_steps not in ((), steps)))
+        )
 
     @property
     def unsettled(self) -> tuple[tuple[int, str], ...]:
@@ -109,9 +119,9 @@ async def run(
     verified = await asyncio.to_thread(verify, steps)
     await listener.on_verified(verified)
     current = first = best = Version(verified=verified, opinion=await critic(verified))
-    stopped = Stopped.PASSED if not current.issues else Stopped.BUDGET
+    stopped = Stopped.PASSED if not current.needs_change else Stopped.BUDGET
     iteration = 0
-    while current.issues and iteration < max_iterations:
+    while current.needs_change and iteration < max_iterations:
         if time.monotonic() >= until:
             stopped = Stopped.DEADLINE
             break
@@ -128,8 +138,8 @@ async def run(
             # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.
             stopped = Stopped.DEADLINE if time.monotonic() >= until else Stopped.BUDGET
             break
-        stopped = Stopped.PASSED if not current.issues else Stopped.BUDGET
-        if current.issues and set(current.issues) == set(before.issues):
+        stopped = Stopped.PASSED if not current.needs_change else Stopped.BUDGET
+        if current.needs_change and set(current.issues) == set(before.issues):
             stopped = Stopped.SAME_ISSUES
             break
     return Run(first=first, best=best, iterations=iteration, stopped=stopped)
@@ -152,9 +162,9 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
     proposed = version.opinion.corrected_steps if version.opinion else ()
     said = version.issues[len(version.verified.issues) :]
     issues = (*after.issues, *said)
-    if issues:
+    if issues or not version.issues:
         if len(proposed) < len(steps) or proposed == steps:
-            proposed = await corrector(after, issues)
+            proposed = await corrector(after, issues) if issues else ()
         if proposed:
             after, author = await asyncio.to_thread(verify, proposed), MODEL
     return None if after.steps == steps else Version(verified=after, author=author)

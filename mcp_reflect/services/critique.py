@@ -73,7 +73,7 @@ class _Call:
         first = Version(verified=current, opinion=opinion)
         iteration = self.session["iterations"]
         if not opinion.corrected_steps:
-            stopped = None if first.issues else Stopped.PASSED
+            stopped = None if first.needs_change else Stopped.PASSED
             return Run(first=first, best=first, iterations=iteration, stopped=stopped)
         iteration += 1
         if opinion.corrected_steps == current.steps:

@@ -5,27 +5,74 @@ import pytest
 pytest.importorskip("sqlglot", reason="the extra checkers is not installed")
 pytest.importorskip("tree_sitter_bash", reason="the extra checkers is not installed")
 
-from benchmarks.work import CASES, WorkScore, by_rules, overlaps, read, score_work
+from benchmarks.judges import judged
+from benchmarks.work import (
+    CASES,
+    LIMITS,
+    Outcome,
+    WorkScore,
+    by_rules,
+    missed_limits,
+    overlaps,
+    read,
+    score_work,
+    scores,
+)
 from mcp_reflect.checkers.base import Work, split
 from mcp_reflect.checkers.verify import Verified, verifier
-from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.critique import Coverage, ToolResult
 from tests.checkers.cases import lines
 
 
-def scored(half: str) -> WorkScore:
+@pytest.mark.parametrize("half", ["dev", "aside"])
+def test_rules_keep_the_limits_of_each_kind(half: str) -> None:
+    kinds = scores([(case, by_rules(case)) for case in read(CASES / f"work_{half}.jsonl")])
+    assert kinds["all"].works == 200
+    assert missed_limits(f"work_{half}, rules", kinds) == []
+
+
+def test_a_judge_keeps_the_limits_of_each_kind_and_a_host_gets_what_a_model_gets() -> None:
+    cases = read(CASES / "work_aside.jsonl")
+    replies = {line["id"]: line["reply"] for line in read(CASES / "judged_aside.jsonl")}
+    by_model = judged(cases, replies, "model")
+    assert missed_limits("judged_aside, model", scores(list(zip(cases, by_model, strict=True)))) == []
+    assert judged(cases[::4], replies, "host") == by_model[::4]
+
+
+def test_limits_that_are_missed_are_named() -> None:
+    kinds = {kind: WorkScore(works=20, found=0) for kind in LIMITS["work_dev, rules"].found}
+    kinds["all"] = WorkScore(works=200, found=71, alarms=5, slipped=1)
+    assert missed_limits("work_dev, rules", kinds)[0] == "work_dev, rules: arithmetic: 0 found, at least 8 wanted"
+    assert missed_limits("work_dev, rules", kinds)[-3:] == [
+        "work_dev, rules: all: 71 found, at least 72 wanted",
+        "work_dev, rules: 5 false alarms, at most 4 wanted",
+        "work_dev, rules: 1 passed that are wrong, at most 0 wanted",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("issue", "found", "alarms"),
+    [
+        ("The total is 902.80, and the rows give 892.80.", 1, 0),
+        ("Step 2: the train at 404.80 is no item.", 0, 1),
+        ("Step 3: that day is a holiday.", 1, 0),
+        ("The tone is too harsh.", 0, 0),
+    ],
+)
+def test_an_issue_in_prose_is_about_the_claim_whose_numbers_it_repeats_or_whose_step_it_names(
+    issue: str, found: int, alarms: int
+) -> None:
+    claims = [
+        {"text": "The train takes 404.80", "status": "supported"},
+        {"text": "in all 902.80", "status": "contradicted"},
+        {"text": "We go on Monday", "status": "contradicted"},
+    ]
+    steps = ["The trip:", "The train takes 404.80, in all 902.80.", "We go on Monday."]
+    case = {"id": "one", "kind": "plans", "truth": "half", "steps": steps, "claims": claims}
     total = WorkScore()
-    for case in read(CASES / f"work_{half}.jsonl"):
-        score_work(case, by_rules(case), total)
-    return total
-
-
-@pytest.mark.parametrize(("half", "found"), [("dev", 70), ("aside", 28)])
-def test_wrong_work_never_passes_on_rules_and_right_work_is_rarely_contradicted(half: str, found: int) -> None:
-    total = scored(half)
-    assert total.works == 200
-    assert total.slipped == 0
-    assert total.alarms <= 4  # 2 %
-    assert total.found >= found
+    nothing = Coverage(claims=0, checked=0, supported=0, contradicted=0, unsupported=0, open=0)
+    score_work(case, Outcome(contradicted=(), unshown=(), issues=(issue,), passes=False, coverage=nothing), total)
+    assert (total.found, total.alarms) == (found, alarms)
 
 
 def test_reports_on_outputs_of_common_commands() -> None:
@@ -35,11 +82,11 @@ def test_reports_on_outputs_of_common_commands() -> None:
     for case in cases:
         result = ToolResult(tool=case["tool"], content=case["content"], exit_code=case["exit_code"])
 
-        def judged(sentence: str, result: ToolResult = result, before: str = case["before"]) -> Verified:
+        def verified(sentence: str, result: ToolResult = result, before: str = case["before"]) -> Verified:
             steps = split(f"{before} {sentence}")
             return verifier(Work(goal="Report what the output says", steps=steps, tool_results=(result,)))(steps)
 
-        wrong, right = judged(case["wrong"]), judged(case["right"])
+        wrong, right = verified(case["wrong"]), verified(case["right"])
         found += any(overlaps(verdict.claim, case["wrong"]) for verdict in wrong.failed)
         alarms += [case["id"]] if right.failed else []
         slipped += [case["id"]] if wrong.complete and not wrong.failed else []

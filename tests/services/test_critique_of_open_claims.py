@@ -139,3 +139,39 @@ async def test_the_hosts_model_is_asked_where_something_is_open_and_its_prose_na
         found = await told(client, "critique", WORK)
     assert (found["thinker"], found["passes_quality_gate"]) == ("sampling", False)
     assert found["issues"] == ["Step 1 is wrong: node a has a cold cache."]
+
+
+SHOWN = ["Node b has a warm cache.", QUEUE]
+
+
+async def test_other_steps_for_a_claim_that_nothing_shows_are_judged_again_and_offered(settings: Settings) -> None:
+    doubted = {**reply(cache="unsupported", queue="opinion"), "quality_score": 0.7, "corrected_steps": SHOWN}
+    with_one: dict[str, Any] = {**WORK, "max_iterations": 1}
+    accepted = {"claims": dict.fromkeys(SHOWN, "supported"), "quality_score": 1}
+    with Scripted(json.dumps(doubted), json.dumps(accepted)) as llm:
+        async with Engine(Settings(bank=settings.bank, project="app"), llm=llm) as engine:
+            found = await engine.critique(**with_one)
+    assert (found.passes_quality_gate, found.action, found.issues) == (None, "verify_first", ())
+    assert (found.corrected_steps, found.corrected_by) == (tuple(SHOWN), "scripted:model")
+    assert (found.retry_guidance or "").endswith("Or take corrected_steps, which do not claim it.")
+
+
+async def test_a_judge_that_sends_the_steps_as_they_are_changes_nothing(settings: Settings) -> None:
+    said = {**reply(cache="supported", queue="supported"), "corrected_steps": WORK["steps"]}
+    assert (await judged(settings, said)).passes_quality_gate is True
+
+
+async def test_a_claim_that_is_unsupported_beside_an_issue_is_asked_for_too(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    analysis = {"claims": {CACHE: "contradicted: node a", QUEUE: "unsupported"}, "quality_score": 0.2}
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert (found["action"], len(found["issues"])) == ("revise", 1)
+    assert [QUEUE in question for question in found["next"]["questions"]] == [True]
+
+
+async def test_a_low_score_for_a_claim_that_nothing_shows_asks_for_the_result(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    analysis = {"claims": {CACHE: "supported", QUEUE: "unsupported"}, "quality_score": 0.2}
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert (found["action"], found["passes_quality_gate"], found.get("issues")) == ("revise", False, None)
+    assert found["retry_guidance"].startswith("Of 1 claims nothing shows")
