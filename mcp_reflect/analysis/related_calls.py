@@ -84,7 +84,7 @@ def same_intent(failed: Call, worked: Call, *, proved: bool = False) -> bool:
 def _names_another(failed: Call, change: Change) -> bool:
     """True for a changed value that names another thing: LAX is not SEA, user 5 is not user 6."""
     before, after = change.before, change.after
-    if change.added or change.removed:
+    if change.added or change.removed or str(before) == str(after):  # 5 is "5"
         return False
     texts = isinstance(before, str) and isinstance(after, str)
     return not texts or not (names_alike(str(before), str(after)) or suggested(str(after), failed))

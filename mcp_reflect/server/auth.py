@@ -70,6 +70,7 @@ class JwtVerifier:
     def __init__(self, oauth: OAuthOptions, log: Log) -> None:
         self._oauth = oauth
         self._keys = SigningKeys(oauth.jwks, log)
+        self._log = log
 
     async def verify_token(self, token: str) -> Access | None:
         """Return whom a JWT names, None where it is not accepted."""
@@ -85,7 +86,8 @@ class JwtVerifier:
                 token, key, algorithms=[key.algorithm_name], issuer=oauth.issuer, audience=oauth.audience,
                  leeway=_LEEWAY_SECONDS, options={"require": ["exp", "iss", "aud"]},
             )  # fmt: skip
-        except jwt.PyJWTError:  # not one of theirs, expired, or for somebody else
+        except jwt.PyJWTError as error:  # not one of theirs, expired, or for somebody else
+            self._log("jwt_refused", "warning", reason=type(error).__name__)
             return None
         granted = {*_words(claims.get("scope")), *_words(claims.get("scp"))}
         roles = [role for role, scope in zip(ROLES, SCOPES, strict=True) if scope in granted]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.config import PREFIX, Settings
-from mcp_reflect.errors import InputError, McpReflectError, NotFoundError, did_you_mean
+from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import HOST, RULES, compact, plain
 from mcp_reflect.server.listing import tools
@@ -141,6 +141,7 @@ class Service:
     """
 
     takes_spool = True
+    hides_bank = False
 
     def __init__(self, settings: Settings, engine: "Engine | None" = None) -> None:
         self.settings = settings
@@ -209,6 +210,9 @@ class Service:
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
+            if self.hides_bank and isinstance(error, BankError):
+                self.log("bank_failed", "error", tool=name, error=str(error))
+                return failure("The bank of this service cannot be used now; nothing was stored. Try again later.")
             return failure(f"{error}{_example(name, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent

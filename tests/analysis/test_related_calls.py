@@ -29,6 +29,7 @@ def is_corrected(tool: str, sent: Any, error: str, later: Any, outcome: Outcome 
         ({"path": "setings.toml"}, MISSING, {"path": "settings.toml"}),
         ({"path": "src/setings.toml"}, MISSING, {"path": "src/settings.toml"}),
         ({"path": "settings.toml"}, MISSING, {"path": "src/settings.toml"}),
+        ({"path": "setings.toml", "line": 5}, MISSING, {"path": "settings.toml", "line": "5"}),
         ({"path": "a.py", "mode": 5}, MISSING, {"path": "a.py", "mode": 5, "follow": True}),
         ({"path": "a.py", "mode": 5, "deep": True}, MISSING, {"path": "a.py", "mode": 5}),
         ({"query": "flights", "seat": "12a"}, MISSING, {"query": "flights", "seat": "12A"}),

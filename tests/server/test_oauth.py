@@ -96,7 +96,9 @@ async def test_the_claims_tell_tenant_projects_role_and_author(settings: Setting
             assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
 
 
-async def test_a_jwt_of_another_kind_is_refused(settings: Settings, keys: Keys) -> None:
+async def test_a_jwt_of_another_kind_is_refused(
+    settings: Settings, keys: Keys, capsys: pytest.CaptureFixture[str]
+) -> None:
     now = time.time()
     wrong = {
         "expired": signed(exp=now - 60),
@@ -118,6 +120,9 @@ async def test_a_jwt_of_another_kind_is_refused(settings: Settings, keys: Keys) 
             assert await status(team, token) == 401, kind
         assert await status(team, signed(scope="email")) == 403
         assert await status(team, await team.token("cy")) == 200
+    log = capsys.readouterr().err
+    for reason in ("ExpiredSignatureError", "InvalidAudienceError", "InvalidIssuerError", "InvalidSignatureError"):
+        assert f'"reason": "{reason}"' in log
 
 
 async def test_a_shared_secret_among_the_keys_verifies_nothing(keys: Keys) -> None:

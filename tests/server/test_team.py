@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -264,6 +265,17 @@ async def test_without_authentication_the_settings_say_whose_lessons_they_are(se
         await told(client, "store_lesson", {**LESSON, "project": "other"})
         assert "'third' is not one" in await refused(client, "store_lesson", {**LESSON, "project": "third"})
         assert await team.bank.lessons.projects("local") == {"app": 1, "other": 1}
+
+
+@pytest.mark.sqlite
+async def test_a_bank_that_fails_in_a_call_is_not_named_to_the_caller(settings: Settings, tmp_path: Path) -> None:
+    async with replica(settings, authenticates=False) as team, team.client() as client:
+        await told(client, "store_lesson", LESSON)
+        other = tmp_path / "other"
+        other.write_text("no bank at all" * 100)
+        other.replace(settings.bank_path)
+        said = await refused(client, "recall_lessons", TASK)
+    assert said == "The bank of this service cannot be used now; nothing was stored. Try again later."
 
 
 async def test_prometheus_gets_calls_by_tool_and_no_tenant_unless_asked(settings: Settings) -> None:
