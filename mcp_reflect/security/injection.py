@@ -12,7 +12,7 @@ import base64
 import codecs
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -40,7 +40,7 @@ _LEAD: Final = (  # where a clause begins
 class _Link(NamedTuple):
     """A place of a rule: its groups, of which one has to be there."""
 
-    groups: tuple[str, ...]
+    groups: frozenset[str]
     next_too: bool
     """In this sentence or the next."""
     absent: bool
@@ -144,7 +144,7 @@ def _rule(reason: str, rule: str, acts: list[str]) -> _Rule:
 
 
 def _link(text: str) -> _Link:
-    return _Link(tuple(text.strip("+!").split("/")), text.startswith("+"), text.startswith("!"))
+    return _Link(frozenset(text.strip("+!").split("/")), text.startswith("+"), text.startswith("!"))
 
 
 @cache
@@ -191,29 +191,54 @@ def _judge(text: str, outside: bool) -> str | None:
 def _judge_plain(text: str, outside: bool) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    return next(filter(None, (_judge_sentence(*pair, outside) for pair in pairwise(sentences))), None)
+    pairs = pairwise((sentence, _possible_groups(sentence.lower())) for sentence in sentences)
+    return next(filter(None, (_judge_sentence(*pair, outside) for pair in pairs)), None)
 
 
-def _judge_sentence(sentence: str, following: str, outside: bool) -> str | None:
-    """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
+@cache
+def _needs_by_start() -> dict[str, list[tuple[str, str]]]:
+    """Return what each group needs, with the group, by its first two characters."""
+    groups = frozenset[str]().union(*(link.groups for rule in _rules().rules for link in rule.links))
+    table: dict[str, list[tuple[str, str]]] = {}
+    for group in groups:
+        for need in _needs(group.removeprefix("^")):
+            table.setdefault(need[:2], []).append((need, group))
+    return table
+
+
+def _possible_groups(text: str) -> frozenset[str]:
+    """Return the groups of which a text in lower case holds what they need."""
+    table = _needs_by_start()
+    starts = {"", *text, *map("".join, pairwise(text))}
+    return frozenset(group for start in starts & table.keys() for need, group in table[start] if need in text)
+
+
+def _judge_sentence(told: tuple[str, frozenset[str]], after: tuple[str, frozenset[str]], outside: bool) -> str | None:
+    """Return the reason of the first rule that a sentence breaks, None for one that reports or tells.
+
+    The sentence and the next one come with the groups that they may hold.
+    """
     rules = _rules()
-    lower = {sentence: sentence.lower(), following: following.lower()}
+    (sentence, possible), (following, possible_after) = told, after
+    here_or_next = possible | possible_after
+
+    def may_fit(link: _Link) -> bool:
+        return link.absent or not link.groups.isdisjoint(here_or_next if link.next_too else possible)
 
     @cache
-    def may_hold(group: str, text: str) -> bool:
-        return any(need in lower[text] for need in _needs(group.removeprefix("^")))
+    def holds(group: str, text: str, groups: frozenset[str]) -> bool:
+        return group in groups and bool(_group(group).search(text))
 
-    @cache
-    def holds(group: str, text: str) -> bool:
-        return may_hold(group, text) and bool(_group(group).search(text))
-
-    def fits(link: _Link, is_in: Callable[[str, str], bool]) -> bool:
-        return any(is_in(group, sentence) or (link.next_too and is_in(group, following)) for group in link.groups)
+    def fits(link: _Link) -> bool:
+        return any(
+            holds(group, sentence, possible) or (link.next_too and holds(group, following, possible_after))
+            for group in link.groups
+        )
 
     for rule in rules.rules:
         if (
-            all(link.absent or fits(link, may_hold) for link in rule.links)
-            and all(fits(link, holds) is not link.absent for link in rule.links)
+            all(map(may_fit, rule.links))
+            and all(fits(link) is not link.absent for link in rule.links)
             and all(_in_order(sequence, sentence) for sequence in rule.sequences)
         ):
             if not outside and re.search(rules.reports, sentence, re.IGNORECASE):
