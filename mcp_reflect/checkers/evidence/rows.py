@@ -4,10 +4,10 @@ A row is a line, a row of a table, an object of JSON, a run of a program or one 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Final
 
 # The kind of a unit and its factor to seconds or bytes. A size is compared with both 1000 and 1024 as its base.
@@ -123,7 +123,21 @@ _ALIKE: Final = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=4096)  # of words, not of texts: `stems` is asked for whole results too
+_SHORT: Final = 200
+
+
+def _kept(read: Callable[[str], frozenset[str]]) -> Callable[[str], frozenset[str]]:
+    """Return the function with its answers about short texts kept: each rule asks for the same clauses and labels."""
+    kept = lru_cache(maxsize=4096)(read)
+
+    @wraps(read)
+    def answer(text: str) -> frozenset[str]:
+        return kept(text) if len(text) <= _SHORT else read(text)
+
+    return answer
+
+
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Cut the endings of plural and past, so that "packages" and "package", "added" and "add" are the same.
 
@@ -133,17 +147,17 @@ def stem(word: str) -> str:
     return _ALIKE.get(cut, cut)
 
 
+@_kept
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning, parts of paths and names among them."""
-    found = _WORD.findall(text)
-    words = {
-        *found,
-        *(part for word in found for part in re.split(r"[/_.@-]", word) if len(part) > 1 and part.isalpha()),
-    }
+    words = set(_WORD.findall(text))
+    names = [word for word in words if not word.isalpha()]
+    words.update(part for name in names for part in re.split(r"[/_.@-]", name) if len(part) > 1 and part.isalpha())
     percentiles = {f"p{''.join(found) or 50}" for found in _PERCENTILE.findall(text)}
     return frozenset({stem(word) for word in words if word and word.lower() not in STOP} | percentiles)
 
 
+@_kept
 def words_of(text: str) -> frozenset[str]:
     """Return the stems and the whole numbers of a text."""
     numbers = re.findall(r"(?<![\w.,-])\d+(?:,\d{3})*(?!\d|[.,]\d)", text)
@@ -154,9 +168,9 @@ def figures(text: str) -> Iterator[Figure]:
     """Every number in a text with its unit, without versions, dates, times and ids."""
     for found in _NUMBER.finditer(text):
         number, unit = found["n"], found["u"] or ""
-        number = (
-            number.replace(".", "").replace(",", ".") if re.search(r"\..*,", number) else re.sub(r"[,'’]", "", number)
-        )
+        if not number.isdigit():
+            decimal_comma = re.search(r"\..*,", number)
+            number = number.replace(".", "").replace(",", ".") if decimal_comma else re.sub(r"[,'’]", "", number)
         kind, factor = unit_of(unit)
         if len(number) <= 15:
             places = len(number.partition(".")[2])
