@@ -4,9 +4,9 @@ Two kinds of data:
 
 - Worked solutions, every `*.jsonl` in DIR/critique (and in further folders): `{question, steps[], first_error}`,
   where `first_error` counts from 0 and -1 means that nothing is wrong.
-- Agents' work with labelled claims (benchmarks.work), tests/checkers/cases/work_{dev,aside}.jsonl, first by rules
-  alone and then with the recorded replies of a judge (benchmarks.judges), tests/checkers/cases/judged_*.jsonl. The
-  half `aside` was not looked at while the checkers were built.
+- Agents' work with labelled claims (benchmarks.work), tests/checkers/cases/work_*.jsonl, first by rules alone and then
+  with the recorded replies of a judge (benchmarks.judges), judged_*.jsonl there. `aside` was not looked at while the
+  checkers were built; `fresh_a` and `fresh_b` were written later by other hands, with other outputs.
 
 It exits with 1 where a limit is missed: a kind of work below its floor, false alarms, or wrong work that passes.
 `--write-prompts FOLDER` writes what a judge would be asked.
@@ -25,7 +25,7 @@ from benchmarks.work import CASES, by_rules, missed_limits, print_scores, read, 
 from mcp_reflect.checkers.base import Checker, Work, checkers
 from mcp_reflect.models.critique import Status
 
-HALVES: Final = ("dev", "aside")
+SETS: Final = ("dev", "aside", "fresh_a", "fresh_b")
 
 
 class Record(TypedDict):
@@ -97,11 +97,11 @@ def score(records: Iterable[Record], using: Sequence[Checker], misses: list[str]
     return total
 
 
-def print_work(half: str, misses: bool) -> list[str]:
-    """Print what the rules find in one half of the pieces of work; return the limits that are missed."""
+def print_work(name: str, misses: bool) -> list[str]:
+    """Print what the rules find in one set of pieces of work; return the limits that are missed."""
     lines: list[str] = []
-    kinds = scores([(case, by_rules(case)) for case in read(CASES / f"work_{half}.jsonl")], lines)
-    title = f"work_{half}, rules"
+    kinds = scores([(case, by_rules(case)) for case in read(CASES / f"work_{name}.jsonl")], lines)
+    title = f"work_{name}, rules"
     print_scores(title, kinds, lines if misses else ())
     return missed_limits(title, kinds)
 
@@ -124,20 +124,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--checkers", help="names, with commas; default all")
-    parser.add_argument("--misses", action="store_true", help="print what was judged otherwise (by rules not of aside)")
+    parser.add_argument("--misses", action="store_true", help="print what was judged otherwise (by rules of dev)")
     parser.add_argument("--work-only", action="store_true", help="only the pieces of work in the repository")
     parser.add_argument("--work", type=Path, action="append", default=[], help="a further file of pieces of work")
     parser.add_argument("--judge", type=Path, action="append", default=[], help="a further file of a judge's replies")
     parser.add_argument("--write-prompts", type=Path, metavar="FOLDER", help="write what a judge is asked, and end")
     parser.add_argument("folders", nargs="*", type=Path, help="further folders with .jsonl files")
     options = parser.parse_args(arguments)
-    works: list[Path] = [*(CASES / f"work_{half}.jsonl" for half in HALVES), *options.work]
+    works: list[Path] = [*(CASES / f"work_{name}.jsonl" for name in SETS), *options.work]
     if options.write_prompts:
         options.write_prompts.mkdir(parents=True, exist_ok=True)
         for file in works:
             write_prompts(read(file), options.write_prompts / f"prompts_{file.stem.removeprefix('work_')}.jsonl")
         return 0
-    missed = print_work("dev", options.misses) + print_work("aside", misses=False)
+    missed = [limit for name in SETS for limit in print_work(name, options.misses and name == "dev")]
     cases = [case for file in works for case in read(file)]
     for file in [*sorted(CASES.glob("judged_*.jsonl")), *options.judge]:
         missed += print_judged(cases, file, options.misses)

@@ -4,8 +4,9 @@ A judge is a language model that got the critic's prompts (`write_prompts`), wit
 `{"id": ..., "reply": {...}}` for each piece of work, are replayed on two paths: as a model that the server asks, and
 as a host that sends the reply as its analysis where `next` asks for one.
 
-The replies in tests/checkers/cases/judged_aside.jsonl were written on 2026-11-22 by a language model, in three
-sessions that saw the prompts (version 4 of `critique`) and neither labels nor checkers. Empty fields were dropped.
+The replies in tests/checkers/cases/judged_*.jsonl were written on 2026-11-22 by a language model, in four sessions that
+saw the prompts (version 4 of `critique`) and neither labels nor checkers. Empty fields were dropped. Version 5 adds
+that honest reports of an unreached goal are no fault, and that a judge may dispute a finding of the checks.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from benchmarks.work import Outcome
+from mcp_reflect.checkers.verify import issue_of
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.endpoint import reply_of
 from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop, UnreachableError
@@ -92,9 +94,10 @@ def _arguments(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(answer: Critique) -> Outcome:
-    """Return what an answer says. The judge's issues stand behind those of the rules."""
-    by_rules = [verdict.claim for verdict in answer.verdicts if verdict.status is Status.FAIL]
-    issues = answer.issues[len(by_rules) :]
+    """Return what an answer says; a claim that the rules contradict and the judge disputes is no issue."""
+    failed = {issue_of(verdict): verdict.claim for verdict in answer.verdicts if verdict.status is Status.FAIL}
+    by_rules = [failed[issue] for issue in answer.issues if issue in failed]
+    issues = [issue for issue in answer.issues if issue not in failed]
     unshown = [verdict.claim for verdict in answer.verdicts if verdict.status is Status.UNSUPPORTED]
     if answer.thinker != RULES:  # before a judge has spoken, the questions are about every open claim
         questions = cast("list[str]", answer.next.get("questions", []))

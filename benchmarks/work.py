@@ -1,6 +1,6 @@
 """Agents' work with labelled claims, and how well verdicts on it agree with the labels.
 
-A line of tests/checkers/cases/work_{dev,aside}.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
+A line of tests/checkers/cases/work_*.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
 claims[{text, status}]}`. `truth` is `right` where no claim is contradicted or unsupported.
 """
 
@@ -230,11 +230,17 @@ _JUDGED: Final = {
 LIMITS: Final = {
     "work_dev, rules": Limits(found=_DEV, alarms=4),
     "work_aside, rules": Limits(found={"all": 29}, alarms=4),
+    "work_fresh_a, rules": Limits(found={"all": 6}, alarms=3),
+    "work_fresh_b, rules": Limits(found={"all": 7}, alarms=4),
     # One report of "203 of 204 tests" is labelled wrong for five skipped ones, and the judge accepted it.
-    "judged_aside, model": Limits(found=_JUDGED, alarms=4, slipped=1),
-    "judged_aside, host": Limits(found=_JUDGED, alarms=4, slipped=1),
+    "judged_aside, model": Limits(found=_JUDGED, alarms=3, slipped=1),
+    "judged_aside, host": Limits(found=_JUDGED, alarms=3, slipped=1),
+    "judged_fresh_a, model": Limits(found={"all": 45}, alarms=8),
+    "judged_fresh_a, host": Limits(found={"all": 45}, alarms=8),
+    "judged_fresh_b, model": Limits(found={"all": 45}, alarms=4),
+    "judged_fresh_b, host": Limits(found={"all": 45}, alarms=4),
 }
-"""The figures as they were measured; false alarms may reach 2 %."""
+"""The figures as they were measured; in the first two sets false alarms may reach 2 %, as they are meant to."""
 
 
 def missed_limits(title: str, kinds: Mapping[str, WorkScore]) -> list[str]:

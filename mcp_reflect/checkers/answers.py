@@ -49,7 +49,7 @@ def answer_of(
         action=action,
         coverage=first.verified.coverage,
         verdicts=_listed(first.verified),
-        first_error_step=first.verified.first_error,
+        first_error_step=min((verdict.step for verdict in first.failed), default=None),
         issues=(*issues, f"and {more} more") if more > 0 else issues,
         suggested_fix=_fix(first),
         should_retry=action is not Action.KEEP and not done and run.iterations < max(max_iterations, 1),
@@ -98,7 +98,7 @@ def _listed(verified: Verified) -> tuple[Verdict, ...]:
 def _fix(version: Version) -> str | None:
     if version.opinion is not None and version.opinion.suggested_fix:
         return version.opinion.suggested_fix
-    computed = (verdict for verdict in version.verified.failed if verdict.expected)
+    computed = (verdict for verdict in version.failed if verdict.expected)
     return next((f"Step {verdict.step}: {in_words(verdict)}" for verdict in computed), None)
 
 
@@ -184,7 +184,7 @@ def _questions(version: Version, criteria: Sequence[str]) -> list[str]:
 
     questions = [
         f'{place(verdict.step)}what is right in the place of "{quoted_claim(verdict.claim)}"?'
-        for verdict in verified.failed
+        for verdict in version.failed
     ]
     for step, text in version.unsettled:
         claim = quoted_claim(text)

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 
 from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.checkers.correct import correct
-from mcp_reflect.checkers.verify import Verified, Verify
+from mcp_reflect.checkers.opinions import disputed, letters
+from mcp_reflect.checkers.verify import Verified, Verify, issue_of
 from mcp_reflect.models.common import RULES
-from mcp_reflect.models.critique import Opinion, Status, Stopped
+from mcp_reflect.models.critique import Opinion, Status, Stopped, Verdict
 
 MODEL: Final = "model"
 
@@ -39,9 +40,15 @@ class Version:
     author: str | None = None
 
     @property
+    def failed(self) -> tuple[Verdict, ...]:
+        """The claims that rules contradict and the judge does not dispute."""
+        doubtful = disputed(self.opinion, self.verified)
+        return tuple(verdict for verdict in self.verified.failed if verdict not in doubtful)
+
+    @property
     def issues(self) -> tuple[str, ...]:
         """The contradicted claims and the judge's issues, else the steps that it corrects without a word."""
-        issues = (*self.verified.issues, *(self.opinion.issues if self.opinion else ()))
+        issues = (*map(issue_of, self.failed), *(self.opinion.issues if self.opinion else ()))
         if issues or not self.needs_change or self.opinion is None:
             return issues
         if Status.UNSUPPORTED in self.opinion.claims.values():
@@ -53,45 +60,40 @@ class Version:
     def needs_change(self) -> bool:
         """True if something is contradicted, or the judge has issues or other steps."""
         opinion, steps = self.opinion, self.verified.steps
-        return bool(
-            self.verified.failed or (opinion and (opinion.issues or opinion.corrected_steps not in ((), steps)))
-        )
+        return bool(self.failed or (opinion and (opinion.issues or opinion.corrected_steps not in ((), steps))))
 
     @property
     def unsettled(self) -> tuple[tuple[int, str], ...]:
         """The open claims, as (step, text), that the judge did not settle either.
 
         It must name each one where there are results to compare with, or a number in the claim. Of other prose its
-        whole judgement is enough. An act or run that no result shows stays unsettled.
+        whole judgement is enough. An act or run that no result shows stays unsettled, and what rules and judge
+        see differently becomes so.
         """
         if self.opinion is None:
             return self.verified.open_claims
-        said = {_letters(claim): status for claim, status in self.opinion.claims.items()}
+        said = {letters(claim): status for claim, status in self.opinion.claims.items()}
         unshown = {(verdict.step, verdict.claim) for verdict in self.verified.unsupported}
-        return tuple(
+        doubtful = [(verdict.step, verdict.claim) for verdict in disputed(self.opinion, self.verified)]
+        return *doubtful, *(
             (step, claim)
             for step, claim in self.verified.open_claims
             if (step, claim) in unshown or not self._is_settled(claim, said)
         )
 
     def _is_settled(self, claim: str, said: Mapping[str, Status]) -> bool:
-        letters = _letters(claim)
-        own = [quote for quote in said if letters in quote or quote in letters]
-        if any(said[quote] is Status.UNSUPPORTED for quote in own):
+        own_letters = letters(claim)
+        quotes = [quote for quote in said if own_letters in quote or quote in own_letters]
+        if any(said[quote] is Status.UNSUPPORTED for quote in quotes):
             return False
         must_be_named = self.verified.has_evidence or any(map(str.isdigit, claim))
-        return not must_be_named or 2 * sum(map(len, own)) >= len(letters)
+        return not must_be_named or 2 * sum(map(len, quotes)) >= len(own_letters)
 
     @property
     def rank(self) -> tuple[int, float, int]:
         """Fewer failures first, then the critic's score, then more that passed."""
         score = self.opinion.quality_score if self.opinion and self.opinion.quality_score is not None else 0.0
         return -len(self.verified.failed), score, self.verified.passed
-
-
-def _letters(text: str) -> str:
-    """The letters and digits of a text, so that a quotation is found however it was wrapped."""
-    return "".join(filter(str.isalnum, text)).casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,7 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
     if computed != steps:
         after = await asyncio.to_thread(verify, computed)
     proposed = version.opinion.corrected_steps if version.opinion else ()
-    said = version.issues[len(version.verified.issues) :]
+    said = version.issues[len(version.failed) :]
     issues = (*after.issues, *said)
     if issues or not version.issues:
         if len(proposed) < len(steps) or proposed == steps:

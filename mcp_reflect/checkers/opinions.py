@@ -12,7 +12,7 @@ from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import as_mapping, read_object
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import Opinion, Status
+from mcp_reflect.models.critique import Opinion, Status, Verdict
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.security.redact import quoted
 
@@ -96,6 +96,24 @@ def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT)
     )
 
 
+def letters(text: str) -> str:
+    """The letters and digits of a text, so that a quotation is found however it was wrapped."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def disputed(opinion: Opinion | None, verified: Verified) -> tuple[Verdict, ...]:
+    """Return the claims that rules say results contradict, and that the judge calls supported.
+
+    Reading results can go wrong; what is computed cannot be disputed.
+    """
+    supported = [letters(claim) for claim, said in opinion.claims.items() if said is Status.PASS] if opinion else []
+    return tuple(
+        verdict
+        for verdict in verified.failed
+        if verdict.checker == "evidence" and any(letters(verdict.claim) in quote for quote in supported)
+    )
+
+
 def capped(opinion: Opinion, verified: Verified) -> Opinion:
     """Return an opinion that rates the work no better than the verdicts allow.
 
@@ -108,7 +126,7 @@ def capped(opinion: Opinion, verified: Verified) -> Opinion:
         name: replace(item, score=min(item.score or 0.0, share)) if name.strip().lower() == "correctness" else item
         for name, item in opinion.criteria.items()
     }
-    limit = share if verified.failed else 1.0
+    limit = share if len(verified.failed) > len(disputed(opinion, verified)) else 1.0
     whole = None if opinion.quality_score is None else min(opinion.quality_score, limit)
     return replace(opinion, quality_score=whole, criteria=criteria)
 

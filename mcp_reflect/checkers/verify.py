@@ -173,7 +173,7 @@ class Verified:
     @property
     def issues(self) -> tuple[str, ...]:
         """One sentence for each contradicted claim."""
-        return tuple(_issue(verdict) for verdict in self.failed)
+        return tuple(map(issue_of, self.failed))
 
 
 Verify = Callable[[Sequence[str]], Verified]
@@ -208,7 +208,8 @@ def _verified(work: Work) -> Verified:
     )
 
 
-def _issue(verdict: Verdict) -> str:
+def issue_of(verdict: Verdict) -> str:
+    """Return a sentence that says what is wrong and what shows it."""
     detail = verdict.detail or ""
     repeats = verdict.checker == "arithmetic" or detail.startswith(verdict.claim)
     return f"Step {verdict.step}: {in_words(verdict)}{f' ({detail})' if detail and not repeats else ''}"

@@ -175,3 +175,22 @@ async def test_a_low_score_for_a_claim_that_nothing_shows_asks_for_the_result(cl
     found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
     assert (found["action"], found["passes_quality_gate"], found.get("issues")) == ("revise", False, None)
     assert found["retry_guidance"].startswith("Of 1 claims nothing shows")
+
+
+async def test_what_rules_and_judge_see_differently_is_neither_an_issue_nor_passed(client: Client) -> None:
+    report = "All 42 tests pass."
+    log = [{"tool": "pytest", "content": "=== 3 failed, 39 passed in 1.20s ===", "exit_code": 1}]
+    first = await told(client, "critique", {"goal": "Report", "response": report, "tool_results": log})
+    assert first["action"] == "revise"
+    analysis = {"claims": {report: "supported: the three are expected to fail"}, "quality_score": 1}
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert (found["action"], found.get("passes_quality_gate"), found.get("issues")) == ("verify_first", None, None)
+    assert report in found["next"]["questions"][0]
+    assert "first_error_step" not in found
+
+
+async def test_a_computation_cannot_be_disputed(client: Client) -> None:
+    first = await told(client, "critique", {"goal": "Sum", "steps": ["2 + 2 = 5"], "max_iterations": 0})
+    analysis = {"claims": {"2 + 2 = 5": "supported: I say so"}, "quality_score": 1}
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert (found["action"], found["issues"]) == ("revise", ["Step 1: 2 + 2 = 4, not 5"])
