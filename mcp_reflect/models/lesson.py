@@ -168,11 +168,6 @@ class RecallQuery:
     min_effectiveness: float = 0.0
     strong_only: bool = False
 
-    @property
-    def text(self) -> str:
-        """The text that terms are taken from."""
-        return "\n".join((self.task, *self.symptoms))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,10 +31,11 @@ from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.repository import Derived, Reading, Repository, Row, Writing, lessons_from, scoped
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
-from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search
+from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
+from mcp_reflect.storage.retrieval.terms import telling_words
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.screening import judge_outdated, suspicion_of
-from mcp_reflect.storage.similarity import SAME_HIT, among, same_text, settled, telling_words
+from mcp_reflect.storage.similarity import RELATION, SAME_HIT, same_text
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -47,6 +48,7 @@ DAY: Final = 86_400.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
 _LEAST_STRONG: Final = 0.5  # the score of a strong hit; a weak one scores less
 _LARGEST_WEAK: Final = 0.499
+_BEHIND: Final = 0.99  # of the score of a lesson that contradicts it with better evidence: right after it
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
 _SHOWN: Final = (
     "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
@@ -266,8 +268,9 @@ class RecallRepository(Repository):
             for ended in (await asyncio.wait((renewing,), timeout=_RENEW_SECONDS))[0]:
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
-        query = await self.bank.embeddings.ask(ask.text) if self.bank.embeddings else None
-        text = clean_text(ask.text)
+        text = text_of(ask)
+        query = await self.bank.embeddings.ask(text) if self.bank.embeddings else None
+        text = clean_text(text)
         if query is None and not self._words_only:
             query = words_query(text)
         hits, hidden = await self.db.look(
@@ -324,13 +327,48 @@ def _ranked(
             hidden[reason] += 1
         else:
             fitting.append(candidate)
-    tied = among(reading, (candidate.lesson for candidate in fitting))
+    tied = _contradicting(reading, (candidate.lesson for candidate in fitting))
     scored = [(_score(candidate, ask, base_rates, now), candidate.lesson) for candidate in fitting]
-    scores, reasons = settled(scored, tied, base_rates)
+    scores, reasons = _settled(scored, tied, base_rates)
     fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
     chosen = _pick(fitting, ask, hidden, tied)
     hits = [_hit(one, scores[one.lesson.id], ask, now, reasons.get(one.lesson.id)) for one in chosen]
     return tuple(hits) if ask.strong_only else _with_related(reading, scope, hits, ask.max_chars), hidden
+
+
+def _contradicting(reading: Reading, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
+    """Return which of the lessons contradict which other ones of them, by id."""
+    ids = [lesson.id for lesson in lessons if lesson.kind is RecordKind.LESSON]
+    tied: dict[str, tuple[str, ...]] = {}
+    for row in reading.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
+        tied[row["from_id"]] = (*tied.get(row["from_id"], ()), row["to_id"])
+    return tied
+
+
+def _settled(
+    scored: Iterable[tuple[float, Lesson]], tied: Mapping[str, tuple[str, ...]], rates: Rates
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return scores by id where of contradicting lessons the better evidenced leads, and the reason in words, by id.
+
+    A lesson that a better one contradicts comes after it, however well it fits.
+    """
+    pairs = list(scored)
+    lessons = {lesson.id: lesson for _, lesson in pairs}
+    scores = {lesson.id: score for score, lesson in pairs}
+    reasons: dict[str, str] = {}
+    best_first = sorted(tied.keys() & lessons.keys(), key=lambda name: _evidence(lessons[name], rates), reverse=True)
+    for place, name in enumerate(best_first):
+        for other in best_first[place + 1 :]:
+            if other in tied[name] and other not in reasons:
+                scores[other] = min(scores[other], scores[name] * _BEHIND)
+                reasons[other] = f"contradicts {name}, which is better evidenced"
+                reasons.setdefault(name, f"better evidenced than {other}, which says the opposite")
+    return scores, reasons
+
+
+def _evidence(lesson: Lesson, rates: Rates) -> tuple[bool, float, int, float, str]:
+    """Return a key that is larger for more evidence: a person's word, success, how often learned, the newer one."""
+    return lesson.trust is Trust.TRUSTED, round(rates.low(lesson), 4), lesson.strength, lesson.updated_at, lesson.id
 
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:

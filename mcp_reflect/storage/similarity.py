@@ -1,7 +1,7 @@
 """Tell whether two lessons say the same, or contradict each other."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
@@ -11,11 +11,10 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.stemmer import stem
-from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
-from mcp_reflect.storage.retrieval.terms import ENGLISH
+from mcp_reflect.storage.retrieval.terms import ENGLISH, telling_words
 
 # Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
 # identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for
@@ -27,7 +26,6 @@ SAME_WORDS: Final = 0.7
 SAME_HIT: Final = 0.9
 """The same for two hits of one answer, the second of which is left out."""
 
-_WORD: Final = lazy_compile(r"[^\W_]+")
 _TOKEN: Final = lazy_compile(r"`[^`]*`|\"[^\"]*\"|'[^'\s]*'|[^\s,;!?()\[\]{}\"'`]+(?:['’][a-z]+)?")
 _NEGATIONS: Final = frozenset(
     """not no never none without don't doesn't didn't cannot can't won't isn't aren't shouldn't mustn't avoid
@@ -139,13 +137,6 @@ def is_code(token: str) -> bool:
     return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
 
 
-@lru_cache(maxsize=10_000)
-def telling_words(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, without stop words if there are others."""
-    words = {word.lower() for word in _WORD.findall(text)}
-    return frozenset(map(stem, words - ENGLISH or words))
-
-
 # Two lessons contradict each other if they are about the same situation, and following one means acting against the
 # other: their instructions share words, and differ in an odd number of turns (a negation, a word and its opposite) or
 # in the value of one setting. Precise rather than broad.
@@ -225,10 +216,9 @@ def _other_value(one: _Instruction, value: str, other: _Instruction, against: st
     return place == other[0].index(against) != 0 and is_code(value) and is_code(against)
 
 
-# Lessons that contradict each other are linked when one is stored, and put in order when both are recalled.
+# Lessons that contradict each other are linked when one is stored.
 
 RELATION: Final = "contradicts"
-_BEHIND: Final = 0.99  # of the leading lesson's score: right after it
 COMPARED: Final = 30  # lessons whose words are compared with those of a new one
 
 
@@ -251,38 +241,3 @@ def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     words = telling_words(lesson.text)
     near = [other for other in lessons_at(reading, scope, rows).values() if other.kind is RecordKind.LESSON]
     return sorted(near, key=lambda other: (-shared(words, telling_words(other.text)), other.id))
-
-
-def among(reading: Reading, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
-    """Return which of the lessons contradict which other ones of them, by id."""
-    ids = [lesson.id for lesson in lessons if lesson.kind is RecordKind.LESSON]
-    tied: dict[str, tuple[str, ...]] = {}
-    for row in reading.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
-        tied[row["from_id"]] = (*tied.get(row["from_id"], ()), row["to_id"])
-    return tied
-
-
-def settled(
-    scored: Iterable[tuple[float, Lesson]], tied: Mapping[str, tuple[str, ...]], rates: Rates
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Return scores by id where of contradicting lessons the better evidenced leads, and the reason in words, by id.
-
-    A lesson that a better one contradicts comes after it, however well it fits.
-    """
-    pairs = list(scored)
-    lessons = {lesson.id: lesson for _, lesson in pairs}
-    scores = {lesson.id: score for score, lesson in pairs}
-    reasons: dict[str, str] = {}
-    best_first = sorted(tied.keys() & lessons.keys(), key=lambda name: _evidence(lessons[name], rates), reverse=True)
-    for place, name in enumerate(best_first):
-        for other in best_first[place + 1 :]:
-            if other in tied[name] and other not in reasons:
-                scores[other] = min(scores[other], scores[name] * _BEHIND)
-                reasons[other] = f"contradicts {name}, which is better evidenced"
-                reasons.setdefault(name, f"better evidenced than {other}, which says the opposite")
-    return scores, reasons
-
-
-def _evidence(lesson: Lesson, rates: Rates) -> tuple[bool, float, int, float, str]:
-    """Return a key that is larger for more evidence: a person's word, success, how often learned, the newer one."""
-    return lesson.trust is Trust.TRUSTED, round(rates.low(lesson), 4), lesson.strength, lesson.updated_at, lesson.id

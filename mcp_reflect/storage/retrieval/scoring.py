@@ -220,6 +220,11 @@ class Candidate:
         return not self.misfit and (self.by_error or self.match.strong)
 
 
+def text_of(query: RecallQuery) -> str:
+    """Return the text of a query that terms are taken from."""
+    return "\n".join((query.task, *query.symptoms))
+
+
 class Search:
     """The rows that share terms with a question or are near to it, and what scores them.
 
@@ -237,7 +242,7 @@ class Search:
     ) -> None:
         self._reading, self._scope, self._query = reading, scope, query
         self._counts = TermCounts(reading, scope)
-        self._question = weigh(self._counts, query.text)
+        self._question = weigh(self._counts, text_of(query))
         weights = self._question.own
         rows = find_rows(self._counts, weights, scored)
         marks = (tuple(mark("kind", kind) for kind in query.kinds), tuple(mark("tag", tag) for tag in query.tags))
@@ -300,7 +305,8 @@ class Search:
         """Return the best lessons, at most so many, and how many rows have nothing in common with the question."""
         matches = self.matches()
         common = [match for match in matches if match.in_common]
-        tools, codes = tools_of(self._query.text), error_codes(self._query.text)
+        text = text_of(self._query)
+        tools, codes = tools_of(text), error_codes(text)
         lessons = lessons_at(self._reading, self._scope, [match.row for match in common[:most]])
         identified = _identified(self._reading, self._scope, self._query.symptoms)
         ids = {lesson.id for lesson in identified}

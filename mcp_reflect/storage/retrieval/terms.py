@@ -51,6 +51,13 @@ def words_of(text: str) -> dict[str, str]:
     return words
 
 
+@lru_cache(maxsize=10_000)
+def telling_words(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, without stop words if there are others."""
+    words = {word.lower() for word in _ASCII_PART.findall(text)}
+    return frozenset(map(stem, words - ENGLISH or words))
+
+
 def _chunks(text: str) -> list[str]:
     return _ASCII_CHUNK.findall(text) if text.isascii() else _CHUNK.findall(unicodedata.normalize("NFKC", text))
 
