@@ -33,8 +33,8 @@ _CHANGES: Final = tuple(
 )
 _CHANGED: Final = re.compile(
     r"(\d+(?:\.\d+)?)\s?(?:%|per ?cent)\s(?:\w+ )?(?:increase|decrease|reduction|drop|rise|growth|gain|more|less|fewer|"
-    r"lower|higher|smaller|shorter|saved)\b|\b(?:increased?|decreased?|reduced|dropped|rose|grew|fell|up|down|cut)\s(?:by\s)?"
-    r"(?:about\s)?(\d+(?:\.\d+)?)\s?%",
+    r"lower|higher|smaller|shorter|saved)\b|\b(?:increased?|decreased?|reduced|dropped|rose|grew|fell|up|down|cut|"
+    r"(?:increase|decrease|reduction|drop|rise|growth|gain)\sof)\s(?:by\s)?(?:about\s)?(\d+(?:\.\d+)?)\s?%",
     re.IGNORECASE,
 )
 _RATIO: Final = {

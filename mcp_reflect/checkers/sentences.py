@@ -18,11 +18,12 @@ _BULLET = re.compile(r"^\s{0,40}(?:[-*+•>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)?(?:\[[
 _END = re.compile(
     r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bNr\.)(?<!\bNo\.)"
     r"(?!(?<=\d\.)\s+(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]*\b)"
-    r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[.!?])$"
+    r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•]|$)|(?<=[a-z0-9)]{2}[.!?])(?<!\betc\.)(?<!\bvs\.)(?<!\bca\.)"
+    r"(?<!\bapprox\.)(?<!\bresp\.)\s+(?=[a-z][\w./-]*[\d._/-]\w|[a-z]{2,8} (?:is|are|was|were|has|went)\b)|(?<=[.!?])$"
 )
 _QUOTED = re.compile(r"\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|«([^»\n]{1,300})»")
 _CLAUSE = re.compile(
-    r"[,;:—–](?:\s+|$)|\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|\)|(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
+    r"[,;:—–](?:\s+|$)|\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|(?<!\()\)|(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
     re.IGNORECASE,
 )
 
@@ -48,7 +49,8 @@ _HEDGE = re.compile(
     r"expect|expects|(?:I|we) expected|hope|hopes|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|"
     r"seems?|appears?|"
     r"plan|plans|planning|want|wants|needs? to|try|tries|trying|attempt|attempting|ensure|ensures|"
-    r"let's|let us|let me|going to|assume|ideally|makes|making|to make|to get|to have|to see|to verify|to check|to "
+    r"let's|let us|let me|going to|assume|ideally|makes (?!up|out|more|less|half|\d)|making|"
+    r"to make|to get|to have|to see|to verify|to check|to "
     r"confirm|make sure|"
     r"supposed to|intend|intended|'ll|I'd|apparently|almost certainly|think|believe|guess|suspect|nice if|when|"
     r"verify that|check that|confirm that|next step)\b",
@@ -66,7 +68,7 @@ NEGATED: Final = re.compile(
     r"\b(?:not|never|no longer|nothing|none|neither|nor|cannot|without|nobody|no|un(?:able|likely))\b|n't\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"(?:It|Its|They|Their|This|That|He|She|There)\b")
+_PRONOUN = re.compile(r"(?:It|Its|They|Their|This|That|He|She|There|(?:Every|All|The) (?:other|rest|remaining)\w*)\b")
 _EARLIER = re.compile(
     r"\b(?:at first|first run|initially|initial run|first attempt|to begin with|at the start)\b", re.IGNORECASE
 )

@@ -14,7 +14,11 @@ DISKS = "host   used\n-----  -----\nweb-1  20 GB\ndb-1   31 GB\n"
 CASES = {
     "outcomes": ("2 failed, 3 passed in 0.10s", 1, "All tests are green.", "The tests fail."),
     "counts": ("2 failed, 3 passed in 0.10s", 1, "4 tests failed.", "2 tests failed."),
-    "names": (UNITTEST, 1, "`test_tax` passes.", "`test_tax` fails."),
+    "names": (
+        *("FAILED t.py::test_tax - x\n1 failed, 3 passed in 0.10s", 1),
+        *("`test_tax` passes.", "`test_tax` fails."),
+    ),
+    "names in a list": (UNITTEST, 1, "`test_tax` passes.", "`test_tax` fails."),
     "commands": ("Segmentation fault", 139, "The script ran without errors.", "The script crashed."),
     "names of a family": ("a.py:1:1: F401 unused", 1, "Ruff reports F811.", "Ruff reports F401."),
     "contrary lines": ("Changes not staged for commit:\n  a.py", 0, "The working tree is clean.", "It is dirty."),
@@ -49,6 +53,31 @@ CASES = {
     "swapped digits": ("It took 1874 steps in all.", 0, "There were 1847 of them.", "There were 1874 of them."),
     "people": ("Author: Mira Okafor", 0, "It was written by Jonas Weber.", "It was written by Mira Okafor."),
     "marks": ("✓ src/lint 4s\n✗ src/deploy 9s", 0, "The job src/deploy passed.", "The job src/deploy failed."),
+    "lines of a file": (
+        *("a.py:12:5: E722 Do not use bare except\na.py:20:9: E711 Comparison to None", 1),
+        *("The bare except is in line 20.", "The bare except is in line 12."),
+    ),
+    "signs of a list": (
+        *("db/a.bin: OK\ndb/b.bin: FAILED\ndb/c.bin: OK", 1),
+        *("db/b.bin is fine.", "db/a.bin is fine."),
+    ),
+    "signs of all others": (
+        *("db/a.bin: OK\ndb/b.bin: FAILED\ndb/c.bin: FAILED\ndb/d.bin: OK", 1),
+        *("db/b.bin failed. Every other file is fine.", "db/b.bin failed, as did db/c.bin."),
+    ),
+    "days of a row": (
+        *("75711d8 2026-03-04 Add tests\n681c663 2026-03-06 (tag: v0.9.1)", 0),
+        *("The commit v0.9.1 is of 4 March.", "The commit v0.9.1 is of 6 March."),
+    ),
+    "what is as much": (DISKS, 0, "web-1 uses as much as db-1.", "web-1 uses less than db-1."),
+    "sums of named rows": (
+        *("service,usd\ncompute,1240\negress,185\nlogs,75", 0),
+        *("Egress and logs are 360 together.", "Egress and logs are 260 together."),
+    ),
+    "ranks of a kind": (
+        *("json  4.8 ms  size= 97.4 KiB\ncsv   4.6 ms  size= 29.1 KiB", 0),
+        *("json gives the smallest output.", "csv gives the smallest output."),
+    ),
     "acts that failed": ("error: failed to push some refs", 1, "I pushed the refs.", "The push was refused."),
 }  # fmt: skip
 

@@ -16,6 +16,7 @@ def statuses(text: str) -> list[Status]:
     [
         ("11,640 of 12,000 (97 %) were delivered.", "11,640 of 12,000 (98.5 %) were delivered."),
         ("It went from 200k to 250k, a 25 % increase.", "It went from 200k to 250k, a 20 % increase."),
+        ("It fell from 800 to 600 ms, a reduction of 25 %.", "It fell from 800 to 600 ms, a reduction of 33 %."),
         ("It fell from 1.25 s to 1 s: 20 % less.", "It fell from 1.25 s to 1 s: 25 % less."),
         ("Response time 800 → 600 ms, a 25% reduction.", "Response time 800 → 600 ms, a 20% reduction."),
         ("The image is 312 MB instead of 1.25 GB: a quarter.", "The image is 312 MB instead of 1.25 GB: about half."),

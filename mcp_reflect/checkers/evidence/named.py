@@ -4,12 +4,13 @@ A name that the results show is supported. Where they show only others of its fa
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
-from mcp_reflect.checkers.evidence.numbers import named
-from mcp_reflect.checkers.evidence.rows import stems
+from mcp_reflect.checkers.evidence.lookup import named
+from mcp_reflect.checkers.evidence.rows import Row, stems
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -161,6 +162,27 @@ def judge_places(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
             yield Judgement(Status.FAIL, sentence.text, shown, "the result points elsewhere")
 
 
+def judge_lines(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "the bare except is in line 20", where one place has these words and another place this line."""
+    rows = evidence.once(_placed)
+    words = stems(_AT_LINE.sub(" ", text))
+    for said in _AT_LINE.findall(text) if rows and not NEGATED.search(text) else ():
+        own = [(number, row) for number, unique, row in rows if len(unique & words) > 1]
+        if len(own) == 1 and any(number == said for number, _, _ in rows):
+            yield judged(text, holds=own[0][0] == said, shown=own[0][1].line, detail="the result points elsewhere")
+
+
+_AT_LINE: Final = re.compile(r"\bline (\d{1,6})\b")
+_AT: Final = re.compile(r"^\s*[\w./-]*:?(\d{1,6}):\d{1,4}\b")
+
+
+def _placed(evidence: Evidence) -> list[tuple[str, frozenset[str], Row]]:
+    """Return the rows that begin with a line and a column, with the line and the words that only they have."""
+    rows = [(found[1], row) for row in evidence.rows if (found := _AT.match(row.line))]
+    seen = Counter(word for _, row in rows for word in row.words)
+    return [(number, frozenset(word for word in row.words if seen[word] == 1), row) for number, row in rows]
+
+
 _MONTHS: Final[tuple[str, ...]] = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
 _MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]{{0,6}}"
 _DAY: Final = re.compile(
@@ -182,6 +204,9 @@ def judge_dates(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[J
     """Days of the month where the results have others only, and the goal does not name them."""
     said = _days(sentence.text.lower()) if not NEGATED.search(sentence.text) else set[tuple[int, int]]()
     shown = evidence.once(_shown_days) if said else set[tuple[int, int]]()
+    meant = named(text, evidence)
+    if len(meant) == 1 and (own := _days(meant[0].line.lower())) and not _days(text.lower()) <= own and len(said) == 1:
+        shown = own  # the day of the row that is named
     if shown and _days(text.lower()) - shown - _days(evidence.goal.lower()):
         listed = ", ".join(f"{_MONTHS[month - 1].title()} {day}" for month, day in sorted(shown)[:6])
         yield Judgement(Status.FAIL, text, listed, "the result has other dates")

@@ -1,16 +1,15 @@
 """Numbers of the work against the numbers of the results, and against what follows from them."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
+from mcp_reflect.checkers.evidence.lookup import COMMON, GENERIC, Fact, facts, facts_of, is_entry, named
 from mcp_reflect.checkers.evidence.rows import (
     STOP,
-    SUMMED,
     Cell,
     Figure,
     Row,
@@ -46,11 +45,6 @@ _LEAST: Final = 4
 _SURE: Final = 7
 """The score of a fact with the claim's noun and key: it contradicts though another number on its line agrees."""
 
-_GENERIC: Final = stems("time way thing part place case other more new number value result run day step return")
-_COMMON: Final = stems(
-    "test file line error warning issue problem package item second minute commit step byte row user order"
-)
-"""Nouns of many texts: they label a number only together with a word of its line beside it, as in "files changed"."""
 _WHOLES: Final = stems("misses total requests all calls attempts rows runs")
 _LIMIT: Final = re.compile(
     r"\b(?:targets?|thresholds?|limits?|goals?|timeouts?|minimum|maximum|budget|required|port|wrote|by hand|"
@@ -75,14 +69,6 @@ _CHANGE: Final = re.compile(
 )
 
 
-class Fact(NamedTuple):
-    """A cell with a number, and its row."""
-
-    figure: Figure
-    cell: Cell
-    row: Row
-
-
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A figure of the work: the nouns behind it, the stems beside it, of its clause and of its sentence.
@@ -97,24 +83,6 @@ class Claimed:
     clause: frozenset[str]
     words: frozenset[str]
     about: bool
-
-
-def facts(evidence: Evidence) -> list[Fact]:
-    """Return the numbers of all rows, true and false apart."""
-    return [fact for row in evidence.rows for fact in _in(row)]
-
-
-def _in(row: Row) -> list[Fact]:
-    return [Fact(cell.figure, cell, row) for cell in row.cells if cell.figure and cell.figure.kind != "flag"]
-
-
-def columns(evidence: Evidence) -> list[list[Fact]]:
-    """Return the numbers of one label and kind in several rows, without rows that sum up."""
-    found: dict[object, list[Fact]] = {}
-    for fact in evidence.once(facts):
-        if not fact.row.words & SUMMED:
-            found.setdefault((fact.cell.label, fact.cell.noun, fact.figure.kind), []).append(fact)
-    return [column for column in found.values() if len(column) > 1]
 
 
 def judge_numbers(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -259,7 +227,7 @@ def claimed(clause: str, sentence: str, shown: frozenset[str] = frozenset()) -> 
         direct = stems(" ".join([word for word in linked if word.lower() not in STOP][:2]))
         if limit and stem(limit[0]) not in direct:
             continue
-        yield Claimed(figure, counted - _GENERIC, near, direct, own, words, bool(_ABOUT.search(before)))
+        yield Claimed(figure, counted - GENERIC, near, direct, own, words, bool(_ABOUT.search(before)))
 
 
 _ZERO: Final = re.compile(
@@ -299,7 +267,10 @@ def compare(claim: Claimed, facts: Sequence[Fact]) -> tuple[bool | None, str]:
         and labelled[0].figure.kind in ("", kind)
         and labelled[0].cell.label & claim.near
     )
-    if best < _LEAST - bool(once) or len({fact.figure.value for fact in top}) > 1 or _follows(claim.figure, labelled):
+    beside = facts_of(top[0].row) if top else []
+    if best < _LEAST - bool(once) or len({fact.figure.value for fact in top}) > 1:
+        return None, ""
+    if _follows(claim.figure, labelled) or _follows(claim.figure, beside):
         return None, ""
     if agreeing and not (best >= _SURE and all(fact.row is top[0].row for fact in agreeing)):
         return None, ""
@@ -310,11 +281,11 @@ def _labels(claim: Claimed, fact: Fact) -> bool:
     """True if a fact carries the noun of a claim or a label near its number, or is alone in its line with a name."""
     cell, row = fact.cell, fact.row.words
     if cell.noun in claim.nouns or (cell.noun and cell.noun in claim.direct):
-        return cell.noun not in _COMMON or bool((cell.label | row - {cell.noun}) & claim.near)
+        return cell.noun not in COMMON or bool((cell.label | row - {cell.noun}) & claim.near)
     alone = len(fact.row.line.split()) < 3 and any(re.search(r"\w[./_-]\w", name) for name in row & claim.near)
     if claim.nouns & _THINGS and cell.label and cell.label <= _COUNTED and equal(claim.figure, fact.figure):
         return True
-    return not cell.noun and (alone or bool(cell.label & (claim.near | claim.nouns) - _GENERIC - _COMMON))
+    return not cell.noun and (alone or bool(cell.label & (claim.near | claim.nouns) - GENERIC - COMMON))
 
 
 def _score(claim: Claimed, fact: Fact, common: frozenset[str]) -> int:
@@ -347,45 +318,6 @@ def _near(written: Figure, value: float, *, about: bool = False) -> bool:
     return abs(value - written.value) <= max(step, _TOLERANCE * abs(value) if about else 0.0)
 
 
-def keys(evidence: Evidence) -> list[tuple[Row, frozenset[str]]]:
-    """Return each row of a table of several with the words that name it.
-
-    They stand in a column without numbers (or the first one) in which no value stands twice.
-    """
-    tables: dict[object, list[Row]] = {}
-    for row in evidence.rows:
-        tables.setdefault(row.table, []).append(row)
-    found: list[tuple[Row, frozenset[str]]] = []
-    for table in tables.values():
-        values = Counter((cell.label, cell.text) for row in table for cell in row.cells)
-        twice = {label for (label, _), count in values.items() if count > 1}
-        names = [_names(row, twice) for row in table]
-        seen = Counter(name for each in names for name in each)
-        pairs = zip(table, names, strict=True) if len(table) > 1 else ()
-        found += [(row, frozenset(name for name in each if seen[name] == 1)) for row, each in pairs]
-    return found
-
-
-_IN_PARTS: Final = re.compile(r"(?<!\S)[A-Za-z][\w-]*[._/-][\w./-]*\w(?!\S)")
-
-
-def _names(row: Row, twice: set[frozenset[str]]) -> frozenset[str]:
-    cells = [
-        c
-        for c in row.cells
-        if c.label not in twice and (c.figure is None or (c is row.cells[0] and c.text.isdecimal()))
-    ]
-    if row.free:  # a line without columns is named by a path or another name in parts
-        return frozenset(stem(word) for word in _IN_PARTS.findall(row.line))
-    return words_of(" ".join(cell.text for cell in cells)) - _COMMON - _GENERIC
-
-
-def named(text: str, evidence: Evidence) -> list[Row]:
-    """Return the rows that a text names by a word that only they have in their table."""
-    words = words_of(text)
-    return [row for row, unique in evidence.once(keys) if unique & words]
-
-
 def _in_name(claim: Claimed, clause: str, meant: Sequence[Row]) -> bool:
     """True if a number belongs to the name of a row, as in "Customer 28"."""
     words = clause[: claim.figure.end].lower().split()[-2:]
@@ -405,13 +337,17 @@ def _in_row(claim: Claimed, row: Row, numbers: Sequence[float], known: Sequence[
     number, and this is the number of another row, or stands alone beside the name and is not ten times off.
     """
     figure, beside = claim.figure, claim.near | claim.nouns
-    own = _in(row)
+    own = facts_of(row)
     loose = [Fact(each, Cell(frozenset(), ""), row) for each in figures(row.line)]
+    loose = [each for each in loose if not any(each.figure.value == fact.figure.value for fact in own)]
     labelled = [f for f in own if f.cell.label & beside - row.words] or [f for f in own if f.cell.label & claim.clause]
     if any(equal(figure, fact.figure, about=claim.about) for fact in labelled or [*own, *loose]):
         return True, row.line
+    if any(equal(figure, fact.figure) for fact in known if not is_entry(fact.row)):
+        return None, ""
     # The same number in other rows of the table.
-    peers = [f for f in known if f.row.table == row.table and f.row is not row and equal(figure, f.figure)]
+    others = (fact for fact in known if fact.row.table == row.table and fact.row is not row and is_entry(fact.row))
+    peers = [fact for fact in others if equal(figure, fact.figure)]
     units = {fact.figure.kind for fact in labelled}
     alone = len(numbers) == 1
     if len(labelled) == 1 and figure.kind in {"", *units}:

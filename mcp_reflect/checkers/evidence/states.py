@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import polarity
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
-from mcp_reflect.checkers.evidence.numbers import named
+from mcp_reflect.checkers.evidence.lookup import GENERIC, named, parts_of
 from mcp_reflect.checkers.evidence.rows import NUMBERS, Cell, Row, amount, stems, words_of
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
@@ -84,7 +84,9 @@ def judge_states(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
         others = {id(row) for row in named(_SAID.sub(" ", text), evidence)}
         meant = [state for state in meant if id(state[1]) in others] or meant
     if not meant:
-        meant = [state for state in stated if (state[1].words - stems(state[2].text)) & words_of(sentence.text)]
+        meant = [
+            state for state in stated if (state[1].words - stems(state[2].text) - GENERIC) & words_of(sentence.text)
+        ]
     if every or (len(stated) == 1 and _PRONOUN.match(text)):
         meant = stated
     groups = [group for found in _SAID.finditer(text) if (group := group_of(found[1] or found[2])) is not None]
@@ -132,3 +134,61 @@ def judge_flags(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgemen
             holds = bool(meant[0].figure.value) != bool(NEGATED.search(text) or _OFF.search(text))
             shown = f"{' '.join(sorted(label))}: {meant[0].text}"
             yield judged(text, holds=holds, shown=shown, detail="the result says otherwise")
+
+
+_SIGNS: Final = (
+    re.compile(
+        r"\b(?:ok|pass(?:es|ed)?|succe(?:ss|eds?|eded|ssful(?:ly)?)|fine|works?|clean|healthy|up|enabled|green|verified|"
+        r"holds?|kept|met|built)\b"
+    ),
+    re.compile(
+        r"\b(?:fail(?:s|ed|ing|ure)?|broken|errors?|crash(?:es|ed)?|down|disabled|rejected|denied|refused|unhealthy|"
+        r"timeout|mismatch|conflicts?)\b"
+    ),
+    re.compile(r"\b(?:skipped|ignored|pending|todo)\b"),
+)
+_OK, _BAD, _LEFT_OUT = range(3)
+_OTHERS: Final = re.compile(r"\b(?:every|all|each|none|nothing|the rest|the (?:others|remaining))\b", re.IGNORECASE)
+
+
+def _sign(text: str) -> int | None:
+    """Return if a text says that something is well, is not, or was left out; None where it says none or several."""
+    lower = re.sub(r"\b(?:no|0|without) (?:\w+ )?(?:errors?|failures?|conflicts?)\b", "ok", text.lower())
+    found = [sign for sign, pattern in enumerate(_SIGNS) if pattern.search(lower)]
+    if len(found) != 1 or (NEGATED.search(lower) and found[0] == _LEFT_OUT):
+        return None
+    return found[0] if not NEGATED.search(lower) or found[0] == _LEFT_OUT else 1 - found[0]
+
+
+def _signed(evidence: Evidence) -> list[tuple[int, Row]]:
+    """Return the lines of lists in which some are well and some are not."""
+    signs = [
+        (_sign(f"{row.line} {' '.join(cell.text for cell in row.cells if cell.label == _MARKED)}"), row)
+        for row in evidence.rows
+        if row.free
+    ]
+    found = [(sign, row) for sign, row in signs if sign is not None]
+    return found if len({sign for sign, _ in found}) > 1 else []
+
+
+_MARKED: Final = frozenset({"stat"})
+
+
+def _with_names(text: str, signed: list[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    """Return the lines that hold a name in parts of a text."""
+    names = [name.lower() for name in parts_of(text)]
+    return [(sign, row) for sign, row in signed if any(name in parts_of(row.line.lower()) for name in names)]
+
+
+def judge_signs(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """Claims like "c3.bin is fine", "every other file verified fine" against lists of what is well and what is not."""
+    signed, said = evidence.once(_signed), _sign(text)
+    if said is None or not signed or sentence.earlier:
+        return
+    meant = _with_names(text, signed)
+    if _OTHERS.search(text) and said == _OK and not meant and not evidence.runs:
+        before = _with_names(sentence.before, signed)
+        words = {word for word in evidence.unknown_words(text) if not _SIGNS[_OK].search(word) and word not in NUMBERS}
+        meant = [] if words else [(sign, row) for sign, row in signed if sign == _BAD and (sign, row) not in before]
+    if len({sign for sign, _ in meant}) == 1 and meant[0][0] != said:
+        yield Judgement(Status.FAIL, text, meant[0][1].line[:160], "the result shows another state")

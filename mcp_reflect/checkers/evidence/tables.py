@@ -21,7 +21,9 @@ _LONGEST_LINE: Final = 400
 _RULE: Final = re.compile(r"^[\s|+:=─━═┌┐└┘├┤┬┴┼-]{3,}$")
 _BOXES: Final = str.maketrans("│┃║", "|||")
 _UNIT_OF_LABEL: Final = re.compile(r"(?:[_ (]|(?<=[a-z])(?=[A-Z]))([A-Za-z]{1,7})\)?$")
-_PAIR: Final = re.compile(r"\b([A-Za-z][\w.-]{0,40})=(\"[^\"]{0,200}\"|[^\s,;{}]{1,200})")
+_PAIR: Final = re.compile(
+    r"\b([A-Za-z][\w.-]{0,40})=(\"[^\"]{0,200}\"|[^\s,;{}]{1,200}|\s{1,9}\d[\d.]{0,20}(?: ?[kKMGT]i?B)?)"
+)
 _KEY: Final = re.compile(r"^[\W_]{0,8}([A-Za-z][\w ()./-]{0,50}?)[.\s]{0,60}[:=]\s{1,40}(\S.*)$")
 _NAME: Final = re.compile(r"[A-Z][^_]*|[^_]*\d[^_]*")  # a key that names a thing and no field: "Basel", "2025-03"
 
@@ -152,7 +154,8 @@ def cells_of(line: str) -> list[str]:
     for mark in ("|", "\t", ";", ","):
         if line.count(mark) > (0 if mark == "|" else 1) and not re.search(r"[,;] ", line):
             return [cell.strip() for cell in line.strip().strip("|").split(mark)]
-    return re.split(r"\s{2,}", line.strip())
+    pair = re.fullmatch(r"([^\s,]*[^\W\d_][^\s,]*),([^\s,]+)", line.strip())
+    return [*pair.groups()] if pair else re.split(r"\s{2,}", line.strip())
 
 
 def _header(line: str, after: str) -> list[str]:
@@ -162,16 +165,24 @@ def _header(line: str, after: str) -> list[str]:
     if ruled and "|" not in line and len(spans := [found.span() for found in re.finditer(r"\S+", after)]) > len(names):
         names = [line[start:end].strip() for start, end in spans]
     single = line.split() if _CAPITALS.match(line) and any(name.count(" ") > 1 for name in names) else names
-    if len(single) < 2 or any(re.match(r"[-+]?\d", name) or len(name) > 30 for name in single):
+    if len(single) < 2 or any(re.match(r"[-+]?\d", name) or len(name) > 30 or "=" in name for name in single):
         return []
     cells = [] if ruled else _under(line, after, single)
     alike = 0 <= len(single) - len(cells) <= (single is not names) and re.search(r"\d", after)
-    return single if ruled or alike else []
+    # "db-1" over "db-2" is a value and no name of a column.
+    value = any(
+        re.search(r"\d", name) and _shape(name) == _shape(cell) for name, cell in zip(single, cells, strict=False)
+    )
+    return single if ruled or (alike and not value) else []
+
+
+def _shape(cell: str) -> str:
+    return re.sub(r"[a-z]+", "a", re.sub(r"\d+", "0", cell.lower()))
 
 
 def _from_line(line: str, index: int, tested: bool) -> Row:
     """Read a line: the words before a number label it, or the key before a colon; `key=value` pairs are cells too."""
-    previous, cells = 0, [_labelled(key, text.strip('"')) for key, text in _PAIR.findall(line)[:_MOST_CELLS]]
+    previous, cells = 0, [_labelled(key, text.strip('" ')) for key, text in _PAIR.findall(line)[:_MOST_CELLS]]
     if len(cells) > 1:
         return Row(tuple(cells), _words(cells), line.strip(), (index, frozenset(cell.label for cell in cells)))
     percentiles = frozenset(name for name in stems(line) if re.fullmatch(r"p\d\d", name))
