@@ -29,7 +29,7 @@ from mcp_reflect.services.engine import Engine
 Asked = Literal["model", "host"]
 PATHS: Final[tuple[Asked, ...]] = ("model", "host")
 _QUOTED: Final = re.compile(r'"(.+)"', re.DOTALL)
-_CONTRADICTED: Final = ": contradicted"
+_CONTRADICTED: Final = re.compile(r"(?:Step \d+: )?(.+): contradicted", re.DOTALL)
 
 
 class Replayed:
@@ -103,8 +103,8 @@ def _outcome(answer: Critique) -> Outcome:
         questions = cast("list[str]", answer.next.get("questions", []))
         unshown += [found[1] for question in questions if (found := _QUOTED.search(question))]
     return Outcome(
-        contradicted=(*by_rules, *(issue.partition(_CONTRADICTED)[0] for issue in issues if _CONTRADICTED in issue)),
-        issues=tuple(issue for issue in issues if _CONTRADICTED not in issue),
+        contradicted=(*by_rules, *(quote[1] for issue in issues if (quote := _CONTRADICTED.match(issue)))),
+        issues=tuple(issue for issue in issues if not _CONTRADICTED.match(issue)),
         unshown=tuple(unshown),
         passes=answer.passes_quality_gate is True,
         coverage=answer.coverage,

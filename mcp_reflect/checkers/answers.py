@@ -128,7 +128,7 @@ def _cheapest_check(version: Version) -> str:
     if verified.unsupported:
         return "No tool result shows the first open claim. Run what shows it, and send its output in tool_results."
     if version.opinion is not None and version.unsettled:
-        return f"Of {len(version.unsettled)} claims nothing shows whether they hold. Check the first, or judge it."
+        return f"Still open: {len(version.unsettled)}. Send results that show these claims, or a verdict on each."
     counted = verified.coverage
     if counted.open_claims:
         return f"{counted.checked} of {counted.claims} claims were checked. Check the first open claim, or judge it."
@@ -156,7 +156,7 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
         "why": (
             "Rules left this open. Answer the questions from evidence, and send your judgement."
             if thinker == RULES
-            else "The judge left this open. Send results that show it, or a verdict on each claim."
+            else "This is still open. Answer the questions from evidence, and send your judgement."
         ),
         "questions": _questions(run.first, criteria),
         "tool": "critique",

@@ -37,11 +37,8 @@ _PRAISE: Final = re.compile(
     r"\b(?:correct|right|good|fine|sound|accurate|consistent|well|great|no (?:\w+ )?(?:issues?|errors?|faults?))\b",
     re.IGNORECASE,
 )
-_COUNTED: Final = {
-    "claims": "max_steps",
-    "issues": "max_steps",
-    "corrected_steps": "max_steps",
-    "criteria": "max_judgement_items",
+_COUNTED: Final = dict.fromkeys(("claims", "issues", "corrected_steps"), "max_steps") | {
+    "criteria": "max_judgement_items"
 }
 _VERDICTS: Final = {
     "supported": Status.PASS,
@@ -50,7 +47,7 @@ _VERDICTS: Final = {
     "opinion": Status.UNCHECKED,
 }
 _VERDICT: Final = re.compile(rf"\W*({'|'.join(_VERDICTS)})\b[\s:;,.—–-]*", re.IGNORECASE)
-_FIX: Final = "Send {quality_score, claims, issues, suggested_fix, criteria, corrected_steps}."
+_FIX: Final = f"Send {{{', '.join(FIELDS)}}}."
 
 
 def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT) -> Opinion:
@@ -80,7 +77,7 @@ def read_opinion(value: Json, field: str = "analysis", limits: Limits = DEFAULT)
             limits.refuse_more(limit, f"{field}.{name}", len(items), "items")
     claims = _claims(value.get("claims"), f"{field}.claims")
     contradicted = [
-        f"{claim}: contradicted{f' ({why})' if why else ''}"
+        f"{claim.rstrip('. ')}: contradicted{f' ({why})' if why else ''}"
         for claim, (said, why) in claims.items()
         if said is Status.FAIL
     ]
@@ -114,11 +111,18 @@ def disputed(opinion: Opinion | None, verified: Verified) -> tuple[Verdict, ...]
     )
 
 
-def capped(opinion: Opinion, verified: Verified) -> Opinion:
-    """Return an opinion that rates the work no better than the verdicts allow.
+def beside_verdicts(opinion: Opinion, verified: Verified) -> Opinion:
+    """Return an opinion that names the steps of contradicted claims, and rates no better than the verdicts allow.
 
     The criterion `correctness`, and the whole score where something failed, are at most the share that passed.
     """
+    contradicted = [letters(claim) for claim, said in opinion.claims.items() if said is Status.FAIL]
+    steps = [letters(step) for step in verified.steps]
+    issues = list(opinion.issues)  # those of contradicted claims come first
+    for place, claim in enumerate(contradicted):
+        step = next((number for number, text in enumerate(steps, start=1) if claim in text), None)
+        issues[place] = f"Step {step}: {issues[place]}" if step else issues[place]
+    opinion = replace(opinion, issues=tuple(issues))
     share = verified.share
     if share is None:
         return opinion

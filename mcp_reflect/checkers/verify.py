@@ -45,24 +45,6 @@ def open_claims(steps: Sequence[str], findings: Iterable[Finding]) -> tuple[tupl
     )
 
 
-def coverage(findings: Sequence[Finding], left_open: Sequence[tuple[int, str]]) -> Coverage:
-    """Count each finding and each open claim once."""
-    claims = {(finding.step, finding.claim, finding.status) for finding in findings}
-    number = {status: sum(found is status for _, _, found in claims) for status in Status}
-    unsupported = [f.claim for f in findings if f.status is Status.UNSUPPORTED]
-    unchecked = [f.claim for f in findings if f.status is Status.UNCHECKED]
-    quoted = dict.fromkeys([*unsupported, *unchecked, *(text for _, text in left_open)])
-    return Coverage(
-        claims=len(claims) + len(left_open),
-        checked=number[Status.PASS] + number[Status.FAIL],
-        supported=number[Status.PASS],
-        contradicted=number[Status.FAIL],
-        unsupported=number[Status.UNSUPPORTED],
-        open=number[Status.UNCHECKED] + len(left_open),
-        open_claims=tuple(text[:_MOST_QUOTED] for text in list(quoted)[:MOST_OPEN]),
-    )
-
-
 def _open_in(step: str, findings: list[Finding]) -> Iterator[str]:
     claims = [finding.claim for finding in findings]
     for sentence in sentences(step):
@@ -144,7 +126,19 @@ class Verified:
 
     @property
     def coverage(self) -> Coverage:
-        return coverage(self.findings, self.left_open)
+        """Count each finding and each open claim once."""
+        claims = {(finding.step, finding.claim, finding.status) for finding in self.findings}
+        number = {status: sum(found is status for _, _, found in claims) for status in Status}
+        quoted = dict.fromkeys(text[:_MOST_QUOTED] for _, text in self.open_claims)
+        return Coverage(
+            claims=len(claims) + len(self.left_open),
+            checked=number[Status.PASS] + number[Status.FAIL],
+            supported=number[Status.PASS],
+            contradicted=number[Status.FAIL],
+            unsupported=number[Status.UNSUPPORTED],
+            open=number[Status.UNCHECKED] + len(self.left_open),
+            open_claims=tuple(quoted)[:MOST_OPEN],
+        )
 
     @property
     def complete(self) -> bool:

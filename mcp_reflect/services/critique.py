@@ -12,7 +12,7 @@ from mcp_reflect.checkers import loop
 from mcp_reflect.checkers.answers import answer_of
 from mcp_reflect.checkers.base import Work, split
 from mcp_reflect.checkers.loop import Run, Version
-from mcp_reflect.checkers.opinions import capped, read_opinion
+from mcp_reflect.checkers.opinions import beside_verdicts, read_opinion
 from mcp_reflect.checkers.verify import Verified, progress_of, verifier
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered
@@ -68,8 +68,8 @@ class _Call:
         verify = verifier(_work(self.session))
         current = await asyncio.to_thread(verify, self.session["steps"])
         await self.on_verified(current)
-        opinion = read_opinion(analysis, limits=self.context.settings)
-        opinion = capped(replace(opinion, claims={**self.session.get("accepted", {}), **opinion.claims}), current)
+        opinion = beside_verdicts(read_opinion(analysis, limits=self.context.settings), current)
+        opinion = replace(opinion, claims={**self.session.get("accepted", {}), **opinion.claims})
         first = Version(verified=current, opinion=opinion)
         iteration = self.session["iterations"]
         if not opinion.corrected_steps:
@@ -91,7 +91,7 @@ class _Call:
         return Run(first=first, best=best, iterations=iteration, stopped=stopped)
 
     async def _critic(self, verified: Verified) -> Opinion | None:
-        """Return the critic's opinion, capped by the verdicts; None where it need not or cannot be asked."""
+        """Return the critic's opinion beside the verdicts; None where it need not or cannot be asked."""
         mode, criteria = self.context.settings.critique, self.session["criteria"]
         # A critic that found issues is asked again if they are gone.
         wanted = criteria or verified.failed or not verified.complete or self.critic_replied
@@ -106,7 +106,7 @@ class _Call:
         }
         opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, _opinion, _opinion)
         self.critic_replied = self.critic_replied or opinion is not None
-        return opinion and capped(opinion, verified)
+        return opinion and beside_verdicts(opinion, verified)
 
     async def _corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
         """Return the corrector's steps; empty where nobody can be asked or gave all of them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_reflect.checkers.base import Checker, Finding, Work, checkers, split
 from mcp_reflect.checkers.correct import correct
-from mcp_reflect.checkers.opinions import capped, read_opinion
+from mcp_reflect.checkers.opinions import beside_verdicts, read_opinion
 from mcp_reflect.checkers.verify import Verify, progress_of, verifier
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
@@ -135,7 +135,7 @@ def opinions() -> dict[str, Any]:
             try:
                 opinion = read_opinion(value, field)
                 recording[f"{at} {field}"] = plain(opinion)
-                held = [capped(opinion, version) for version in (wrong, right)]
+                held = [beside_verdicts(opinion, version) for version in (wrong, right)]
                 recording[f"{at} {field} held"] = [[one.quality_score, plain(one).get("criteria")] for one in held]
             except InputError as error:
                 recording[f"{at} {field}"] = str(error)

@@ -45,7 +45,10 @@ async def test_work_passes_when_the_model_settles_each_claim(settings: Settings)
 
 async def test_a_contradicted_claim_is_an_issue_that_quotes_it_and_says_what_shows_it(settings: Settings) -> None:
     found = await judged(settings, reply(cache="contradicted", queue="supported"))
-    assert (found.passes_quality_gate, found.issues) == (False, (f"{CACHE}: contradicted (node a: cache cold)",))
+    assert (found.passes_quality_gate, found.issues) == (
+        False,
+        ("Step 1: The cache is warm on every node: contradicted (node a: cache cold)",),
+    )
 
 
 @pytest.mark.parametrize(("verdicts", "asked"), [({"cache": "supported"}, QUEUE), ({}, CACHE)])
@@ -80,7 +83,7 @@ async def test_the_host_judges_each_claim_by_its_words(client: Client) -> None:
     call = {"critique_id": first["critique_id"]}
     claims = {CACHE: "contradicted: node a is cold", QUEUE: {"verdict": "supported", "shown_by": None}}
     found = await told(client, "critique", {**call, "analysis": {"claims": claims}})
-    assert found["issues"] == [f"{CACHE}: contradicted (node a is cold)"]
+    assert found["issues"] == ["Step 1: The cache is warm on every node: contradicted (node a is cold)"]
     assert (found["action"], found["passes_quality_gate"]) == ("revise", False)
 
 
@@ -89,7 +92,7 @@ async def test_the_host_that_approves_of_the_whole_is_asked_again_for_each_claim
     call = {"critique_id": first["critique_id"]}
     found = await told(client, "critique", {**call, "analysis": {"quality_score": 1, "issues": []}})
     assert (found["action"], found["next"]["questions"]) == ("verify_first", first["next"]["questions"])
-    assert found["retry_guidance"].startswith("Of 2 claims nothing shows whether they hold.")
+    assert found["retry_guidance"].startswith("Still open: 2. ")
     found = await told(client, "critique", {**call, "analysis": {"claims": {CACHE: "supported: b is warm"}}})
     assert [QUEUE in question for question in found["next"]["questions"]] == [True]
     found = await told(client, "critique", {**call, "analysis": {"claims": {QUEUE: "supported"}}})
@@ -174,7 +177,7 @@ async def test_a_low_score_for_a_claim_that_nothing_shows_asks_for_the_result(cl
     analysis = {"claims": {CACHE: "supported", QUEUE: "unsupported"}, "quality_score": 0.2}
     found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
     assert (found["action"], found["passes_quality_gate"], found.get("issues")) == ("revise", False, None)
-    assert found["retry_guidance"].startswith("Of 1 claims nothing shows")
+    assert found["retry_guidance"].startswith("Still open: 1. ")
 
 
 async def test_what_rules_and_judge_see_differently_is_neither_an_issue_nor_passed(client: Client) -> None:
