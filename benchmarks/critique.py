@@ -137,6 +137,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for file in works:
             write_prompts(read(file), options.write_prompts / f"prompts_{file.stem.removeprefix('work_')}.jsonl")
         return 0
+    folders: list[Path] = [options.data / "critique", *options.folders]
+    files = [file for folder in folders for file in sorted(folder.glob("*.jsonl"))]
+    if not files and not options.work_only:
+        print(f"no .jsonl files in {', '.join(map(str, folders))}: say where the data is with --data", file=sys.stderr)
+        return 2
     missed = [limit for name in SETS for limit in print_work(name, options.misses and name == "dev")]
     cases = [case for file in works for case in read(file)]
     for file in [*sorted(CASES.glob("judged_*.jsonl")), *options.judge]:
@@ -144,11 +149,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(["", *missed]))
     if options.work_only:
         return 1 if missed else 0
-    folders: list[Path] = [options.data / "critique", *options.folders]
-    files = [file for folder in folders for file in sorted(folder.glob("*.jsonl"))]
-    if not files:
-        print(f"no .jsonl files in {', '.join(map(str, folders))}: say where the data is with --data", file=sys.stderr)
-        return 2
     using = checkers(options.checkers.split(",") if options.checkers else None)
     print("\ncheckers: " + ", ".join(checker.name for checker in using))
     print(f"{'file':32}" + "".join(f"{title:>11}" for title in HEADER))
