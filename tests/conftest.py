@@ -1,6 +1,7 @@
 """What tests of the whole share: a bank in a file of its own, an engine over it, a client in each era."""
 
 import asyncio
+import gc
 import inspect
 import os
 import shutil
@@ -36,6 +37,12 @@ laws.load_profile("shared machine")
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: tests of processes wait more than they compute."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Look no more for garbage among what is imported now: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
