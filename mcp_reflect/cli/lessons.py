@@ -263,8 +263,10 @@ async def _review(engine: Engine, options: Namespace) -> None:
     elif is_interactive():
         await _ask_about_each(engine, waiting, options)
     else:
-        write_line(table([(lesson.id, lesson.held or "", lesson.text) for lesson in waiting], ("id", "why", "text"), 2))
-        write_line("\n`lessons show ID` has all of it; `lessons approve ID` or `lessons reject ID` decides.")
+        for lesson in waiting:
+            _print_waiting(lesson)
+            write_line("\n")
+        write_line("`lessons approve ID` or `lessons reject ID` decides.")
 
 
 def _print_waiting(lesson: Lesson) -> None:

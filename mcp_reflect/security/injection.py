@@ -30,6 +30,7 @@ RULES_VERSION: Final = 1
 HIDES_TEXT: Final = "it hides text in characters that are not shown"
 """A reason; no reader of the stored text can judge it, because such characters are not stored."""
 
+_NAMED: Final = lazy_compile("{([A-Z]+)}")
 _GAP: Final = r"[\s\S]{0,140}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
@@ -67,21 +68,28 @@ class _Rules(NamedTuple):
 @cache
 def _rules() -> _Rules:
     """Return what `injection_rules.toml` says."""
+    return read_rules(Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8"))
+
+
+def read_rules(text: str) -> _Rules:
+    """Return the rules of a file; ValueError for one that names words which it does not have."""
     import tomllib  # noqa: PLC0415 - few processes judge a text
 
-    text = Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
     tables: dict[str, Any] = tomllib.loads(text)
-    honest = tables["honest"]
+    words, forms, honest = tables["words"], tables["forms"], tables["honest"]
     rules = tuple(_rule(reason, rule, honest["acts"]) for reason, lines in tables["rules"].items() for rule in lines)
-    reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
-    return _Rules(tables["words"], tables["forms"], rules, reports, tells)
+    named = {group.removeprefix("^") for rule in rules for link in rule.links for group in link.groups}
+    named.update(*(_NAMED.findall(form) for form in forms.values()))
+    if missing := named - words.keys() - forms.keys():
+        raise ValueError(f"injection_rules.toml names {', '.join(sorted(missing))}, but has no words for it")
+    return _Rules(words, forms, rules, *(honest[name].replace("\n", "") for name in ("reports", "tells")))
 
 
 @cache
 def _pattern(group: str) -> str:
     """Return the pattern of a group. Words stand alone, except in languages that write them without spaces."""
     if form := _rules().forms.get(group):
-        named = re.sub(r"{([A-Z]+)}", lambda place: _pattern(place[1]), form)
+        named = _NAMED.sub(lambda place: _pattern(place[1]), form)
         return f"(?:{named})".replace("\n", "")
     rows = _rules().words[group]
     apart, joined = (
@@ -163,36 +171,36 @@ def _sequence(sequence: str) -> re.Pattern[str]:
     return re.compile(_GAP.join(links), re.IGNORECASE)
 
 
-def suspicion(texts: Iterable[str | None], *, outside: bool = False) -> str | None:
+def suspicion(texts: Iterable[str | None], *, own: bool = False) -> str | None:
     """Return the reason why one of the texts is suspicious, None where none is. Each text counts alone.
 
-    A sentence that reports an attack is honest, unless its words came from `outside`: an attacker can report too.
+    A sentence that reports an attack is honest if it is in the `own` words of who stored it: an attacker can report too.
     """
     for text in texts:
-        if text and (reason := _judge(text[:MOST_CHARS], outside)):
+        if text and (reason := _judge(text[:MOST_CHARS], own)):
             return reason
     return None
 
 
 @lru_cache(maxsize=64)  # a lesson's parts are judged as they are sent, and as they are stored
-def _judge(text: str, outside: bool) -> str | None:
+def _judge(text: str, own: bool) -> str | None:
     if hides_text(text):
         return HIDES_TEXT
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
     for form in _undisguised(text):
-        if reason := _judge_plain(form, outside):
+        if reason := _judge_plain(form, own):
             return reason
     for form in _decoded(text):
-        if reason := _judge_plain(form, outside):
+        if reason := _judge_plain(form, own):
             return f"{reason}, in a code"
     return None
 
 
-def _judge_plain(text: str, outside: bool) -> str | None:
+def _judge_plain(text: str, own: bool) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
     pairs = pairwise((sentence, _possible_groups(sentence.lower())) for sentence in sentences)
-    return next(filter(None, (_judge_sentence(*pair, outside) for pair in pairs)), None)
+    return next(filter(None, (_judge_sentence(*pair, own) for pair in pairs)), None)
 
 
 @cache
@@ -213,7 +221,7 @@ def _possible_groups(text: str) -> frozenset[str]:
     return frozenset(group for start in starts & table.keys() for need, group in table[start] if need in text)
 
 
-def _judge_sentence(told: tuple[str, frozenset[str]], after: tuple[str, frozenset[str]], outside: bool) -> str | None:
+def _judge_sentence(told: tuple[str, frozenset[str]], after: tuple[str, frozenset[str]], own: bool) -> str | None:
     """Return the reason of the first rule that a sentence breaks, None for one that reports or tells.
 
     The sentence and the next one come with the groups that they may hold.
@@ -241,7 +249,7 @@ def _judge_sentence(told: tuple[str, frozenset[str]], after: tuple[str, frozense
             and all(fits(link) is not link.absent for link in rule.links)
             and all(_in_order(sequence, sentence) for sequence in rule.sequences)
         ):
-            if not outside and re.search(rules.reports, sentence, re.IGNORECASE):
+            if own and re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
             if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
                 return rule.reason

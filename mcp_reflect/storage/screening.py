@@ -97,7 +97,7 @@ def screened(lesson: Lesson, outside: Outside = NOTHING) -> Lesson:
     if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
         for text in (lesson.text, lesson.why or ""):
             quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
-    reason = suspicion((*texts, *quotes), outside=True) if _is_from_outside(lesson) else None
+    reason = suspicion((*texts, *quotes)) if _is_from_outside(lesson) else None
     if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
         lesson = replace(lesson, agent=None)
     if suspicion((lesson.context,)):
@@ -128,7 +128,7 @@ def redacted(lesson: Lesson) -> Lesson:
 def judged(lesson: Lesson) -> Lesson:
     """Return a record with the verdict of the rules on the text that hooks and prompts would show."""
     texts = (lesson.text, lesson.mistake, lesson.correction)
-    return replace(lesson, suspicion=suspicion(texts, outside=_is_from_outside(lesson)), rules_version=RULES_VERSION)
+    return replace(lesson, suspicion=suspicion(texts, own=not _is_from_outside(lesson)), rules_version=RULES_VERSION)
 
 
 def suspicion_of(lesson: Lesson) -> str | None:

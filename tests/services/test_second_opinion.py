@@ -1,4 +1,4 @@
-"""What waits in quarantine is put to a model in one batch: it may release to observed, never to trusted."""
+"""What waits in quarantine is put to a model in batches: it may release to observed, never to trusted."""
 
 import json
 
@@ -60,3 +60,17 @@ async def test_a_text_that_waits_cannot_pass_for_two(settings: Settings) -> None
             assert await second_opinion(engine.context) == ()
     assert "\n- les_other" not in llm.asked[0].user
     assert "- les_other" in llm.asked[0].user
+
+
+async def test_every_record_that_a_model_may_judge_has_its_turn(settings: Settings) -> None:
+    texts = [f"Fed the emu number {number}" for number in range(45)]
+    lines = [{"mistake": text, "correction": "Feed it once", "trust": "quarantined"} for text in texts]
+    hidden = [{"mistake": text, "correction": "Feed\u202e it\u202c once"} for text in texts]
+    nothing = json.dumps({"harmless": []})
+    with Scripted(nothing, nothing) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            async for _ in engine.import_lessons(list(enumerate(lines + hidden))):
+                pass
+            assert await second_opinion(engine.context) == ()
+    asked = [sum(f"{text}." in request.user for text in texts) for request in llm.asked]
+    assert asked == [40, 5]
