@@ -2,6 +2,7 @@
 
 `python -m benchmarks.injection [--data DIR] [--corpus DIR]`. The cases in tests/security/cases are printed by family. A
 corpus is a folder with `attacks.jsonl` and `honest.jsonl`, whose lines may say in `half` which half they belong to.
+Every text is judged as one from outside, in which a sentence that reports an attack is no excuse.
 """
 
 import argparse
