@@ -120,6 +120,18 @@ def print_judged(cases: Sequence[Mapping[str, Any]], file: Path, misses: bool) -
     return missed
 
 
+def print_solutions(files: Sequence[Path], using: Sequence[Checker], misses: bool) -> None:
+    """Print a line for each file of worked solutions."""
+    print("\ncheckers: " + ", ".join(checker.name for checker in using))
+    print(f"{'file':32}" + "".join(f"{title:>11}" for title in HEADER))
+    for file in files:
+        lines: list[str] | None = [] if misses else None
+        row = score(cast("list[Record]", read(file)), using, lines).row()
+        print(f"{file.stem:32}" + "".join(f"{cell:>11}" for cell in row))
+        for line in lines or ():
+            print("   " + line)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -147,17 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for file in [*sorted(CASES.glob("judged_*.jsonl")), *options.judge]:
         missed += print_judged(cases, file, options.misses)
     print("\n".join(["", *missed]))
-    if options.work_only:
-        return 1 if missed else 0
-    using = checkers(options.checkers.split(",") if options.checkers else None)
-    print("\ncheckers: " + ", ".join(checker.name for checker in using))
-    print(f"{'file':32}" + "".join(f"{title:>11}" for title in HEADER))
-    for file in files:
-        misses: list[str] | None = [] if options.misses else None
-        row = score(cast("list[Record]", read(file)), using, misses).row()
-        print(f"{file.stem:32}" + "".join(f"{cell:>11}" for cell in row))
-        for miss in misses or ():
-            print("   " + miss)
+    if not options.work_only:
+        print_solutions(files, checkers(options.checkers.split(",") if options.checkers else None), options.misses)
     return 1 if missed else 0
 
 
