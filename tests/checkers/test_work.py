@@ -1,5 +1,7 @@
 """Agents' work by other hands: floors for what is found, ceilings for false alarms, nothing wrong passes."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("sqlglot", reason="the extra checkers is not installed")
@@ -37,7 +39,8 @@ def test_a_judge_keeps_the_limits_of_each_kind_and_a_host_gets_what_a_model_gets
     replies = {line["id"]: line["reply"] for line in read(CASES / f"judged_{name}.jsonl")}
     by_model = judged(cases, replies, "model")
     assert missed_limits(f"judged_{name}, model", scores(list(zip(cases, by_model, strict=True)))) == []
-    assert judged(cases[::5], replies, "host") == by_model[::5]
+    by_host = judged(cases[::5], replies, "host")  # it corrects, too: `next` may offer a lesson and no questions
+    assert [replace(one, unshown=()) for one in by_host] == [replace(one, unshown=()) for one in by_model[::5]]
 
 
 def test_limits_that_are_missed_are_named() -> None:
