@@ -43,6 +43,8 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
         lines.append("repeats text from outside")
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
+    elif lesson.suspicion:
+        lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
     lines += field_lines(lesson)
     estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
     learned = f"{_times(lesson.strength)}, first {_day(lesson.created_at)}, changed {_day(lesson.updated_at)}"

@@ -11,7 +11,7 @@ from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage import similarity
+from mcp_reflect.storage import screening, similarity
 from mcp_reflect.storage.recalls import MENTIONS, named, rates
 from mcp_reflect.storage.repository import (
     LISTS,
@@ -27,16 +27,6 @@ from mcp_reflect.storage.repository import (
     transaction,
 )
 from mcp_reflect.storage.retrieval import index, scoring
-from mcp_reflect.storage.screening import (
-    DRAFT_FIELDS,
-    TEXT_FIELDS,
-    Outside,
-    judged,
-    prepared,
-    screened,
-    tool_outputs,
-    waiting_records,
-)
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -60,11 +50,13 @@ class LessonRepository(Repository):
 
         def read(reading: Reading) -> tuple[list[str], list[Lesson]]:
             runs = reading.rows("latest_runs" if scope.project else "latest_runs_of_all", values)
-            return [run["trace"] for run in runs], waiting_records(reading, scope)
+            return [run["trace"] for run in runs], screening.waiting_records(reading, scope)
 
         def prepare() -> Lesson:
-            outputs = [output for run in runs for output in tool_outputs(json.loads(run))]
-            return prepared(draft, scope, self.clock, outside=Outside(["\n".join(outputs)[:_CHARS_COMPARED]], waiting))
+            outputs = [output for run in runs for output in screening.tool_outputs(json.loads(run))]
+            return screening.prepared(
+                draft, scope, self.clock, outside=screening.Outside(["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
+            )
 
         def store(tx: Writing) -> tuple[str, str, tuple[str, ...]]:
             return *add_or_merge(tx, scope, lesson), archive_excess(tx, scope, self.bank.size, self.clock.now())
@@ -170,7 +162,7 @@ class LessonRepository(Repository):
     def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
         before = lesson_by_id(tx, scope, lesson_id)
-        after = screened(replace(before, **changes, updated_at=self.clock.now()))
+        after = screening.screened(replace(before, **changes, updated_at=self.clock.now()))
         revise(tx, scope, before, after, "edited")
         link_mentions(tx, after)
         if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
@@ -262,7 +254,8 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
     words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
-    added = set(TEXT_FIELDS).difference(("context", "task_type", "external_id"))  # what tells records apart stays
+    apart = ("context", "task_type", "external_id")  # what tells records apart stays
+    added = set(screening.TEXT_FIELDS).difference(apart)
     missing = {name: getattr(lesson, name) for name in added if getattr(stored, name) is None}
     after = replace(
         stored,
@@ -274,7 +267,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
         confidence=stored.confidence + 0.2 * (1 - stored.confidence),
         updated_at=lesson.updated_at,
     )
-    return judged(after) if after.outside > stored.outside else after
+    return screening.judged(after) if after.outside > stored.outside else after
 
 
 def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
@@ -290,7 +283,9 @@ def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str
     change(tx, scope, after)
 
 
-_VERSION_FIELDS: Final = tuple(name for name in DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id"))
+_VERSION_FIELDS: Final = tuple(
+    name for name in screening.DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id")
+)
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:

@@ -108,6 +108,14 @@ def test_what_waits_in_another_project_is_not_shown_here(
     assert "there is no" in command("lessons", "approve", waiting[0], code=2)
 
 
+def test_a_person_is_told_why_hooks_do_not_show_a_lesson(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("lessons", "add", "--mistake", "Fed the emu", "--correction", EVIL)
+    [emu] = command.json("lessons", "list")
+    monkeypatch.setattr("sys.stdout", screen := Terminal())
+    assert main(["lessons", "show", emu["id"]]) == 0
+    assert "hooks and prompts do not show it: it hides text" in " ".join(screen.getvalue().split())
+
+
 @pytest.mark.usefixtures("waiting")
 def test_doctor_counts_what_waits_by_its_reason(command: Command) -> None:
     report = command.json("doctor")
