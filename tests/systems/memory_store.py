@@ -50,7 +50,7 @@ class MemoryStore:
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
         assert applied
         assert not holdout
-        words = set(ask.text.lower().split())
+        words = set(" ".join((ask.task, *ask.symptoms)).lower().split())
         found = [item for item in self.by_id.values() if words & set(item.text.lower().split())]
         active = [item for item in found if item.state is State.ACTIVE and item.kind in (ask.kinds or (item.kind,))]
         recall_id = f"rec_{len(self.recalled)}"
