@@ -120,11 +120,15 @@ _SAMPLE: Final = 20  # rows of a table that are looked at where no condition is 
 _FROM: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
 _WHERE: Final = re.compile(r"\bWHERE\b(.*?)(?=\bGROUP\s+BY\b|\bORDER\s+BY\b|\bLIMIT\b|;|$)", re.IGNORECASE | re.DOTALL)
 _TEXT: Final = re.compile(
-    r"(?:(?:LOWER|UPPER|TRIM)\()?([\w.\"`]+)\)?\s*(?:==?|\b(?:I?LIKE|GLOB|REGEXP|MATCH|IS)\b|~\*?)\s*'((?:[^']|'')*)'",
+    r"(?:(?:LOWER|UPPER|TRIM)\()?(?<![\w.\"`])(?!NOT\b)([\w.\"`]+)\)?\s*(?:==?|\b(?:I?LIKE|GLOB|REGEXP|MATCH|IS)\b|~\*?)\s*'((?:[^']|'')*)'",
     re.IGNORECASE,
 )
 _SQL_AND: Final = re.compile(r"\s+AND\s+(?![^()]*\))", re.IGNORECASE)
-_JOIN: Final = re.compile(r"\b(?:INNER\s+)?JOIN\b", re.IGNORECASE)
+_JOIN: Final = re.compile(  # what is quoted, and joins of another kind, stay as they are
+    r"(?P<kept>'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|\b(?:LEFT|RIGHT|FULL|OUTER|CROSS|NATURAL|SEMI|ANTI|ASOF)\s+(?:INNER\s+)?JOIN\b)"
+    r"|\b(?:INNER\s+)?JOIN\b",
+    re.IGNORECASE,
+)
 _LONG_NUMBER: Final = 7  # digits: parcels, accounts and telephones, which are stored with and without separators
 
 
@@ -139,8 +143,9 @@ def rewrite_sql(text: str, entry: CatalogEntry | None) -> Iterator[str]:
 def relax_sql(text: str) -> Iterator[str]:
     """Leave joins open, keep one condition, then look at a sample."""
     loose = _loosened(text)
-    if _JOIN.search(text):
-        yield _JOIN.sub("LEFT JOIN", _with_where(text, loose))
+    closed = _with_where(text, loose)
+    if (opened := _JOIN.sub(lambda join: join["kept"] or "LEFT JOIN", closed)) != closed:
+        yield opened
     if len(loose) > 1:
         yield from (_with_where(text, [condition]) for condition in loose[:2])
     if table := _FROM.search(text):
@@ -179,7 +184,13 @@ def _in_any(entry: CatalogEntry, value: str) -> str:
 
 
 def _like(column: str, value: str) -> str:
-    return f"LOWER({column}) LIKE '{sql_pattern(value)}'"
+    """A condition that holds in any case also where LOWER knows only ASCII letters, as that of SQLite."""
+    pattern = sql_pattern(value)
+    cased = (pattern.title(), pattern.upper(), "%" + value.strip("%*").replace("'", "''") + "%")
+    # The lower() of bytes knows only ASCII letters too.
+    forms = (pattern, *(form.encode().lower().decode() for form in (() if value.isascii() else cased)))
+    likes = [f"LOWER({column}) LIKE '{form}'" for form in dict.fromkeys(forms)]
+    return likes[0] if len(likes) == 1 else f"({' OR '.join(likes)})"
 
 
 def _loosely(match: re.Match[str]) -> str:
@@ -188,7 +199,8 @@ def _loosely(match: re.Match[str]) -> str:
     digits = re.sub(r"[\s%*_./-]", "", value)
     if digits.isdigit() and len(digits) >= _LONG_NUMBER:
         return f"REPLACE(REPLACE({column}, ' ', ''), '-', '') LIKE '%{digits}%'"
-    return _like(column, value) if value.isascii() else f"{column} LIKE '{sql_pattern(value)}'"
+    loose = _like(column, value)
+    return match[0] if match[0] in loose else loose  # a query of the last round stays as it is
 
 
 # Command lines
