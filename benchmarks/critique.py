@@ -6,7 +6,8 @@ Two kinds of data:
   where `first_error` counts from 0 and -1 means that nothing is wrong.
 - Agents' work with labelled claims (benchmarks.work), tests/checkers/cases/work_*.jsonl, first by rules alone and then
   with the recorded replies of a judge (benchmarks.judges), judged_*.jsonl there. `aside` was not looked at while the
-  checkers were built; `fresh_a` and `fresh_b` were written later by other hands, with other outputs.
+  checkers were built. `fresh_a` and `fresh_b` were written later by a language model that had not seen the checkers,
+  partly with outputs of real commands. The rules were improved on `fresh_a`; of `fresh_b` only false alarms were read.
 
 It exits with 1 where a limit is missed: a kind of work below its floor, false alarms, or wrong work that passes.
 `--write-prompts FOLDER` writes what a judge would be asked.

@@ -229,16 +229,16 @@ _JUDGED: Final = {
 }
 LIMITS: Final = {
     "work_dev, rules": Limits(found=_DEV, alarms=4),
-    "work_aside, rules": Limits(found={"all": 29}, alarms=4),
-    "work_fresh_a, rules": Limits(found={"all": 19}, alarms=1),
-    "work_fresh_b, rules": Limits(found={"all": 10}, alarms=4),
+    "work_aside, rules": Limits(found={"all": 30}, alarms=4),
+    "work_fresh_a, rules": Limits(found={"all": 19}, alarms=0),
+    "work_fresh_b, rules": Limits(found={"all": 9}, alarms=0),
     # One report of "203 of 204 tests" is labelled wrong for five skipped ones, and the judge accepted it.
-    "judged_aside, model": Limits(found=_JUDGED, alarms=4, slipped=1),
-    "judged_aside, host": Limits(found=_JUDGED, alarms=4, slipped=1),
-    "judged_fresh_a, model": Limits(found={"all": 45}, alarms=6),
-    "judged_fresh_a, host": Limits(found={"all": 45}, alarms=6),
-    "judged_fresh_b, model": Limits(found={"all": 45}, alarms=4),
-    "judged_fresh_b, host": Limits(found={"all": 45}, alarms=4),
+    "judged_aside, model": Limits(found=_JUDGED, alarms=3, slipped=1),
+    "judged_aside, host": Limits(found=_JUDGED, alarms=3, slipped=1),
+    "judged_fresh_a, model": Limits(found={"all": 45}, alarms=5),
+    "judged_fresh_a, host": Limits(found={"all": 45}, alarms=5),
+    "judged_fresh_b, model": Limits(found={"all": 45}, alarms=1),
+    "judged_fresh_b, host": Limits(found={"all": 45}, alarms=1),
 }
 """The figures as they were measured; in the first two sets false alarms may reach 2 %, as they are meant to."""
 

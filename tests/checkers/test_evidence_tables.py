@@ -18,6 +18,8 @@ STATES = "id   status   city\n---  -------  ------\n1    open     Bern\n2    ope
 MISSES = (
     "Name          Stmts   Miss\n--------------------------\nlexer.py        118      6\nparser.py       240     36\n"
 )
+LAGS = "name    loaded      lag\n------  ----------  ---\norders  2026-03-05  6\nitems   2026-03-03  53\n"
+PAY = "team  salary\n----  ------\ncore  71000\ncore  64000\ndata  69000\n"
 
 
 def failed(text: str, content: str, exit_code: int = 0) -> bool:
@@ -58,6 +60,14 @@ def test_a_claim_over_rows_fails_where_the_rows_say_otherwise(content: str, righ
         (HOTELS, "Breakfast is good for you."),
         (STATES, "Two shops in Chur are open."),
         (ORDERS, "The discount has a total of 5.00."),
+        (LAGS, "orders and items were loaded on 5 March."),
+        (LAGS, "orders lags by 5 to 6 hours."),
+        (LAGS, "The highest lag is 53, far above orders."),
+        ("- Session timeout 60 -> 30 minutes", "Sessions end after 30 instead of 60 minutes."),
+        (PAY, "The highest single salary is 71000 in core."),
+        ("3.0M\t./cache\n5.9M\t./db\n13M\t.", "The biggest part of the 13M is db."),
+        ("dump: 35 min, restore: 80 min, checks: 20 min", "The dump, restore and checks are 135 minutes."),
+        ("        qty  price\nmean   3.49  31.74\nmax    6.00  54.00", "The most expensive item costs 54."),
     ],
 )
 def test_a_claim_about_something_else_is_left_alone(content: str, text: str) -> None:

@@ -91,7 +91,7 @@ def _named_in(text: str, column: Sequence[Fact], evidence: Evidence) -> list[Fac
     common = column[0].row.words.intersection(*(fact.row.words for fact in column))
     words = words_of(text)
     return [fact for fact in column if fact.row in rows] or [
-        fact for fact in column if (fact.row.words - common - fact.cell.label) & words
+        fact for fact in column if not fact.row.free and (fact.row.words - common - fact.cell.label) & words
     ]
 
 
@@ -105,13 +105,16 @@ def judge_extremes(text: str, sentence: Sentence, evidence: Evidence) -> Iterato
         return
     most, best = bool(extreme["most"]), extreme[0] == "best"
     ends = _MOST if most else _LEAST
-    called = [fact for fact in evidence.once(facts) if (fact.cell.label or fact.row.words) & ends]
+    called = [fact for fact in evidence.once(facts) if fact.cell.label & ends]
     numbers = list(figures(text))
     if len(called) == len(numbers) == 1 and called[0].figure.kind == numbers[0].kind:
         others = [f.figure for f in evidence.once(facts) if f is not called[0]]
         if equal(numbers[0], called[0].figure):
             yield Judgement(Status.PASS, text)
-        elif any(equal(numbers[0], other) for other in others):
+        elif any(equal(numbers[0], other) for other in others) and not any(
+            equal(numbers[0], (max if most else min)(column, key=lambda fact: fact.figure.value).figure)
+            for column in evidence.once(columns)
+        ):
             yield Judgement(Status.FAIL, text, called[0].row.line[:160], "the result has another number")
     texts = (text, sentence.text, _SUBJECT.split(sentence.before)[0])
     verdicts: list[tuple[bool, str]] = []
@@ -119,7 +122,9 @@ def judge_extremes(text: str, sentence: Sentence, evidence: Evidence) -> Iterato
         named_in = [_named_in(each, column, evidence) for each in texts]
         meant = next(filter(None, named_in), named_in[0])
         first = (max if most else min)(column, key=lambda fact: fact.figure.value)
-        verdicts += [(meant[0].figure.value == first.figure.value, first.row.line)] if len(meant) == 1 else []
+        holds = len(meant) == 1 and meant[0].figure.value == first.figure.value
+        holds = holds or any(equal(number, first.figure) for number in numbers)
+        verdicts += [(holds, first.row.line)] if len(meant) == 1 else []
     if not best or any(holds for holds, _ in verdicts):
         yield from _agreed(text, verdicts, "another row has the largest or smallest number")
 

@@ -50,7 +50,9 @@ def columns(evidence: Evidence) -> list[list[Fact]]:
     for row in evidence.rows:
         if not row.words & SUMMED and is_entry(row):
             for place, fact in enumerate(facts_of(row)):
-                label = (row.table, place) if row.free else (fact.cell.label, fact.cell.noun, fact.figure.kind)
+                label = (
+                    (row.table, place) if row.free else (row.table, fact.cell.label, fact.cell.noun, fact.figure.kind)
+                )
                 found.setdefault(label, []).append(fact)
     return [column for column in found.values() if len({fact.figure.value for fact in column}) > 1]
 

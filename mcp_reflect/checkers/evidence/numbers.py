@@ -37,6 +37,12 @@ _NO_CLAIM: Final = re.compile(
     r"(?:\d|out|one|two|three|four|five|any|each|all|most) of)\W{0,2}$",
     re.IGNORECASE,
 )
+# A rate, the start of a range, a number whose unit stands behind another one, and a day of a month.
+_NO_VALUE: Final = re.compile(
+    r"\s(?:a|an|per|each)\b|\s?(?:to|or|-|–|instead of|rather than)\s?\d|"
+    r"\.?\s(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b",
+    re.IGNORECASE,
+)
 _LINKS: Final = frozenset("a an the is are was were be at to of about only now after".split())
 _BORDER: Final = re.compile(r"[.;,] |(?<![\w.])\d[\d.,]*")
 _LEAST: Final = 4
@@ -111,12 +117,22 @@ def judge_numbers(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]
             if holds is None and (slip := _slip(claim.figure, evidence)):
                 holds, shown = False, slip
             number = claim.figure.text.strip()
+            stands = any(equal(claim.figure, fact.figure) for fact in known)
+            if holds is False and stands and _RANKED.search(text):
+                continue  # it may be of all rows, not of the one that is named
             if holds is False:
                 yield Judgement(Status.FAIL, text, shown, f"the result has another number: {number}")
             elif holds:
                 yield Judgement(Status.PASS, text)
             elif claim.figure.kind in measured and _MEASURED.search(text):
                 yield Judgement(Status.UNSUPPORTED, text, None, "no tool result shows such a measurement")
+
+
+_RANKED: Final = re.compile(
+    r"\b(?!(?:at|the) (?:least|most)\b)(?:\w{3,}est|most|least|sum|total|together|altogether|combined|overall|"
+    r"instead of|rather than|than|average|mean)\b",
+    re.IGNORECASE,
+)
 
 
 _RATE: Final = re.compile(r"\b([a-z]{3,})[- ](?:rate|ratio|share)\b", re.IGNORECASE)
@@ -216,7 +232,7 @@ def claimed(clause: str, sentence: str, shown: frozenset[str] = frozenset()) -> 
     clause = _CODE.sub(lambda found: " " * len(found[0]), clause)
     for figure in [*figures(clause), *spelled(clause), *_zeros(clause)]:
         before, after = clause[: figure.start], clause[figure.end :]
-        if (_NO_CLAIM.search(before) and not limit) or re.match(r"\s(?:a|an|per|each)\b", after):
+        if (_NO_CLAIM.search(before) and not limit) or _NO_VALUE.match(after):
             continue
         following = re.match(r"\s?((?:[^\W\d_][\w-]*\s?){0,3})", after)
         nouns = list(takewhile(lambda word: word.lower() not in STOP, following[1].split() if following else []))
@@ -343,8 +359,6 @@ def _in_row(claim: Claimed, row: Row, numbers: Sequence[float], known: Sequence[
     labelled = [f for f in own if f.cell.label & beside - row.words] or [f for f in own if f.cell.label & claim.clause]
     if any(equal(figure, fact.figure, about=claim.about) for fact in labelled or [*own, *loose]):
         return True, row.line
-    if any(equal(figure, fact.figure) for fact in known if not is_entry(fact.row)):
-        return None, ""
     # The same number in other rows of the table.
     others = (fact for fact in known if fact.row.table == row.table and fact.row is not row and is_entry(fact.row))
     peers = [fact for fact in others if equal(figure, fact.figure)]
