@@ -122,7 +122,7 @@ async def test_a_lesson_that_was_made_to_mislead_stays_in_the_fence(tmp_path: Pa
     ("name", "arguments", "said"),
     [
         ("review_tasks", {}, "Did you mean 'review_task'?"),
-        ("start_task", {}, "task: it is missing. Send it: what "),
+        ("start_task", {}, "task: it is missing. Send it: what"),
         ("start_task", {"task": "  "}, "task: it is missing"),
         ("start_task", {"task": "x", "tasktype": "y"}, "Did you mean 'task_type'?"),
         ("review_task", {"outcome": "bad"}, "success, failure, partial, timeout, error"),
