@@ -86,6 +86,17 @@ def test_searches_without_a_result_are_quoted_in_one_sentence() -> None:
     )
 
 
+def test_of_many_searches_without_a_result_the_first_ones_are_quoted() -> None:
+    run = Run()
+    for number in range(8):
+        run.text(f"Search[word{number}]", "No results found.")
+    (finding,) = found(run, FindingKind.ZERO_RESULTS)
+    assert finding.text == (
+        "Search found nothing 8 times in a row (e2, e4, e6, e8, e10, e12 and 2 more): "
+        '"word0", "word1", "word2", "word3" and 4 more.'
+    )
+
+
 def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:
     run = Run().text("Search[X]", "No Results").text("Search[Y]", "Y is a letter.").text("Search[Z]", "No Results")
     assert not any("in a row" in finding.text for finding in found(run, FindingKind.ZERO_RESULTS))
