@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.checkers.fences import parts
 
-_MOST_SENTENCES = 200
+MOST_SENTENCES = 200
 LONGEST = 900
 _LONGEST_STEP = 60_000
 _MOST_LINES = 2_000
@@ -99,21 +99,26 @@ class Sentence:
 
 @lru_cache(maxsize=256)  # the steps of one work, which several checkers read in turn
 def sentences(step: str) -> tuple[Sentence, ...]:
-    """The sentences that state something, without fenced blocks and questions. One pass over the step."""
-    found: list[Sentence] = []
+    """The sentences that state something, without fenced blocks and questions.
+
+    Of more than MOST_SENTENCES, those in the middle are left out: a report sums up at its end.
+    """
+    texts: list[str] = []
     for line in _prose_lines(step[:_LONGEST_STEP]):
         body = _BULLET.sub("", line[:5_000], count=1).replace("**", "").replace("__", "")
         body = body.lstrip("✓✔✅❌✗☑ \t").strip()
         for piece in _END.split(body):
             text = piece.strip()
-            if not text or len(text) > LONGEST or text.endswith("?"):
-                continue
-            sentence = _sentence(text)
-            if found and _PRONOUN.match(text):
-                sentence = replace(sentence, before=found[-1].before or found[-1].text)
-            found.append(sentence)
-            if len(found) >= _MOST_SENTENCES:
-                return tuple(found)
+            if text and len(text) <= LONGEST and not text.endswith("?"):
+                texts.append(text)
+    if len(texts) > MOST_SENTENCES:
+        texts[MOST_SENTENCES // 2 : -MOST_SENTENCES // 2] = []
+    found: list[Sentence] = []
+    for text in texts:
+        sentence = _sentence(text)
+        if found and _PRONOUN.match(text):
+            sentence = replace(sentence, before=found[-1].before or found[-1].text)
+        found.append(sentence)
     return tuple(found)
 
 

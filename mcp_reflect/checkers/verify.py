@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_reflect.checkers.base import Finding, ForeignChecker, Work, checkers
 from mcp_reflect.checkers.fences import Fence, parts
-from mcp_reflect.checkers.sentences import LONGEST, Sentence, sentences
+from mcp_reflect.checkers.sentences import LONGEST, MOST_SENTENCES, Sentence, sentences
 from mcp_reflect.models.critique import Basis, Coverage, Status, Verdict
 
 MOST_QUOTED: Final = 300
@@ -19,6 +19,7 @@ MOST_OPEN: Final = 5
 _MOST_QUOTED = 200
 _LONGEST_READ = 60_000
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
+_RELATION = re.compile(r"\d\)?\s*[=≈<>≤≥]|[=≈<>≤≥]\s*[-−(]?[$€£]?\d")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LABEL_WORDS = 3
 _SENTENCE_WORDS = 2
@@ -47,9 +48,11 @@ def open_claims(steps: Sequence[str], findings: Iterable[Finding]) -> tuple[tupl
 
 def _open_in(step: str, findings: list[Finding]) -> Iterator[str]:
     claims = [finding.claim for finding in findings]
-    for sentence in sentences(step):
+    read = sentences(step)
+    for sentence in read:
         yield from _open_in_sentence(sentence, claims)
-    if len(step) > _LONGEST_READ or any(len(line) > LONGEST for line in step.split("\n")):
+    too_long = len(step) > _LONGEST_READ or any(len(line) > LONGEST for line in step.split("\n"))
+    if too_long or len(read) >= MOST_SENTENCES:
         yield "a part of the step that is too long to be read"
     for part in parts(step):
         first = next((line.strip() for line in part.body if line.strip()), "") if isinstance(part, Fence) else ""
@@ -67,7 +70,8 @@ def _open_in_sentence(sentence: Sentence, claims: list[str]) -> Iterator[str]:
     clauses = [clause.text for clause in sentence.clauses if not clause.hedged]
     words = _WORD.findall(" ".join(clauses))
     if not own:
-        if len(words) >= _SENTENCE_WORDS or (words and _NUMBER.search(sentence.text)):
+        has_number = _NUMBER.search(sentence.text) and (words or _RELATION.search(sentence.text))
+        if len(words) >= _SENTENCE_WORDS or has_number:
             yield sentence.text
         return
     # "Tax: 15 × 2 = 30" is a sum with its label; "the tax is 15 × 2 = 30" also says that this is the tax.

@@ -14,7 +14,7 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
 _MAX_STEPS: Final = 400
-_MAX_TOKENS: Final = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
+_MAX_TOKENS: Final = 5_000  # over all steps of one work, in lines that may hold a claim: about 100 ms
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC: Final = re.compile(
     r"\b(?:mod(?:ulo|ular)?|congruen\w*|binary|octal|hexadecimal|hex|base[- ](?:\d|two|ten|eight|sixteen|n\b|b\b)|"
@@ -29,11 +29,16 @@ _REFUTED: Final = re.compile(
     r"|\b(?:if|unless|whether|try|not|say)\s*\W{0,3}$",
     re.IGNORECASE,
 )
-_ABOUT: Final = re.compile(
-    r"~|\b(?:about|approx\w*|roughly|around|nearly|almost|circa|round(?:s|ed|ing)?|nearest|estimat\w+|"
-    r"significant|sig(?:\.|\b)|decimal|truncat\w+|ish)\b|\.\.\.|…|\\sim|\\dots|\\ldots",
+_ROUNDED: Final = re.compile(
+    r"\b(?:round(?:s|ed|ing)?|nearest|estimat\w+|significant|sig(?:\.|\b)|decimal|truncat\w+)\b"
+    r"|\.\.\.|…|\\sim|\\dots|\\ldots",
     re.IGNORECASE,
 )
+_ABOUT_WORDS = r"(?:~|\b(?:about|approx\w*|roughly|around|nearly|almost|circa|ish)\b)"
+_ABOUT: Final = re.compile(_ABOUT_WORDS, re.IGNORECASE)
+_ABOUT_BEFORE: Final = re.compile(_ABOUT_WORDS + r"\W*$", re.IGNORECASE)  # "the report is about sales" rounds nothing
+_ABOUT_BEHIND: Final = re.compile(r"\W{0,3}" + _ABOUT_WORDS, re.IGNORECASE)
+_SENTENCE_END: Final = re.compile(r"(?<!\.)[.;!?]\s|\n")
 
 
 class ArithmeticChecker:
@@ -107,6 +112,15 @@ def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
                 break  # the member ends one claim and begins another
 
 
+def _is_rounded(step: str, start: int, end: int) -> bool:
+    """True if the sentence says near the claim that it is rounded."""
+    before = _SENTENCE_END.split(step[max(0, start - 30) : start])[-1]
+    behind = _SENTENCE_END.split(step[end : end + 40])[0]
+    claim = step[start:end]
+    is_about = _ABOUT_BEFORE.search(before) or _ABOUT.search(claim) or _ABOUT_BEHIND.match(behind)
+    return bool(is_about or _ROUNDED.search(f"{before}{claim}{behind}"))
+
+
 def _judged(step: str, number: int, chain: Chain, index: int) -> tuple[int, Finding] | None:
     """Return the finding on one relation and the place where its claim begins."""
     left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
@@ -117,7 +131,7 @@ def _judged(step: str, number: int, chain: Chain, index: int) -> tuple[int, Find
         return None
     start, end = span
     claim = step[start:end]
-    about = relation == "≈" or _ABOUT.search(step, max(0, start - 30), end + 40) is not None
+    about = relation == "≈" or _is_rounded(step, start, end)
     match, expected = _rule(left, relation, right, about=about)
     if match is Match.YES:
         return start, Finding(step=number, status=Status.PASS, claim=claim)
