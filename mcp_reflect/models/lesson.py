@@ -255,10 +255,13 @@ class Updated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeResult:
-    """The result of `record_outcome`. `reason` says why it counts for less than was sent, or for nothing."""
+    """The result of `record_outcome`. `reason` says why it counts for less than was sent, or for nothing.
+
+    `evidence` is `told` for results and quotations that an agent typed and no hook saw, else one of `Evidence`.
+    """
 
     updated: tuple[Updated, ...]
-    evidence: Evidence
+    evidence: str
     reason: str | None = None
     ignored: tuple[str, ...] = ()
 

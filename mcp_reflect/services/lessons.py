@@ -43,7 +43,11 @@ _SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: 
 _SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
-_TOLD = "told: hooks saw no such output"
+_TOLD: Final[Mapping[Evidence, str]] = {
+    Evidence.TEST: "hooks saw no such output: it counts for less than a test that they saw",
+    Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
+    Evidence.USER: "you quote the person: it counts for more than your own word, and is no proof",
+}
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
@@ -86,7 +90,7 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
 async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen: bool = False) -> OutcomeResult:
     """Record whether lessons helped. Evidence that does not agree with the outcome counts as the agent's own word.
 
-    So does evidence that was typed, unless hooks saw it; `seen` says that the caller is no agent and saw it itself.
+    Evidence that was typed is told, unless hooks saw it; `seen` says that the caller is no agent and saw it itself.
 
     The `recall_id` of a search records whether its last plan found something. An irrelevant lesson keeps its worth.
     """
@@ -114,12 +118,13 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         elif not seen and draft.evidence is not Evidence.SELF:
             shown = () if draft.evidence is Evidence.USER else await _shown(context, scope, draft, results)
             if not shown or doubt_of(draft, shown):
-                draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD
+                draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD[draft.evidence]
         draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
         reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
-    context.log("outcome_recorded", success=sent.success, evidence=draft.evidence.value, lessons=len(updated))
-    return OutcomeResult(updated=updated, evidence=draft.evidence, reason=reason, ignored=sent.ignored)
+    evidence = "told" if draft.backed else draft.evidence.value
+    context.log("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
+    return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
 
 
 async def _whole_id(context: Context, scope: Scope, name: str, field: str) -> str:

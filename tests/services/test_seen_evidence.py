@@ -42,13 +42,13 @@ async def test_an_output_that_hooks_saw_is_proof_in_the_words_an_agent_types_it(
 async def test_an_invented_output_is_told_and_proves_nothing(engine: Engine, typed: str) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
     result = await told(engine, typed)
-    assert result.evidence == "self"
+    assert (result.evidence, "hooks saw no such output" in str(result.reason)) == ("told", True)
     assert await trust_of(engine, result) == "observed, 0"
 
 
 async def test_the_passing_part_of_a_failing_run_proves_nothing(engine: Engine) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, "== 1 failed, 3 passed in 2s ==", session="s")
-    assert (await told(engine, "3 passed")).evidence == "self"
+    assert (await told(engine, "3 passed")).evidence == "told"
 
 
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
@@ -65,7 +65,8 @@ async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_a
 
 async def test_a_person_that_an_agent_quotes_is_told(engine: Engine) -> None:
     result = await told(engine, "", evidence="user", note='She wrote "that works"')
-    assert (result.evidence, result.updated[0].effectiveness) == ("self", 0.59)
+    assert (result.evidence, result.updated[0].effectiveness) == ("told", 0.59)
+    assert str(result.reason).startswith("you quote the person")
 
 
 async def test_a_program_saw_the_results_that_it_passes_itself(engine: Engine) -> None:
@@ -79,10 +80,10 @@ async def test_a_program_saw_the_results_that_it_passes_itself(engine: Engine) -
 
 async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(engine: Engine, clock: HeldClock) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s", project="other")
-    assert (await told(engine, PYTEST)).evidence == "self"
+    assert (await told(engine, PYTEST)).evidence == "told"
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
     clock.time += 86_400
-    assert (await told(engine, PYTEST)).evidence == "self"
+    assert (await told(engine, PYTEST)).evidence == "told"
 
 
 @pytest.mark.sqlite  # it reads the file
