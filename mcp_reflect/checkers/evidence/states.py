@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import polarity
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
-from mcp_reflect.checkers.evidence.lookup import GENERIC, named, parts_of
+from mcp_reflect.checkers.evidence.lookup import COMMON, GENERIC, named, parts_of
 from mcp_reflect.checkers.evidence.rows import NUMBERS, Cell, Row, amount, stems, words_of
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
@@ -85,7 +85,9 @@ def judge_states(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
         meant = [state for state in meant if id(state[1]) in others] or meant
     if not meant:
         meant = [
-            state for state in stated if (state[1].words - stems(state[2].text) - GENERIC) & words_of(sentence.text)
+            state
+            for state in stated
+            if (state[1].words - stems(state[2].text) - GENERIC - COMMON) & words_of(sentence.text)
         ]
     if every or (len(stated) == 1 and _PRONOUN.match(text)):
         meant = stated
@@ -183,10 +185,10 @@ def _with_names(text: str, signed: list[tuple[int, Row]]) -> list[tuple[int, Row
 def judge_signs(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
     """Claims like "c3.bin is fine", "every other file verified fine" against lists of what is well and what is not."""
     signed, said = evidence.once(_signed), _sign(text)
-    if said is None or not signed or sentence.earlier:
+    if said is None or not signed or sentence.earlier or evidence.runs:  # runs have rules of their own
         return
     meant = _with_names(text, signed)
-    if _OTHERS.search(text) and said == _OK and not meant and not evidence.runs:
+    if _OTHERS.search(text) and said == _OK and not meant:
         before = _with_names(sentence.before, signed)
         words = {word for word in evidence.unknown_words(text) if not _SIGNS[_OK].search(word) and word not in NUMBERS}
         meant = [] if words else [(sign, row) for sign, row in signed if sign == _BAD and (sign, row) not in before]
