@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.analysis.text import word_set
@@ -15,6 +16,9 @@ _BOLD: Final = re.compile(
     r"\s*(?P<mark>\*\*\*|\*\*|__)(?P<title>[^*_\n]{1,80}?)(?P=mark)\s*(?P<colon>[:：–—-]?)\s*(?P<rest>.*)$"
 )
 _LABEL: Final = re.compile(r"\s*(?P<title>[^\W\d_][^:：\n]{0,60}?)\s*[:：]\s*(?P<rest>.*)$")
+_INSIDE: Final = re.compile(
+    r"(?<!\S)(?:(?:[-*+•‣◦–—·|]|\(?\d{1,3}[.)])\s+)?(?=(?P<title>[^\s:：][^:：\n]{0,50})[:：])\S"
+)
 _NUMBERING: Final = re.compile(r"^\s*(?:\(?\d{1,3}[.):]+|[ivxIVX]{1,4}[.)])\s*")
 
 
@@ -41,19 +45,32 @@ def split_sections(markdown: str, known: Collection[str]) -> list[Section]:
     """The sections of a text in order.
 
     Headings are `## Title` and `**Title:** text`; and `Title: text` or a numbered or bulleted title
-    where its field name is in `known`.
+    where its field name is in `known`, also inside of a line where the text has several of them.
     """
     parts: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
+    several = len({field_name(match["title"]) for match in _INSIDE.finditer(markdown)}.intersection(known)) > 1
     for line in markdown.splitlines():
         fenced ^= bool(_FENCE.match(line))
-        heading = None if fenced else _heading(line, known)
-        if heading is not None:
-            parts.append((heading[0], [heading[1]]))
-        else:
-            parts[-1][1].append(line)
+        for piece in _pieces(line, known) if several and not fenced else (line,):
+            heading = None if fenced else _heading(piece, known)
+            if heading is not None:
+                parts.append((heading[0], [heading[1]]))
+            else:
+                parts[-1][1].append(piece)
     sections = [Section(title, "\n".join(body).strip()) for title, body in parts]
     return [section for section in sections if section.title or section.body]
+
+
+def _pieces(line: str, known: Collection[str]) -> list[str]:
+    """A line parted before the known titles in it: in bold, after a sign, or with a capital after a small letter."""
+    cuts = [0]
+    for match in _INSIDE.finditer(line):
+        title, before = match["title"], line[: match.start()][-80:].split()[-1:]
+        if before and field_name(title) in known:
+            begins = title.startswith(("**", "__")) or (title[0].isupper() and before[0][0].islower())
+            cuts += [match.start()] if begins or before[0][-1] in ".!?;,…。！？；*`)" else []
+    return [line[start:end].strip() for start, end in pairwise((*cuts, len(line)))] if cuts[1:] else [line]
 
 
 def _heading(line: str, known: Collection[str]) -> tuple[str, str] | None:

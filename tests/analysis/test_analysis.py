@@ -111,6 +111,31 @@ def test_text_before_the_headings_is_the_reflection_where_no_heading_gives_one()
     assert (read.reflection, read.strategy) == ("It broke because of X.", "check X")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Mistake**: ran npm ci with a stale lock. **Correction**: run npm install first",
+        "**Mistake:** ran npm ci with a stale lock. **Correction:** run npm install first",
+        "Mistake: ran npm ci with a stale lock. Correction: run npm install first",
+        "Mistake: ran npm ci with a stale lock Fix: run npm install first",
+        "1. Mistake: ran npm ci with a stale lock. 2. Lesson learned: run npm install first",
+        "It broke at noon. Mistake: ran npm ci with a stale lock; correction: run npm install first. Tags: npm",
+        "- Mistake: ran npm ci\n  with a stale lock. Correction: run npm install first",
+    ],
+)
+def test_fields_are_read_inside_of_a_line_too(text: str) -> None:
+    analysis = read_analysis(text)
+    assert " ".join((analysis.mistake or "").split()).rstrip(".;") == "ran npm ci with a stale lock"
+    assert (analysis.correction or "").rstrip(".") == "run npm install first"
+
+
+@pytest.mark.parametrize(
+    "text", ["Mistake: the fix: prefix was missing in it", "Mistake: it printed 'Correction: none' to the log"]
+)
+def test_words_before_a_colon_that_begin_nothing_are_text(text: str) -> None:
+    assert read_analysis(text).mistake == text.removeprefix("Mistake: ")
+
+
 def test_a_heading_inside_a_fence_is_text() -> None:
     read = read_analysis("## Reflection\nI ran\n```\n# Strategy\n```\nand it broke")
     assert read.strategy is None
