@@ -29,8 +29,15 @@ _LABELED: Final = re.compile(
     r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
     r"\W*\b(?:correction|fix|solution|instead|what works|right)\W*:\W*(?P<correction>.+)$"
 )
+_INSTRUCTION: Final = (  # what is sure to begin an instruction: other words may go on about the mistake
+    r"(?:(?:so|then|please|always|now|next time|first|better)[ ,]+)*(?:instead|use|run|rerun|do|don['’]t|never|avoid"
+    r"|add|set|go|put|call|make|check|try|install|deploy|write|read|open|create|remove|delete|replace|switch|update|upgrade"
+    r"|pin|pass|send|keep|move|wait|retry|ask|verify|ensure|prefer|fix|start|stop|restart|configure|enable|disable"
+    r"|increase|raise|lower|reduce|commit|push|pull|merge|rebase|rename|catch|skip|ignore|wrap|clear|generate|declare|convert)"
+    r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|把|请|使用|改用|应该|必须|不要|先|用"
+)
 _TWO_SENTENCES: Final = re.compile(  # a dot inside of a name, as in `.env`, ends no sentence
-    r"(?s)(?P<mistake>\S.{8,}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>\S.+)"
+    rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"
 )
 
 

@@ -150,10 +150,13 @@ async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outc
         ("Never commit the .env file, add it to .gitignore", "Never commit the .env file, add it to .gitignore", ""),
         ("Committed the .env file. Add .env to .gitignore", "Committed the .env file.", "Add .env to .gitignore"),
         ("Deployed v2.1 from main; deploy from release", "Deployed v2.1 from main", "deploy from release"),
+        ("Never apply in prod; it corrupts state; use make", "Never apply in prod; it corrupts state", "use make"),
+        ("The apply hung in prod; it corrupts state", "The apply hung in prod; it corrupts state", ""),
+        ("The apply hung. Use of locks is slow.", "The apply hung. Use of locks is slow.", ""),
         ("提交了密钥文件到仓库里。把它加入忽略列表", "提交了密钥文件到仓库里。", "把它加入忽略列表"),
     ],
 )
-async def test_one_text_is_divided_between_sentences_and_never_inside_a_name(
+async def test_one_text_is_divided_only_where_an_instruction_begins(
     engine: Engine, text: str, mistake: str, correction: str
 ) -> None:
     stored = await engine.call("store_lesson", {"lesson": text})
