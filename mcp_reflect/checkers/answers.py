@@ -127,6 +127,9 @@ def _cheapest_check(version: Version) -> str:
     verified = version.verified
     if verified.unsupported:
         return "No tool result shows the first open claim. Run what shows it, and send its output in tool_results."
+    if version.disputed:
+        claim = quoted_claim(version.disputed[0].claim)
+        return f'Rules and the judge read a result differently: "{claim}". Run what decides it, and send its output.'
     if version.opinion is not None and version.unsettled:
         return f"Still open: {len(version.unsettled)}. Send results that show these claims, or a verdict on each."
     counted = verified.coverage
@@ -136,21 +139,11 @@ def _cheapest_check(version: Version) -> str:
 
 
 def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
-    """Return a lesson to store where a wrong step was corrected, else questions on what rules left open."""
-    failed, corrected = run.first.verified.failed, run.best.verified
-    if failed and corrected.steps != run.first.verified.steps and not corrected.failed:
-        place = failed[0].step - 1
-        after = corrected.steps[place] if place < len(corrected.steps) else ""
-        return {
-            "why": "A wrong step was found and corrected: keep it, if it may happen again.",
-            "tool": "store_lesson",
-            "arguments": {
-                "mistake": f"Wrong: {quoted_claim(failed[0].claim)}",
-                "correction": f"Right: {in_words(failed[0]) if failed[0].expected else quoted_claim(after)}",
-                "symptoms": [f"{failed[0].checker} check failed"],
-            },
-        }
-    if (thinker != RULES and not run.first.unsettled) or (action is Action.KEEP and not criteria):
+    """Return questions on what rules and the judge left open; nothing where both have spoken."""
+    first = run.first
+    is_corrected = bool(first.failed) and not run.best.verified.failed
+    is_settled = len(first.unsettled) == len(first.disputed) and (thinker != RULES or is_corrected)
+    if is_settled or (action is Action.KEEP and not criteria):
         return {}
     return {
         "why": (
@@ -158,7 +151,7 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
             if thinker == RULES
             else "This is still open. Answer the questions from evidence, and send your judgement."
         ),
-        "questions": _questions(run.first, criteria),
+        "questions": _questions(first, criteria, is_corrected=is_corrected),
         "tool": "critique",
         "arguments": {
             "critique_id": critique_id,
@@ -173,8 +166,8 @@ def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Se
     }
 
 
-def _questions(version: Version, criteria: Sequence[str]) -> list[str]:
-    """Ask one short question for each claim that is not settled, which it quotes, and each criterion."""
+def _questions(version: Version, criteria: Sequence[str], *, is_corrected: bool) -> list[str]:
+    """Ask one short question for each claim that is wrong or not settled, which it quotes, and each criterion."""
     verified = version.verified
     several = len(verified.steps) > 1
     unshown = {verdict.claim for verdict in verified.unsupported}
@@ -184,9 +177,9 @@ def _questions(version: Version, criteria: Sequence[str]) -> list[str]:
 
     questions = [
         f'{place(verdict.step)}what is right in the place of "{quoted_claim(verdict.claim)}"?'
-        for verdict in version.failed
+        for verdict in (() if is_corrected else version.failed)
     ]
-    for step, text in version.unsettled:
+    for step, text in version.unsettled[len(version.disputed) :]:  # what is disputed was answered
         claim = quoted_claim(text)
         if text in unshown:
             question = f'which tool result shows "{claim}"?'

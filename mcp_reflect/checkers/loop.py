@@ -40,9 +40,14 @@ class Version:
     author: str | None = None
 
     @property
+    def disputed(self) -> tuple[Verdict, ...]:
+        """The claims that rules say results contradict, and that the judge calls supported."""
+        return disputed(self.opinion, self.verified)
+
+    @property
     def failed(self) -> tuple[Verdict, ...]:
         """The claims that rules contradict and the judge does not dispute."""
-        doubtful = disputed(self.opinion, self.verified)
+        doubtful = self.disputed
         return tuple(verdict for verdict in self.verified.failed if verdict not in doubtful)
 
     @property
@@ -74,7 +79,7 @@ class Version:
             return self.verified.open_claims
         said = {letters(claim): status for claim, status in self.opinion.claims.items()}
         unshown = {(verdict.step, verdict.claim) for verdict in self.verified.unsupported}
-        doubtful = [(verdict.step, verdict.claim) for verdict in disputed(self.opinion, self.verified)]
+        doubtful = [(verdict.step, verdict.claim) for verdict in self.disputed]
         return *doubtful, *(
             (step, claim)
             for step, claim in self.verified.open_claims

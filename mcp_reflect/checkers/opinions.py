@@ -22,7 +22,7 @@ _NO_ISSUES: Final = re.compile(
     r"(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?)(?: (?:was|were))?(?: found)?"
 )
 _HEAD: Final = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,2}((?:quality[ _])?score|issues|suggested[ _]fix|corrected[ _]steps)"
+    r"^[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,2}((?:quality[ _])?score|claims|issues|suggested[ _]fix|corrected[ _]steps)"
     r"(?:[*_]{0,2}:[*_]{0,2}|[*_]{0,2}[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -46,6 +46,7 @@ _VERDICTS: Final = {
     "unsupported": Status.UNSUPPORTED,
     "opinion": Status.UNCHECKED,
 }
+_CLAIM_LINE: Final = re.compile(rf"(.+?)[*_]*\s*[:—–-]+\s*[*_]*((?:{'|'.join(_VERDICTS)})\b.*)", re.IGNORECASE)
 _VERDICT: Final = re.compile(rf"\W*({'|'.join(_VERDICTS)})\b[\s:;,.—–-]*", re.IGNORECASE)
 _FIX: Final = f"Send {{{', '.join(FIELDS)}}}."
 
@@ -151,8 +152,10 @@ def _read_headings(text: str) -> dict[str, Json]:
         if name.endswith("score"):
             number = re.match(r"[*\s]*(\d+(?:\.\d+)?)", body)
             fields["quality_score"] = float(number[1]) if number else None
-        elif name == "issues":
-            fields[name] = [_BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()]
+        elif name in ("issues", "claims"):
+            lines = [_BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()]
+            verdicts = {said[1]: said[2] for line in lines if (said := _CLAIM_LINE.match(line))}
+            fields[name] = cast("Json", verdicts if name == "claims" else lines)
         else:
             fields[name] = body
     return fields

@@ -20,15 +20,13 @@ async def answered(client: Client, critique_id: str, analysis: Any) -> dict[str,
     return await told(client, "critique", {"critique_id": critique_id, "analysis": analysis})
 
 
-async def test_a_correction_is_verified_and_offers_the_lesson(client: Client) -> None:
+async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) -> None:
     first = await begun(client)
     assert first["next"]["arguments"]["critique_id"] == first["critique_id"]
     found = await answered(client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT})
     assert (found["thinker"], found["iterations"], found["stopped"]) == ("host", 1, "passed")
     assert found["corrected_steps"] == RIGHT
-    assert found["next"]["tool"] == "store_lesson"
-    stored = await told(client, "store_lesson", found["next"]["arguments"])
-    assert stored["status"] == "stored"
+    assert "next" not in found
 
 
 async def test_the_same_analysis_again_gives_the_same_answer(client: Client) -> None:

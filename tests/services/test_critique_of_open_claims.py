@@ -188,8 +188,21 @@ async def test_what_rules_and_judge_see_differently_is_neither_an_issue_nor_pass
     analysis = {"claims": {report: "supported: the three are expected to fail"}, "quality_score": 1}
     found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
     assert (found["action"], found.get("passes_quality_gate"), found.get("issues")) == ("verify_first", None, None)
-    assert report in found["next"]["questions"][0]
+    assert report in found["retry_guidance"]
+    assert "next" not in found  # the claim was judged: asking again would get the same answer
     assert "first_error_step" not in found
+
+
+async def test_claims_under_a_heading_in_markdown_are_read(client: Client) -> None:
+    report = "All 42 tests pass. The build took 12 minutes on the new runner."
+    log = [{"tool": "pytest", "content": "=== 42 passed in 1.20s ===", "exit_code": 0}]
+    first = await told(client, "critique", {"goal": "Report", "response": report, "tool_results": log})
+    analysis = (
+        "## Claims\n- The build took 12 minutes on the new runner: contradicted (1.20 s)\n\n## Quality score\n0.4"
+    )
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert found["quality_score"] == 0.4
+    assert any("The build took 12 minutes" in issue for issue in found["issues"])
 
 
 async def test_a_computation_cannot_be_disputed(client: Client) -> None:
