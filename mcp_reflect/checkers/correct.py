@@ -9,7 +9,7 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
 MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
-MAX_CHECKED = 400_000  # characters that these checks may read; a long work has fewer rounds
+MAX_CHECKED = 200_000  # characters that these checks may read; a long work has fewer rounds
 MAX_CHARACTERS = 20_000  # per step: longer ones are left as they are
 
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")

@@ -16,7 +16,7 @@ def verified(response: str, *results: ToolResult) -> Verified:
 def test_a_wrong_sum_at_the_end_is_found_or_the_work_is_not_wholly_checked(count: int) -> None:
     found = verified("\n".join(f"{number} + 2 = {number + 2}." for number in range(count)) + "\n17 + 25 = 43.")
     assert found.failed or not found.complete
-    assert count > 400 or found.failed
+    assert count > 250 or found.failed
 
 
 def test_a_lie_behind_many_lines_is_found() -> None:
@@ -27,12 +27,10 @@ def test_a_lie_behind_many_lines_is_found() -> None:
     assert not found.complete
 
 
-def test_one_line_of_many_sentences_is_read_at_its_end() -> None:
-    found = verified(
-        " ".join(f"Sum {number} is {number} + 2 = {number + 2}." for number in range(400)) + " 17 + 25 = 43."
-    )
-    assert found.failed
+def test_one_line_of_many_sentences_is_said_to_be_too_long_to_be_read() -> None:
+    found = verified(" ".join(f"Sum {number} is {number} + 2 = {number + 2}." for number in range(400)))
     assert any("too long to be read" in text for text in found.coverage.open_claims)
+    assert not found.complete
 
 
 @pytest.mark.parametrize(

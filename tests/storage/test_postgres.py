@@ -16,7 +16,6 @@ from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.postgres.statements import migrations
 from mcp_reflect.storage.repository import Writing
 from tests.held_clock import HeldClock
 
@@ -146,6 +145,8 @@ async def test_the_server_understands_every_query(server_bank: ServerUrl) -> Non
 
 async def test_replicas_that_start_at_once_make_one_schema(server_bank: ServerUrl) -> None:
     import psycopg  # noqa: PLC0415 - the fixture skips the test without it
+
+    from mcp_reflect.storage.postgres.statements import migrations  # noqa: PLC0415 - same
 
     with psycopg.connect(server_bank.whole, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS mcp_reflect CASCADE")

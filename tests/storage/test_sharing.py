@@ -1,7 +1,9 @@
 """Many processes, one file: who waits, who does not, and what a cancelled call leaves behind."""
 
 import asyncio
+import gc
 import sqlite3
+import threading
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -13,7 +15,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankBusyError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.repository import Writing
+from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.sqlite.database import Database
 
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
@@ -159,3 +161,28 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
         assert len(await database.rows("link_list", {"from_id": "a", "tenant": "local"})) == 1
     finally:
         await database.close()
+
+
+async def test_a_call_that_is_cancelled_and_fails_then_prints_nothing(
+    bank_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database, begun, go_on = Database(bank_path), threading.Event(), threading.Event()
+
+    def fail(_: Reading) -> None:
+        begun.set()
+        go_on.wait(30)
+        raise sqlite3.OperationalError("database is locked")
+
+    try:
+        call = asyncio.create_task(database.look("local", fail))
+        await asyncio.to_thread(begun.wait, 30)
+        call.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    finally:
+        await database.close()
+    del call
+    gc.collect()
+    assert "never retrieved" not in caplog.text

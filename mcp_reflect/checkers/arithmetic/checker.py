@@ -14,7 +14,7 @@ from mcp_reflect.checkers.base import Finding, Work
 from mcp_reflect.models.critique import Status
 
 _MAX_STEPS: Final = 400
-_MAX_TOKENS: Final = 5_000  # over all steps of one work, in lines that may hold a claim: about 100 ms
+_MAX_TOKENS: Final = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC: Final = re.compile(
     r"\b(?:mod(?:ulo|ular)?|congruen\w*|binary|octal|hexadecimal|hex|base[- ](?:\d|two|ten|eight|sixteen|n\b|b\b)|"

@@ -156,6 +156,8 @@ class _Connection:
             return await asyncio.shield(running)
         finally:
             await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
+            if not running.cancelled():
+                running.exception()  # read, or asyncio prints the error of a call that was cancelled
 
     def close(self, *, move_log: bool = False) -> None:
         """Close the connection after all that runs on it, and wait for that; `move_log` moves its log into the file."""
