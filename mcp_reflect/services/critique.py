@@ -68,8 +68,10 @@ class _Call:
         verify = verifier(_work(self.session))
         current = await asyncio.to_thread(verify, self.session["steps"])
         await self.on_verified(current)
-        opinion = beside_verdicts(read_opinion(analysis, limits=self.context.settings), current)
-        opinion = replace(opinion, claims={**self.session.get("accepted", {}), **opinion.claims})
+        opinion = read_opinion(analysis, limits=self.context.settings)
+        accepted = {claim: Status(said) for claim, said in self.session.get("accepted", {}).items()}
+        opinion = replace(opinion, claims={**opinion.claims, **accepted, **opinion.claims})  # its own claims come first
+        opinion = beside_verdicts(opinion, current)
         first = Version(verified=current, opinion=opinion)
         iteration = self.session["iterations"]
         if not opinion.corrected_steps:

@@ -193,6 +193,16 @@ async def test_what_rules_and_judge_see_differently_is_neither_an_issue_nor_pass
     assert "first_error_step" not in found
 
 
+async def test_what_is_disputed_stays_so_in_a_later_analysis(client: Client) -> None:
+    report = "All 42 tests pass."
+    log = [{"tool": "pytest", "content": "=== 3 failed, 39 passed in 1.20s ===", "exit_code": 1}]
+    first = await told(client, "critique", {"goal": "Report", "response": report, "tool_results": log})
+    for analysis in ({"claims": {report: "supported: the three are expected to fail"}}, {"quality_score": 1}):
+        found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+        assert (found["action"], found.get("issues")) == ("verify_first", None)
+    assert found["quality_score"] == 1
+
+
 async def test_claims_under_a_heading_in_markdown_are_read(client: Client) -> None:
     report = "All 42 tests pass. The build took 12 minutes on the new runner."
     log = [{"tool": "pytest", "content": "=== 42 passed in 1.20s ===", "exit_code": 0}]
