@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.checkers.base import Work, split
+from mcp_reflect.checkers.opinions import letters
 from mcp_reflect.checkers.verify import Verified, verifier
 from mcp_reflect.models.critique import Coverage, ToolResult
 
@@ -104,7 +105,7 @@ def by_rules(case: Mapping[str, Any]) -> Outcome:
 
 def overlaps(claim: str, other: str) -> bool:
     """True if one quotation holds the other, blanks and marks apart."""
-    first, second = (re.sub(r"\W+", "", text).lower() for text in (claim, other))
+    first, second = letters(claim), letters(other)
     return bool(first) and bool(second) and (first in second or second in first)
 
 

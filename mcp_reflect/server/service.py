@@ -140,8 +140,7 @@ class Service:
     Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
     """
 
-    takes_spool = True
-    hides_bank = False
+    is_of_team = False
 
     def __init__(self, settings: Settings, engine: "Engine | None" = None) -> None:
         self.settings = settings
@@ -174,7 +173,7 @@ class Service:
         """Begin to note calls that hooks left beside the bank, if there are any."""
         from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
 
-        if not self.takes_spool:
+        if self.is_of_team:  # hooks of this machine left it, for a bank of its own
             return
         bank = self.settings.bank_path
         file = bank.with_name(bank.name + ENDING)
@@ -210,7 +209,7 @@ class Service:
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
-            if self.hides_bank and isinstance(error, BankError):
+            if self.is_of_team and isinstance(error, BankError):  # it may name the bank's address
                 self.log("bank_failed", "error", tool=name, error=str(error))
                 return failure("The bank of this service cannot be used now; nothing was stored. Try again later.")
             return failure(f"{error}{_example(name, error)}")

@@ -87,8 +87,7 @@ class Team:
         if scopes not in self._services:
             settings = replace(self.settings, project=caller.project, projects=others)
             service = Service(settings, Engine(settings, store=self.bank, scopes=scopes))
-            service.takes_spool = False  # hooks of this machine left it, for a bank of its own
-            service.hides_bank = True  # an error may name its address, which callers need not know
+            service.is_of_team = True
             self._services[scopes] = service
         self._services.move_to_end(scopes)
         while len(self._services) > _MOST_SERVICES:

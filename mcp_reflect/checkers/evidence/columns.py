@@ -7,7 +7,7 @@ from typing import Final
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
 from mcp_reflect.checkers.evidence.lookup import Fact, columns, facts, named
 from mcp_reflect.checkers.evidence.numbers import claimed, equal
-from mcp_reflect.checkers.evidence.rows import NUMBERS, amount, figures, stems, unit_of, words_of
+from mcp_reflect.checkers.evidence.rows import NUMBERS, Row, amount, figures, stems, unit_of, words_of
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -79,15 +79,20 @@ def _agreed(text: str, verdicts: Sequence[tuple[bool, str]], detail: str) -> Ite
         yield judged(text, holds=verdicts[0][0], shown=verdicts[0][1], detail=detail)
 
 
+def _named_rows(text: str, evidence: Evidence) -> list[Row]:
+    """Return the rows that a text names by a sure name, else by another one."""
+    return named(text, evidence) or named(text, evidence, sure=False)
+
+
 def _of_rows(text: str, evidence: Evidence) -> list[list[Fact]]:
     """Return the columns that hold a row which a text names, else all."""
-    found, rows = evidence.once(columns), named(text, evidence) or named(text, evidence, sure=False)
+    found, rows = evidence.once(columns), _named_rows(text, evidence)
     return [column for column in found if any(fact.row in rows for fact in column)] or found
 
 
 def _named_in(text: str, column: Sequence[Fact], evidence: Evidence) -> list[Fact]:
     """Return the facts whose row a text names, else those that share a word with it that not all rows have."""
-    rows = named(text, evidence) or named(text, evidence, sure=False)
+    rows = _named_rows(text, evidence)
     common = column[0].row.words.intersection(*(fact.row.words for fact in column))
     words = words_of(text)
     return [fact for fact in column if fact.row in rows] or [
@@ -157,7 +162,7 @@ def judge_totals(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
     unknown = {word for word in evidence.unknown_words(text) if word not in NUMBERS and not unit_of(word)[0]}
     if column and unknown and not labels & stems(text):
         return  # it adds up something else
-    rows = named(text, evidence) or named(text, evidence, sure=False)
+    rows = _named_rows(text, evidence)
     for figure in [claim.figure for claim in numbers]:
         for added in [column] if column else columns_of if len(numbers) > 1 else ():
             few = [fact for fact in added if fact.row in rows]
