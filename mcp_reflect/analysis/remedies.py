@@ -48,6 +48,8 @@ _PREFERENCE: Final = re.compile(r"(?i)^\W{0,2}(?:please )?(?:use|don't|do not|ne
 _PROBES: Final = word_set(
     "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp curl wget nc dig host ps kill"
 )
+# Words after a program, of commands that change nothing.
+_LOOKS: Final = word_set("cd ls list view show info status outdated why ps images")
 _PROBING: Final = re.compile(r"(?:^|\s)(?:--help|--version|-V|--check|--dry-run)(?:\s|$)|\|\|\s*(?:true|echo|:)")
 _NO_WORK: Final = re.compile(
     r"(?i)\bnot done\b|\b0 (?:rows|results?|passed|selected|tests?|files?|matches|items|records)\b|no tests ran"
@@ -126,18 +128,29 @@ def _remedy_for(tried: Sequence[Call], failed: Call) -> Remedy | None:
     remedy = _edit(failed, later, error)
     if remedy is not None or fault.category in _TEACHES_NOTHING:
         return remedy
-    by_difference = _command if is_shell(failed.tool) else _argument
-    remedy = by_difference(failed, later, error) or _prepared(tried, failed)
+    changed = _command(failed, later, error) if is_shell(failed.tool) else _argument(failed, later, error)
+    if changed is not None and _program_fails(tried[changed.worked.index + 1 :][:2], changed.worked):
+        return None
+    remedy = changed or _prepared(tried, failed)
     return remedy if remedy is not None and _lasted(tried, failed, remedy.worked) else None
 
 
 def _lasted(tried: Sequence[Call], failed: Call, worked: Call) -> bool:
-    """True unless the call failed again with the same error, or its program failed in one of the next two calls."""
-    after = tried[worked.index + 1 :]
-    if any(item.failed and item.exact == worked.exact and item.fingerprint == failed.fingerprint for item in after):
-        return False
+    """True unless the call that worked failed again later with the same error."""
+    again = (item for item in tried[worked.index + 1 :] if item.failed and item.fingerprint == failed.fingerprint)
+    return not any(_is_same(item, worked) for item in again)
+
+
+def _program_fails(after: Sequence[Call], worked: Call) -> bool:
+    """True where the program of a changed call fails right after it: the change may be the cause."""
     program = _head(worked).split(" ")[0]
-    return not any(item.failed and not item.empty and _head(item).split(" ")[0] == program for item in after[:2])
+    return any(item.failed and not item.empty and _head(item).split(" ")[0] == program for item in after)
+
+
+def _is_same(one: Call, other: Call) -> bool:
+    """True for equal calls; commands are equal also where only one is cut by `| tail`."""
+    first, second = _shell_command(one), _shell_command(other)
+    return one.exact == other.exact or bool(first and second and segments(first) == segments(second))
 
 
 def _did_work(item: Call) -> bool:
@@ -360,17 +373,23 @@ def _sent(change: Change) -> str:
 def _prepared(tried: Sequence[Call], failed: Call) -> Remedy | None:
     """The same call worked after one or two steps that changed the state in which it runs, and no other change."""
     after = tried[failed.index + 1 : failed.index + 1 + SAME_HORIZON]
-    worked = next((item for item in after if item.exact == failed.exact), None)
+    worked = next((item for item in after if _is_same(item, failed)), None)
     if worked is None or not _did_work(worked) or _head(failed).split(" ")[0] in _PROBES:
         return None
     between = [item for item in tried[failed.index + 1 : worked.index] if item.worked]
-    changes = [item for item in between if may_change(item.tool, item.arguments)]
-    texts = [_step(item) for item in changes if kind_of(item.tool, item.arguments) is not Kind.READ]
+    texts = [_step(item) for item in between if may_change(item.tool, item.arguments) and not _looks(item)]
     steps = [text for text in texts if text]
     if not 0 < len(texts) <= MAX_STEPS or len(steps) < len(texts):
         return None
     correction = f"First {', then '.join(steps)}; then the same call works."
     return Remedy(_failed(failed), correction, worked, confidence=0.8)
+
+
+def _looks(item: Call) -> bool:
+    """True for a call that only looks: it reads, or each of its commands does, as `npm ls` and `docker ps` do."""
+    command = _shell_command(item)
+    looks = command is not None and all(set(words[:2]) & _LOOKS for words in segments(command))
+    return looks or kind_of(item.tool, item.arguments) is Kind.READ
 
 
 def prepares(item: Call) -> bool:

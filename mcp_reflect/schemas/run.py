@@ -40,6 +40,7 @@ _ANALYSIS: Final = (
 ).split()
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
+_LIST: Final = 'Send a list, such as [{"tool": "bash", "arguments": {"command": "make"}}, {"error": "No rule"}].'
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
@@ -76,7 +77,12 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, dict):
         value = [value]
     if isinstance(value, str):
-        value = value.splitlines() if _COMMAND.search(value) else [value]
+        is_log = bool(_COMMAND.match(value))
+        if not is_log and value.strip() and "\n" not in value.strip():
+            raise InputError(
+                "events", f"it is the text '{quoted(value)}', neither a list, a transcript nor a log", _LIST
+            )
+        value = value.splitlines() if is_log else [value]
     if not isinstance(value, list | tuple):
         return value
     events: list[dict[str, Any]] = []

@@ -275,3 +275,24 @@ def test_a_failing_call_knows_the_arguments_that_worked() -> None:
     failure = diagnose(run.trace()).failures[0]
     assert failure.worked == {"path": "src/config.yaml"}
     assert len(failure.signature) == 16
+
+
+OUT_OF_SYNC = """npm error code EUSAGE
+npm error
+npm error `npm ci` can only install packages when your package.json and package-lock.json are in sync.
+npm error Missing: left-pad@1.3.0 from lock file
+"""
+ADDED = "added 1 package, and audited 2 packages in 1s"
+
+
+def test_a_step_between_two_equal_calls_is_the_correction_whatever_only_looked_and_whatever_comes_later() -> None:
+    run = Run().bash("npm ci 2>&1 | tail -20", OUT_OF_SYNC).bash("npm ls left-pad", "(empty)")
+    run = run.bash("npm install --package-lock-only", "up to date").bash("npm ci", ADDED)
+    lesson = only(run.bash("npm test", "npm error Missing script: test"))
+    assert lesson.correction == "First run `npm install --package-lock-only`; then the same call works."
+
+
+def test_no_step_is_the_correction_where_another_program_ran_beside_it() -> None:
+    run = Run().bash("npm ci", OUT_OF_SYNC).bash("node repair.js", "written")
+    run = run.bash("npm install --package-lock-only", "up to date").bash("npm ci", ADDED)
+    assert diagnose(run.trace(Outcome.PARTIAL)).corrections == ()
