@@ -113,7 +113,9 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
         except ValidationError as error:
             errors = error.errors(include_url=False)
             if not _repaired(shape, values, errors[0], context):
-                raise explain(errors) from None
+                raise _with_ignored(explain(errors), context.ignored) from None
+        except InputError as error:
+            raise _with_ignored(error, context.ignored) from None
 
 
 def named(shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = "") -> dict[str, Any]:
@@ -192,6 +194,15 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
         del values[name]
         context.ignored.append(f"{name}: {fault}")
     return True
+
+
+def _with_ignored(error: InputError, ignored: Sequence[str]) -> InputError:
+    """Return an error that says why its argument was left out, where it was, and which names are no arguments."""
+    own, unknown = f"{error.field}: ", ": no such argument"
+    fault = next((note.removeprefix(own) for note in ignored if note.startswith(own)), error.fault)
+    names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][:_MOST_IGNORED]
+    fix = f"{error.fix} Unknown arguments: {', '.join(names)}." if names else error.fix
+    return InputError(error.field, fault, fix)
 
 
 _FAULTS: Final = {

@@ -24,6 +24,7 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, field_of, normalized
+from mcp_reflect.security.redact import quoted
 
 _LABELED: Final = re.compile(
     r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
@@ -245,10 +246,15 @@ _OUTCOMES: Final[dict[str, Any]] = {
 
 def _outcome(value: Any) -> Any:
     """Return true, false, partial or irrelevant for a word, a sentence that begins with one, or a number."""
-    if isinstance(value, str):
-        first = normalized(value.partition(",")[0].partition(" - ")[0])
-        return _OUTCOMES.get(normalized(value), _OUTCOMES.get(first, value.strip().lower()))
-    return ("partial" if 0 < value < 1 else value > 0) if isinstance(value, int | float) else value
+    if isinstance(value, int | float):
+        return "partial" if 0 < value < 1 else value > 0
+    word = str(value)
+    first = word.partition(",")[0].partition(" - ")[0]
+    meaning = _OUTCOMES.get(normalized(word), _OUTCOMES.get(normalized(first)))
+    if meaning is None:
+        fault = f"'{quoted(word, 40)}' is not one of its values"
+        raise InputError("success", fault, "Send helped, irrelevant, wrong or partial.")
+    return meaning
 
 
 class OutcomeArguments(Arguments):

@@ -4,7 +4,7 @@ Nothing here is imported when the server starts: tools/list is answered from too
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import Arguments
@@ -20,11 +20,11 @@ class ToolSpec:
 
     `listed` names the arguments that tools/list shows; callers in Python, settings and hooks send the others, which
     docs/tools.md has too. `answer` lists the main fields of the answer by their JSON type: `"string: note; array:
-    lessons"`. `example` is the smallest call that works; errors show it.
+    lessons"`. `examples` are calls that work, the smallest first; an error shows the one with the argument at fault.
     """
 
     name: str
-    example: str
+    examples: tuple[dict[str, Any], ...]
     description: str
     shape: type[Arguments]
     listed: str
@@ -37,7 +37,7 @@ class ToolSpec:
 TOOLS: Final = (
     ToolSpec(
         name="should_reflect",
-        example='{"confidence": 0.4, "tool_failures": 2}',
+        examples=({"confidence": 0.4, "tool_failures": 2},),
         description=(
             "Should I stop and reflect now? Send what you know: confidence, risk_level, goal_drift (0..1), "
             "tool_failures, step_number."
@@ -49,9 +49,24 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="reflect",
-        example=(
-            '{"task": "Fix the build", "outcome": "partial", '
-            '"analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"}}'
+        examples=(
+            {
+                "task": "Fix the build",
+                "outcome": "partial",
+                "analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"},
+            },
+            {
+                "reflection_id": "ref_…",
+                "analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"},
+            },
+            {
+                "task": "Fix the build",
+                "outcome": "failure",
+                "events": [
+                    {"tool": "bash", "arguments": {"command": "make docs"}},
+                    {"content": "no rule for docs", "exit_code": 2},
+                ],
+            },
         ),
         description=(
             "Reflect: look back on a failed run or hard task and learn from it. Send task, outcome and analysis "
@@ -65,7 +80,23 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="critique",
-        example='{"goal": "Add the totals", "response": "12 + 30 = 42"}',
+        examples=(
+            {"goal": "Add the totals", "response": "12 + 30 = 42"},
+            {
+                "goal": "Run the tests",
+                "steps": ["All 12 tests pass"],
+                "tool_results": [{"tool": "bash", "content": "12 passed", "exit_code": 0}],
+            },
+            {
+                "critique_id": "crit_…",
+                "analysis": {
+                    "quality_score": 0.9,
+                    "claims": {"All 12 tests pass": "supported: 12 passed"},
+                    "issues": [],
+                    "corrected_steps": ["All 12 tests pass"],
+                },
+            },
+        ),
         description=(
             "Check, verify or review your answer, plan or code before handing it over: claims against tool_results, "
             "sums, units, dates."
@@ -77,7 +108,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="recall_lessons",
-        example='{"task": "deploy the web service"}',
+        examples=({"task": "deploy the web service"},),
         description=(
             "Recall lessons learned from mistakes before a task, or at a familiar error, unless a fitting one was "
             "shown to you. Then send recall_id to record_outcome."
@@ -89,7 +120,18 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="replan_search",
-        example='{"user_message": "orders of last week", "queries": ["orders last week"]}',
+        examples=(
+            {"user_message": "orders of last week", "queries": ["orders last week"]},
+            {
+                "queries": ["orders last week"],
+                "catalog": [{"table": "orders", "fields": ["date"], "search_modes": ["keyword"]}],
+            },
+            {"search_id": "srch_…", "queries": ["orders 2026"], "results": {"search": 0}},
+            {
+                "search_id": "srch_…",
+                "analysis": {"strategy": "relax", "new_queries": [{"table": "search", "query_text": "orders"}]},
+            },
+        ),
         description=(
             "Replan a search of any kind (grep, command line, database, web) that found nothing. Send "
             '{user_message, queries: ["what you searched"]}; get new queries, or when to give up.'
@@ -101,7 +143,10 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="store_lesson",
-        example='{"mistake": "pytest failed: No module named app", "correction": "run it in services/api"}',
+        examples=(
+            {"mistake": "pytest failed: No module named app", "correction": "run it in services/api"},
+            {"lesson": "pytest failed: No module named app. Run it in services/api."},
+        ),
         description=(
             "Remember a lesson for later tasks: one text in `lesson`, or mistake and correction. Name the exact error "
             "or input and what works."
@@ -112,7 +157,15 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="record_outcome",
-        example='{"success": "helped", "recall_id": "rec_…"}',
+        examples=(
+            {"success": "helped", "recall_id": "rec_…"},
+            {
+                "success": "helped",
+                "lesson_ids": ["les_…"],
+                "evidence": "test",
+                "tool_results": [{"tool": "bash", "content": "12 passed", "exit_code": 0}],
+            },
+        ),
         description=(
             "Record whether lessons helped, were irrelevant, wrong or partly right. Proof counts most: evidence test "
             "or metric with tool_results."
@@ -124,7 +177,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="forget_lesson",
-        example='{"lesson_id": "les_…", "reason": "the API changed"}',
+        examples=({"lesson_id": "les_…", "reason": "the API changed"},),
         description="Forget a lesson that is wrong or outdated. A person can restore it.",
         shape=ForgetArguments,
         listed="lesson_id reason",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -212,7 +213,7 @@ class Service:
             if self.is_of_team and isinstance(error, BankError):  # it may name the bank's address
                 self.log("bank_failed", "error", tool=name, error=str(error))
                 return failure("The bank of this service cannot be used now; nothing was stored. Try again later.")
-            return failure(f"{error}{_example(name, error)}")
+            return failure(f"{error}{_example(name, arguments, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
@@ -226,13 +227,16 @@ class InputNeeded(BaseException):
         self.result = result
 
 
-def _example(tool: str, error: McpReflectError) -> str:
-    """Return a call that works, for an error about the form of one."""
-    if not isinstance(error, InputError) or isinstance(error, NotFoundError) or error.field in ("calls", "project"):
+def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
+    """Return a call that works with the argument at fault, the nearest one to what was sent; nothing if none has it."""
+    if not isinstance(error, InputError) or isinstance(error, NotFoundError):
         return ""
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
 
-    return f" Example: {next(spec.example for spec in TOOLS if spec.name == tool)}"
+    at_fault = re.split(r"[.\[]", error.field)[0]
+    fitting = [call for spec in TOOLS if spec.name == tool for call in spec.examples if at_fault in call]
+    nearest = max(fitting, key=lambda call: len(call.keys() & sent.keys()), default=None)
+    return f" Example: {json.dumps(nearest, ensure_ascii=False)}" if nearest else ""
 
 
 def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":

@@ -1,5 +1,7 @@
 """What cannot be used is refused by the name of its field with what to send instead, and nothing is stored."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from mcp import Client
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
+from mcp_reflect.server.catalog import TOOLS, ToolSpec
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
 
@@ -24,7 +27,7 @@ def events(*changes: dict[str, Any]) -> dict[str, Any]:
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("reflect", {}, "task: it is missing. Send task, outcome and analysis or events, or the reflection_id"),
     ("reflect", {"task": "Do it"}, "outcome: it is missing."),
-    ("reflect", {"task": "Do it", "outcome": 7}, "outcome: it is missing."),
+    ("reflect", {"task": "Do it", "outcome": 7}, "outcome: '7' is not one of its values. Send task, outcome and"),
     ("reflect", {**RUN, "task": "x" * 20_001}, "task: it has 20001 characters. Send at most 20000."),
     ("reflect", {**RUN, "task": "a\0b"}, "task: it holds a NUL byte at character 1."),
     ("reflect", {**RUN, "task": "ab\ud800"}, "task: it holds half of a character (a lone surrogate) at 2."),
@@ -41,14 +44,19 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("reflect", {**RUN, "related_ids": ["les_none"]}, "related_ids[0]: there is no 'les_none' in project app."),
     ("reflect", {**RUN, "project": "elsewhere"}, "project: 'elsewhere' is not one that this server may use."),
     ("should_reflect", {}, "confidence: it is missing."),
+    ("should_reflect", {"confidence": "banana"}, "confidence: it is text, not a number."),
+    ("critique", {"response": ""}, "response: it is empty. Send the work to check."),
+    ("critique", {"critique_id": "crit_none"}, "analysis: it is missing beside critique_id."),
     ("recall_lessons", {}, "task: it is missing. Send it."),
+    ("recall_lessons", {"tusk": "x"}, "task: it is missing. Send it. Unknown arguments: tusk."),
     ("recall_lessons", {"task": " \n\t"}, "task: it is empty. Send text."),
     ("recall_lessons", {"task": "\u200b\u2060"}, "task: it is empty. Send text."),
     ("store_lesson", {"tags": ["x"]}, "lesson: it is missing."),
     ("store_lesson", {"mistake": "x", "correction": "y"}, "mistake: it is empty of content."),
     ("store_lesson", {**LESSON, "symptoms": ["x"] * 21}, "symptoms: it has 21 items. Send at most 20."),
     ("record_outcome", {"success": True}, "recall_id: neither it nor lesson_ids is there."),
-    ("record_outcome", {"success": "maybe", "recall_id": "r"}, "success: 'maybe' is not one of its values."),
+    ("record_outcome", {"success": "maybe", "recall_id": "r"},
+     "success: 'maybe' is not one of its values. Send helped, irrelevant, wrong or partial."),
     ("record_outcome", {"success": True, "recall_id": "rec_none"}, "recall_id: there is no 'rec_none' in project app."),
     ("record_outcome", {"success": True, "lesson_ids": ["les_none"]}, "lesson_ids[0]: there is no 'les_none'"),
     ("forget_lesson", {"lesson_id": "les_none", "reason": "x"}, "lesson_id: there is no 'les_none' in project app."),
@@ -99,6 +107,33 @@ async def test_what_cannot_be_used_is_refused_by_field_with_an_example_and_store
     assert wrong == []
     assert [one for one in said.values() if len(one) > 600] == []
     assert [one for one in said.values() if "it is missing" in one and "Example: {" not in one] == []
+    examples = [(one, json.loads(one.partition(" Example: ")[2])) for one in said.values() if " Example: " in one]
+    assert [one for one, example in examples if re.split(r"[.\[:]", one)[0] not in example] == []
+
+
+async def test_an_example_goes_on_from_what_was_sent(client: Client) -> None:
+    later = await refused(client, "critique", {"critique_id": "crit_none", "analysis": {"quality_score": "banana"}})
+    assert "critique_id: there is no 'crit_none'" in later
+    later = await refused(client, "reflect", {"reflection_id": "ref_none"})
+    assert 'Example: {"reflection_id": ' in later
+    first = await refused(client, "reflect", {"task": "Do it"})
+    assert 'Example: {"task": ' in first
+
+
+@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)
+async def test_each_example_is_a_call_that_works(client: Client, spec: ToolSpec) -> None:
+    critique = {"goal": "Run the tests", "steps": ["All 12 tests pass"]}
+    ids = {
+        "ref_…": (await told(client, "reflect", FAILED_RUN))["reflection_id"],
+        "crit_…": (await told(client, "critique", critique))["critique_id"],
+        "srch_…": (await told(client, "replan_search", {"queries": ["orders last week"]}))["search_id"],
+        "les_…": (await told(client, "store_lesson", LESSON))["lesson_id"],
+        "rec_…": (await told(client, "recall_lessons", {"task": LESSON["mistake"]}))["recall_id"],
+    }
+    for text in (json.dumps(example, ensure_ascii=False) for example in spec.examples):
+        for name, known in ids.items():
+            text = text.replace(name, known)  # noqa: PLW2901 - the example with ids that exist
+        assert "ignored" not in await told(client, spec.name, json.loads(text))
 
 
 @pytest.mark.parametrize(("tool", "arguments", "note"), UNDERSTOOD)
