@@ -32,7 +32,6 @@ from pydantic_core import PydanticCustomError
 from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import SCORE_WORDS
-from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.security.redact import clean_text, quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
@@ -441,12 +440,6 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
         return synonyms.get(word) or (near[0] if near else value.strip().lower())
 
     return BeforeValidator(find)
-
-
-def as_category(value: Any) -> Any:
-    """Return `timeout_error` for `timeout`, whatever its case."""
-    name = normalized(value) if isinstance(value, str) else ""
-    return next((known for known in (name, f"{name}_error") if known in {*ErrorCategory}), value)
 
 
 _Text: Final = BeforeValidator(as_text)

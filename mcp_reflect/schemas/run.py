@@ -183,9 +183,10 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
         return {"message": fields.as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     category = error.pop("category", None)
-    known = fields.as_category(category)
-    if known in [*ErrorCategory]:
-        error["category"] = known
+    word = normalized(str(category))
+    known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
+    if known:
+        error["category"] = known[0]
     elif category is not None:
         context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
     return error
