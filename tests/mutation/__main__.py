@@ -74,11 +74,16 @@ class Worker:
         _write(target, original[: mutation.start] + mutation.after.encode() + original[mutation.end :])
         failed = self._first_failing(tests, STARTING + 3 * seconds) if tests else ""
         _write(target, original)
-        if failed not in tests or failed in _passing:
+        if failed in ("", "hangs") or failed in _passing:
             return failed
-        if not self._first_failing([failed], STARTING + 3 * seconds):
-            _passing.add(failed)
+        named = failed in tests
+        without = self._first_failing([failed] if named else tests, STARTING + 3 * seconds)
+        if not without:
+            if named:
+                _passing.add(failed)
             return failed
+        if not named:  # a module of tests that cannot be imported would notice every mutation
+            raise SystemExit(f"Without a mutation, these tests do not run: {without}")
         _failing.add(failed)
         return self.noticed_by(mutation, tests, seconds)
 
