@@ -23,6 +23,11 @@ from mcp_reflect.storage.sqlite.files import prepare
 from tests.held_clock import HeldClock
 
 Era = Literal["legacy", "2026-07-28"]
+# For tests of what a tool makes of its arguments: that does not depend on the era.
+one_era = pytest.mark.parametrize("era", ["2026-07-28"])
+
+# Modules and tests that are collected stay to the end: a search for garbage among them finds none.
+gc.disable()
 
 # Processes that tests start read compiled modules, as those of an installed package do, whatever this machine says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -40,9 +45,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Look no more for garbage among what is imported now: it stays to the end."""
-    gc.collect()
+    """Look for garbage from here on, but not among what is imported now: it stays to the end."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -66,7 +66,7 @@ _FORMS: Final[dict[str, Form]] = {
 }  # fmt: skip
 
 
-def _tables(count: int = 60) -> Iterator[tuple[str, Table, random.Random]]:
+def _tables(count: int = 30) -> Iterator[tuple[str, Table, random.Random]]:
     for seed in range(count):
         chance = random.Random(seed)
         subject, names, columns, states = _SUBJECTS[seed % len(_SUBJECTS)]
@@ -193,7 +193,7 @@ def test_true_sentences_about_rows_are_supported(form: str) -> None:
     supported = [
         _supported(make(table, chance)[0], _FORMS[form](subject, table))
         for make, _ in _CLASSES.values()
-        for subject, table, chance in _tables(30)
+        for subject, table, chance in _tables(15)
     ]
     assert sum(supported) >= 0.8 * len(supported)
 
@@ -293,7 +293,7 @@ _TOLD: Final[dict[str, Callable[[random.Random], Told]]] = {
 
 @pytest.mark.parametrize("told", _TOLD)
 def test_sentences_as_agents_write_them_are_decided(told: str) -> None:
-    cases = [_TOLD[told](random.Random(seed)) for seed in range(60)]
+    cases = [_TOLD[told](random.Random(seed)) for seed in range(30)]
     alarms = [right for right, _, outputs in cases if contradicted(right, *outputs)]
     missed = [wrong for _, wrong, outputs in cases if not _refused(wrong, *outputs)]
     supported = [_supported(right, *outputs) for right, _, outputs in cases]

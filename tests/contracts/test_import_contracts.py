@@ -25,21 +25,29 @@ class Violation:
     lines: str
 
 
-VIOLATIONS = (
+# In groups that break each contract once: a group costs one run of the linter.
+_FIRST = (
     Violation("a lower package imports a higher one", "layers", "models/run.py", "import mcp_reflect.analysis"),
-    Violation("a package imports its sibling", "layers", "analysis/__init__.py", "import mcp_reflect.storage"),
-    Violation("storage imports a service", "layers", "storage/lessons.py", "import mcp_reflect.services.replan"),
-    Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),
     Violation("the command line imports mcp late", "mcp", "cli/__init__.py", "def late() -> None:\n    import mcp"),
-    Violation("storage imports pydantic", "pydantic", "storage/__init__.py", "from pydantic import BaseModel"),
-    Violation("a repository imports sqlite3", "sqlite", "storage/__init__.py", "import sqlite3"),
-    Violation("a repository imports psycopg", "postgres", "storage/lessons.py", "import psycopg"),
-    Violation("the protocol imports a provider's SDK", "http", "llm/protocol.py", "import anthropic"),
-    Violation("analysis speaks HTTP", "http", "analysis/__init__.py", "import httpx2"),
-    Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),
     Violation("storage imports numpy", "numpy", "storage/__init__.py", "import numpy"),
-    Violation("a model imports a library", "models", "models/run.py", "import structlog"),
+    Violation("a model imports a library", "models", "models/common.py", "import structlog"),
 )
+_SECOND = (
+    Violation("a package imports its sibling", "layers", "analysis/__init__.py", "import mcp_reflect.storage"),
+    Violation("storage imports pydantic", "pydantic", "storage/__init__.py", "from pydantic import BaseModel"),
+    Violation("the protocol imports a provider's SDK", "http", "llm/protocol.py", "import anthropic"),
+)
+_THIRD = (
+    Violation("storage imports a service", "layers", "storage/lessons.py", "import mcp_reflect.services.replan"),
+    Violation("a repository imports sqlite3", "sqlite", "storage/__init__.py", "import sqlite3"),
+    Violation("analysis speaks HTTP", "http", "analysis/__init__.py", "import httpx2"),
+)
+_FOURTH = (
+    Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),
+    Violation("a repository imports psycopg", "postgres", "storage/lessons.py", "import psycopg"),
+    Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),
+)
+VIOLATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 HOMES = {
     "server/__init__.py": "import mcp\nimport mcp_types",
     "schemas/__init__.py": "import pydantic",
@@ -91,10 +99,11 @@ def test_the_untouched_package_keeps_every_contract(copy: Path) -> None:
     assert broken(copy) == set()
 
 
-@pytest.mark.parametrize("violation", VIOLATIONS, ids=lambda each: each.what)
-def test_a_planted_violation_breaks_its_contract_and_no_other(copy: Path, violation: Violation) -> None:
-    plant(copy, violation.module, violation.lines)
-    assert broken(copy) == {violation.contract}
+@pytest.mark.parametrize("group", VIOLATIONS, ids=lambda group: ", ".join(each.what for each in group))
+def test_planted_violations_break_their_contracts_and_no_other(copy: Path, group: tuple[Violation, ...]) -> None:
+    for violation in group:
+        plant(copy, violation.module, violation.lines)
+    assert sorted(broken(copy)) == sorted(violation.contract for violation in group)
 
 
 def test_each_library_may_be_imported_in_its_own_package(copy: Path) -> None:
@@ -104,4 +113,4 @@ def test_each_library_may_be_imported_in_its_own_package(copy: Path) -> None:
 
 
 def test_every_contract_is_broken_by_some_planted_violation() -> None:
-    assert {violation.contract for violation in VIOLATIONS} == set(contracts())
+    assert {violation.contract for group in VIOLATIONS for violation in group} == set(contracts())

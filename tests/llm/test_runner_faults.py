@@ -44,12 +44,11 @@ FAULTS: dict[str, tuple[Play, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@both_eras
-async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: Dialect, fault: str, mode: str) -> None:
+async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: Dialect, fault: str) -> None:
     play, why = FAULTS[fault]
     async with Loopback(*play(dialect)) as server:
         settings = bound_to(dialect, server.url, llm_seconds=1.3)
-        async with asyncio.timeout(6), serving(tmp_path, mode=mode, **settings) as (client, _):
+        async with asyncio.timeout(60), serving(tmp_path, **settings) as (client, _):
             found = await reflect(client)
     assert found["thinker"] == "rules"
     assert why in found["note"]

@@ -123,10 +123,12 @@ def pairs() -> dict[str, Any]:
         for error in ("not found", "Error: bad option --force", "No results"):
             failed = Run().call(tool, arguments, error=error).events
             for place, (other, later) in enumerate(calls):
+                if other != tool or place == at:
+                    continue
                 trace = _trace([*failed, *Run().call(other, later, "fine").events], Outcome.SUCCESS, None)
                 before, after = calls_of(trace)
                 for proved in (True, False):
-                    if other == tool and place != at and same_intent(before, after, proved=proved):
+                    if same_intent(before, after, proved=proved):
                         meant.setdefault(f"{error} {proved}", []).append(place)
         changes = [len(changes_between(arguments, other)) for _, other in calls[at : at + 4]]
         recording[f"call {at} {forms[at].head} {in_words(tool, arguments)}"] = [

@@ -50,10 +50,10 @@ ANSWERS: dict[Role, Any] = {
 }  # fmt: skip
 
 
-def batches(most: int = 4500) -> Iterator[list[Case]]:
+def batches(among: tuple[Case, ...], most: int = 4500) -> Iterator[list[Case]]:
     """The cases in texts that every argument has room for."""
     batch: list[Case] = []
-    for case in cut_cases():
+    for case in among:
         if batch and sum(len(one["text"]) + 20 for one in (*batch, case)) > most:
             yield batch
             batch = []
@@ -75,13 +75,17 @@ def telling(case: Case) -> set[str]:
 
 
 @functools.cache
-def telling_parts() -> dict[str, str]:
-    return {part: case["text"] for case in cut_cases() for part in telling(case)}
+def telling_parts(among: tuple[int, ...]) -> dict[bytes, str]:
+    """By each part that tells of a case, the case's text: of the cases at those places."""
+    told = [cut_cases()[at] for at in among]
+    return {part.lower().encode(): case["text"] for case in told for part in telling(case)}
 
 
-def leaks(content: bytes) -> list[str]:
+def leaks(content: bytes, among: range | None = None) -> list[str]:
+    """The texts whose secrets stand in the content: of the cases at those places, or of all."""
     folded = content.lower()
-    return [text for part, text in telling_parts().items() if part.lower().encode() in folded]
+    parts = telling_parts(tuple(among or range(len(cut_cases()))))
+    return [text for part, text in parts.items() if part in folded]
 
 
 class Talkative:
@@ -98,12 +102,10 @@ class Talkative:
 
 
 async def drive(engine: Engine, text: str) -> list[object]:
-    """Every tool with the text in every argument that holds words; what they return."""
+    """Every tool with the text in its arguments of words; what they return. test_entrances.py tries each argument."""
     events = [
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": text, "nested": [{"text": text}]}},
-        {"type": "tool_response", "tool": "bash", "content": f"Error: refused\n{text}", "error": text},
-        {"type": "tool_call", "tool": "bash", "arguments": text},
-        {"type": "tool_response", "tool": "bash", "content": {"out": text}, "metadata": {"text": text}},
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": text}},
+        {"type": "tool_response", "tool": "bash", "content": f"Error: refused\n{text}"},
     ]
     done: list[object] = [
         await engine.store_lesson(mistake=text[:5000], correction=f"Do it otherwise. {text}"[:5000], context=text),
@@ -127,9 +129,10 @@ async def drive(engine: Engine, text: str) -> list[object]:
     return [*done, recalled, named]
 
 
-def everything(folder: Path) -> dict[str, list[str]]:
+def everything(folder: Path, among: range) -> dict[str, list[str]]:
     """What of the secrets is in which file, in its pages, its log, and in a backup that is written anew."""
-    return {path.name: found for path in folder.rglob("*") if path.is_file() and (found := leaks(path.read_bytes()))}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.name: found for path in files if (found := leaks(path.read_bytes(), among))}
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -138,14 +141,16 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(
 ) -> None:
     """Each third of the cases in a bank of its own."""
     assert len(cut_cases()) >= 120
+    among = range(part, len(cut_cases()), 3)
+    third = tuple(cut_cases()[at] for at in among)
     llm = Talkative()
     settings = Settings(bank=bank_path, project="app", log_level="debug", critique="always")
     told: list[object] = []
     async with Engine(settings, llm=llm) as engine:
-        for batch in [*batches()][part::3]:
+        for batch in batches(third):
             llm.secret = text_of(batch)[:4000]
             told += await drive(engine, text_of(batch))
-        texts = [text_of(batch)[:4000] for batch in batches(most=3500)][part::3]
+        texts = [text_of(batch)[:4000] for batch in batches(third, most=3500)]
         lines = [(number, {"mistake": text, "correction": text, "why": text}) for number, text in enumerate(texts)]
         async for _ in engine.import_lessons(lines):
             pass
@@ -155,19 +160,19 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(
             closing(sqlite3.connect(bank_path.with_suffix(".copy"))) as to,
         ):
             source.backup(to)
-        assert everything(bank_path.parent) == {}  # with the bank open: the log of SQLite is there too
-    assert everything(bank_path.parent) == {}
+        assert everything(bank_path.parent, among) == {}  # with the bank open: the log of SQLite is there too
+    assert everything(bank_path.parent, among) == {}
     assert {request.role for request in llm.asked} == set(ANSWERS)
-    assert leaks("".join(request.system + request.user for request in llm.asked).encode()) == []
-    assert leaks(exported.encode()) == []
-    assert leaks(repr(told).encode()) == []
+    assert leaks("".join(request.system + request.user for request in llm.asked).encode(), among) == []
+    assert leaks(exported.encode(), among) == []
+    assert leaks(repr(told).encode(), among) == []
     out, err = capfd.readouterr()
     assert "reflection_stored" in err
-    assert leaks((out + err).encode()) == []
+    assert leaks((out + err).encode(), among) == []
 
 
 async def test_no_secret_goes_over_the_wire_to_a_provider(bank_path: Path) -> None:
-    found = list(batches())
+    found = list(batches(cut_cases()))
     answer = OPENAI.say(json.dumps(ANSWERS[Role.REFLECTOR]), OPENAI.stops["end"])
     async with Loopback(*[answer] * len(found)) as server:
         settings = Settings(
@@ -188,7 +193,7 @@ async def test_no_error_repeats_a_secret(engine: Engine) -> None:
     """
     sent: list[tuple[str, dict[str, Any]]] = []
     ignoring: list[tuple[str, dict[str, Any]]] = []
-    for case in cut_cases()[::3]:
+    for case in cut_cases()[::6]:
         text = case["text"]
         sent += [
             ("store_lesson", {"mistake": "a", "correction": "b", text: "x"}),
@@ -217,7 +222,7 @@ async def test_no_error_repeats_a_secret(engine: Engine) -> None:
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, (tool, arguments)
             said.append(str(result.content) + str(result.structured_content))
-        for case in cut_cases()[::3]:
+        for case in cut_cases()[::6]:
             said += [
                 await _refusal(client, f"{kind}://{quote(case['text'])}") for kind in ("lesson", "reflection", "x")
             ]

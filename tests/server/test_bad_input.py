@@ -13,6 +13,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
 from mcp_reflect.server.catalog import TOOLS, ToolSpec
 from mcp_reflect.services.engine import Engine
+from tests.conftest import one_era
 from tests.server.calls import FAILED_RUN, LESSON, contents, refused, told
 
 RUN: dict[str, Any] = {"task": "Do it", "outcome": "failure"}
@@ -136,6 +137,7 @@ async def test_each_example_is_a_call_that_works(client: Client, spec: ToolSpec)
         assert "ignored" not in await told(client, spec.name, json.loads(text))
 
 
+@one_era
 @pytest.mark.parametrize(("tool", "arguments", "note"), UNDERSTOOD)
 async def test_what_can_be_understood_is_used_and_the_rest_is_named(
     client: Client, tool: str, arguments: dict[str, Any], note: str | None

@@ -8,6 +8,7 @@ from mcp import Client
 
 from benchmarks.calls import CALLS, RECORDED, VARIATIONS, read_calls, varied
 from mcp_reflect.server.session import session
+from tests.conftest import one_era
 from tests.server.calls import LESSON, answered
 
 WRITTEN = read_calls(CALLS)
@@ -23,6 +24,7 @@ def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:
     assert len(VARIATIONS) >= 40
 
 
+@one_era
 @pytest.mark.parametrize("start", range(5))
 async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(client: Client, start: int) -> None:
     for call in [*WRITTEN[start : start + 1], *WRITTEN[60 + start :: 5]]:
@@ -36,6 +38,7 @@ async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
             assert size <= SHORT.get(call["tool"], 2000), (call["tool"], name, answer)
 
 
+@one_era
 async def test_three_hits_carry_350_characters_beside_their_texts_on_average(client: Client) -> None:
     for call in WRITTEN:
         if "lesson" in call:
@@ -50,6 +53,7 @@ async def test_three_hits_carry_350_characters_beside_their_texts_on_average(cli
     assert max(sizes) <= 400
 
 
+@one_era
 async def test_every_recorded_call_that_can_be_understood_is_answered(client: Client) -> None:
     for call in AT_WORK:
         await answered(client, call["tool"], call["arguments"])

@@ -8,6 +8,7 @@ from mcp import Client
 
 from mcp_reflect.replan.planner import is_friendly
 from mcp_reflect.services.engine import Engine
+from tests.conftest import one_era
 from tests.server.calls import refused, told
 from tests.services.replan_calls import QUANTUM
 
@@ -56,6 +57,7 @@ async def test_fifty_empty_tables_get_a_query_each_and_fit_on_a_page(client: Cli
     assert len(json.dumps(found)) < 16_000
 
 
+@one_era
 async def test_a_result_is_bounded_by_what_was_sent(client: Client) -> None:
     queries = [{"table": f"t{number}", "query_text": "long words " * 360} for number in range(50)]
     call: dict[str, Any] = {"user_message": "long words", "queries": queries}

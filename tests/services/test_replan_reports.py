@@ -135,7 +135,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x"}, "queries: it is empty."),
     ({**QUANTUM, "queries": [{"table": {}}]}, "queries[0].table: it is an object, not text."),
     ({**QUANTUM, "queries": [{"table": "a", "limit": "ten"}]}, "queries[0].limit: it is text, not a whole number."),
-    ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 10_000_000}]}, "queries[0].query_text: it has 1000000"),
+    ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 1_000_000}]}, "queries[0].query_text: it has 1000000"),
     (
         {**QUANTUM, "queries": [{"table": "a"}] * 10_000},
         "queries: it has 10000 items. Send at most 50.",

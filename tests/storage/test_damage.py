@@ -1,8 +1,10 @@
 """A damaged bank: set aside and never deleted, said plainly, and what can be read of it brought back."""
 
+import asyncio
 import json
 import os
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -29,7 +31,22 @@ def lesson(number: int) -> dict[str, Any]:
     }
 
 
-async def fill(settings: Settings, count: int = COUNT) -> None:
+@pytest.fixture(scope="session")
+def full_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bank with all the lessons, to copy."""
+    path = tmp_path_factory.mktemp("full") / "bank.db"
+    asyncio.run(fill(Settings(bank=path, project="app"), COUNT))
+    return path
+
+
+@pytest.fixture
+def filled(full_bank: Path, bank_path: Path) -> Path:
+    """A copy of the full bank, where the test's bank is."""
+    bank_path.parent.mkdir(mode=0o700)
+    return Path(shutil.copy(full_bank, bank_path))
+
+
+async def fill(settings: Settings, count: int) -> None:
     async with Engine(settings) as engine:
         for number in range(count):
             await engine.store_lesson(**lesson(number))
@@ -88,9 +105,9 @@ def another_text(data: bytes) -> bytes:
     ],
 )
 async def test_a_damaged_bank_is_set_aside_and_what_can_be_read_is_rescued(
-    settings: Settings, bank_path: Path, spoil: Callable[[bytes], bytes], least: float
+    settings: Settings, filled: Path, spoil: Callable[[bytes], bytes], least: float
 ) -> None:
-    await fill(settings)
+    bank_path = filled
     before = counted(bank_path)
     damaged = spoil(bank_path.read_bytes())
     bank_path.write_bytes(damaged)
@@ -132,13 +149,12 @@ async def every_lesson_can_be_recalled(engine: Engine, bank_path: Path) -> None:
         assert text in [hit.mistake for hit in found.lessons]
 
 
-async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
-    await fill(settings)
-    before = counted(bank_path)
-    bank_path.rename(tmp_path / "old.db")
+async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, filled: Path, tmp_path: Path) -> None:
+    before = counted(filled)
+    filled.rename(tmp_path / "old.db")
     async with Engine(settings) as engine:
         (done,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
-        assert {name: done.rows[name] for name in before} == before == counted(bank_path)
+        assert {name: done.rows[name] for name in before} == before == counted(filled)
         (again,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
         assert set(again.rows.values()) == {0}
 
