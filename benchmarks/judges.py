@@ -77,7 +77,7 @@ async def _judged(cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any]
             for case in cases:
                 model.reply = reply = replies.get(case["id"])
                 answer = await engine.critique(**_arguments(case))
-                if path == "host" and reply is not None and answer.next.get("tool") == "critique":
+                if path == "host" and reply is not None and answer.next:
                     answer = await engine.critique(critique_id=answer.critique_id, analysis=reply)
                 outcomes.append(_outcome(answer))
     return outcomes

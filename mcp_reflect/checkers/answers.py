@@ -12,6 +12,10 @@ from mcp_reflect.models.critique import Action, Basis, Critique, Status, Verdict
 _MOST_VERDICTS: Final = 40
 _MOST_QUESTIONS: Final = 5
 _NUMERAL = frozenset("0123456789")
+_ANALYSIS: Final = (
+    'critique_id with analysis {quality_score, claims {"its words": "supported, contradicted, unsupported or opinion: '
+    'what shows it"}, issues, corrected_steps'
+)
 
 
 def answer_of(
@@ -63,7 +67,7 @@ def answer_of(
         tokens=tokens,
         triggered_by=trigger,
         reflection_time_ms=milliseconds,
-        next=_next(run, critique_id, thinker, action, unscored),
+        next=_next(run, thinker, action, unscored),
     )
 
 
@@ -138,32 +142,17 @@ def _cheapest_check(version: Version) -> str:
     return "The work states nothing that rules can read. Judge it yourself against the goal."
 
 
-def _next(run: Run, critique_id: str, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
-    """Return questions on what rules and the judge left open; nothing where both have spoken."""
+def _next(run: Run, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
+    """Return questions on what rules and the judge left open, and how to answer; nothing where both have spoken."""
     first = run.first
     is_corrected = bool(first.failed) and not run.best.verified.failed
     is_settled = len(first.unsettled) == len(first.disputed) and (thinker != RULES or is_corrected)
     if is_settled or (action is Action.KEEP and not criteria):
         return {}
-    return {
-        "why": (
-            "Rules left this open. Answer the questions from evidence, and send your judgement."
-            if thinker == RULES
-            else "This is still open. Answer the questions from evidence, and send your judgement."
-        ),
-        "questions": _questions(first, criteria, is_corrected=is_corrected),
-        "tool": "critique",
-        "arguments": {
-            "critique_id": critique_id,
-            "analysis": {
-                "quality_score": "0..1",
-                "claims": {"words of the claim": "supported, contradicted, unsupported or opinion: what shows it"},
-                "issues": ["step number, what is wrong, what shows it"],
-                "criteria": {name: {"score": "0..1", "reason": "one sentence"} for name in criteria},
-                "corrected_steps": ["every step, the wrong ones put right"],
-            },
-        },
-    }
+    following: dict[str, object] = {"questions": _questions(first, criteria, is_corrected=is_corrected)}
+    if first.opinion is None or not first.opinion.claims:  # who has judged a claim knows the form
+        following["send"] = f"{_ANALYSIS}{', criteria {name: {score, reason}}' if criteria else ''}}}"
+    return following
 
 
 def _questions(version: Version, criteria: Sequence[str], *, is_corrected: bool) -> list[str]:

@@ -484,15 +484,8 @@ def from_stored(stored: StoredReflection) -> Reflection:
 
 
 def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
-    """Return the call with which the agent adds its own analysis, and findings that rules made no lesson of."""
-    analysis: dict[str, object] = {"reflection": "root cause", "strategy": "what to do next time"}
-    if reflection.validation is None:
-        analysis = {
-            "mistake": "what not to repeat, with the exact input",
-            "correction": "what works instead",
-            "symptoms": ["exact error text"],
-        }
-    call = {"reflection_id": reflection.reflection_id, "analysis": analysis}
+    """Return how the agent adds its own analysis, and findings that rules made no lesson of."""
+    asked = "{mistake, correction, symptoms}" if reflection.validation is None else "{reflection, strategy}"
     shown = [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
-    why = "Rules read only the events. You know the cause: send it."
-    return {"why": why, **({"findings": shown} if shown else {}), "tool": "reflect", "arguments": call}
+    send = f"reflection_id with analysis {asked}: rules read only the events, you know the cause"
+    return {**({"findings": shown} if shown else {}), "send": send}

@@ -32,6 +32,10 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.signature import digest
 from mcp_reflect.storage.sessions import StoredCatalog
 
+_REPORT: Final = (
+    "search_id with queries and results, when new_queries ran; or with analysis {strategy: relax, rewrite or pivot, "
+    "user_message, new_queries [{table, query_text}]}"
+)
 _SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
@@ -279,25 +283,13 @@ def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
 
 def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
     """The plan with its search, an update for the person, and what the agent may do with it."""
-    search_id = call.request.search_id
-    analysis = {
-        "reasoning": "why it found nothing",
-        "strategy": "relax | rewrite | pivot",
-        "user_message": "one friendly sentence",
-        "new_queries": [{"table": "where to search", "query_text": "what for"}],
-    }
-    following = {
-        "why": "Run new_queries, then report queries and results with search_id. Or send a better plan.",
-        "tool": "replan_search",
-        "arguments": {"search_id": search_id, "analysis": analysis},
-    }
     thinking = {"message": plan.user_message, "strategy": plan.strategy.value, "retry_count": plan.retry_count}
     return replace(
         plan,
-        search_id=search_id,
+        search_id=call.request.search_id,
         original_queries=call.state.original_queries or call.request.queries,
         thinking={**thinking, "ts": ts},
-        next=following if plan.new_queries and plan.thinker == RULES else {},
+        next={"send": _REPORT} if plan.new_queries and plan.thinker == RULES else {},
     )
 
 

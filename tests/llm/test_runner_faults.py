@@ -53,7 +53,7 @@ async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: 
     assert found["thinker"] == "rules"
     assert why in found["note"]
     assert found["note"].startswith(f"{dialect.name}:test-model")
-    assert found["next"]["arguments"]["reflection_id"] == found["reflection_id"]
+    assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
     assert KEY not in json.dumps(found)
     assert rows(tmp_path)["reflections"] == 1
     assert KEY.encode() not in (tmp_path / "bank.db").read_bytes()

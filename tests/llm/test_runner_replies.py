@@ -71,7 +71,7 @@ async def test_two_replies_that_cannot_be_used_leave_it_to_rules(tmp_path: Path)
             found = await reflect(client)
     assert found["thinker"] == "rules"
     assert found["note"].startswith(f"{NAME} sent nothing that can be used: analysis.importance")
-    assert found["next"]["tool"] == "reflect"
+    assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
     assert rows(tmp_path)["reflections"] == 1
 
 

@@ -93,8 +93,10 @@ async def test_the_host_that_approves_of_the_whole_is_asked_again_for_each_claim
     found = await told(client, "critique", {**call, "analysis": {"quality_score": 1, "issues": []}})
     assert (found["action"], found["next"]["questions"]) == ("verify_first", first["next"]["questions"])
     assert found["retry_guidance"].startswith("Still open: 2. ")
+    assert found["next"]["send"] == first["next"]["send"]
     found = await told(client, "critique", {**call, "analysis": {"claims": {CACHE: "supported: b is warm"}}})
     assert [QUEUE in question for question in found["next"]["questions"]] == [True]
+    assert "send" not in found["next"]  # the host has judged a claim, so it knows the form
     found = await told(client, "critique", {**call, "analysis": {"claims": {QUEUE: "supported"}}})
     assert (found["action"], found["passes_quality_gate"]) == ("keep", True)
 

@@ -34,7 +34,7 @@ async def test_a_decision_is_reflected_on_by_its_metrics(client: Client) -> None
     assert next(iter(found["insights"]["raw_sections"])) == TITLE
     assert len(found["insights"]["raw_sections"]) == 7
     assert {"keep", "retriever"} <= set(found["tags"])
-    assert found["next"]["arguments"]["reflection_id"] == found["reflection_id"]
+    assert found["next"]["send"].startswith("reflection_id with analysis {reflection, strategy}")
 
 
 async def test_what_a_component_did_before_is_known_from_the_bank(client: Client) -> None:
