@@ -6,15 +6,14 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, styled, write_result
-from mcp_reflect.cli.reports import value_text, vector_summary
+from mcp_reflect.cli.reports import aligned, vector_summary
 from mcp_reflect.errors import BankError
-from mcp_reflect.models.common import Json
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
@@ -46,7 +45,9 @@ def run_doctor(options: Namespace) -> int:
     report: dict[str, Any] = clean(with_engine(examine))  # a setting may hold a key by mistake
     lines = [styled(f"wrong: {problem}", RED) for problem in report["degraded"]] or [styled("all is well", GREEN)]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
-    lines += [f"{name.replace('_', ' ')}: {_text(value)}" for name, value in values.items()]
+    if "embeddings" in values:
+        values["embeddings"] = vector_summary(values["embeddings"])
+    lines.append(aligned(values))
     lines += [f"note: {note}" for note in report["notes"]]
     write_result(options, report, "\n".join(lines))
     return 1 if report["degraded"] else 0
@@ -138,10 +139,3 @@ def _rescue(options: Namespace) -> None:
         lines.append(f"Recovered from {source.file}: {counts or 'nothing that the bank does not have'}.")
     text = "\n".join(lines) or "Nothing is damaged, and nothing was set aside."
     write_result(options, [{"file": str(source.file), "rows": source.rows} for source in recovered], text)
-
-
-def _text(value: Any) -> str:
-    """Format a value of the report for a person."""
-    if isinstance(value, dict) and "with_vector" in value:
-        return vector_summary(cast("dict[str, Any]", value))
-    return value_text(cast("Json", value))

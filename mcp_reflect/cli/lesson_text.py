@@ -18,6 +18,7 @@ TEXT_COLUMN: Final = 1
 SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
+_NAME_WIDTH: Final = len("effectiveness")
 _STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
 
 
@@ -36,9 +37,7 @@ def status(lesson: Lesson) -> str:
 async def lesson_page(engine: Engine, lesson: Lesson) -> str:
     """Return all fields of a lesson and its effectiveness, for a terminal."""
     word = status(lesson)
-    head = styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))
-    source = f"{lesson.source} in {lesson.agent}" if lesson.agent else lesson.source
-    lines = [f"{head}, from {source}, of {lesson.project or 'all projects'}"]
+    lines = [styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))]
     if lesson.outside:
         lines.append("repeats text from outside")
     if lesson.held:
@@ -47,8 +46,10 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
         lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
     lines += field_lines(lesson)
     estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
-    learned = f"{_times(lesson.strength)}, first {_day(lesson.created_at)}, changed {_day(lesson.updated_at)}"
+    learned = f"{_times(lesson.strength)}, first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
     lines += [
+        _pair("project", lesson.project or "all projects"),
+        _pair("source", f"{lesson.source} ({lesson.agent})" if lesson.agent else lesson.source),
         _pair("importance", f"{lesson.importance:.2f}"),
         _pair("effectiveness", effectiveness_text(lesson, estimate)),
         _pair("learned", learned),
@@ -74,10 +75,10 @@ def field_lines(lesson: Lesson) -> list[str]:
 def effectiveness_text(lesson: Lesson, estimate: Mapping[str, Any]) -> str:
     """Return what the outcomes of a lesson say about it."""
     if lesson.effectiveness is None:
-        return f"not known yet, shown {_times(lesson.times_applied)}"
+        return f"not known yet; shown {_times(lesson.times_applied)}"
     interval = f"{estimate['low']:.2f} to {estimate['high']:.2f}"
     harmful = "; proved harmful" if estimate.get("harmful") else ""
-    return f"{lesson.effectiveness:.2f} ({interval} by its evidence), shown {_times(lesson.times_applied)}{harmful}"
+    return f"{lesson.effectiveness:.2f} ({interval} by its evidence); shown {_times(lesson.times_applied)}{harmful}"
 
 
 async def lesson_record(engine: Engine, lesson: Lesson) -> dict[str, Any]:
@@ -135,8 +136,8 @@ def _day(seconds: float) -> str:
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
 
 
 def _pair(name: str, value: str) -> str:
-    return f"{styled(name, DIM)}: {value}"
+    return f"{styled(f'{name:<{_NAME_WIDTH}}', DIM)}  {value}"

@@ -161,11 +161,10 @@ async def _nothing_listed(engine: Engine, scope: Scope) -> str:
 
 async def _show(engine: Engine, options: Namespace) -> None:
     lesson = await _lesson(engine, options.id)
-    if not options.json and is_terminal():
+    if options.json:
+        write_json(await lesson_record(engine, lesson))
+    else:
         write_line(await lesson_page(engine, lesson))
-        return
-    record = await lesson_record(engine, lesson)
-    write_result(options, record, "\n".join(f"{name}: {visible(str(value))}" for name, value in dated(record).items()))
 
 
 async def _history(engine: Engine, options: Namespace) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import write_json, write_line, write_result
+from mcp_reflect.cli.output import table, write_line, write_result
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
@@ -13,22 +13,35 @@ from mcp_reflect.services.engine import Engine
 
 def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons."""
-    stats = with_engine(lambda engine: engine.get_stats())
-    if options.json:
-        write_json(stats)
-        return
-    for name, value in stats.items():
-        if name != "proof":  # `mcp-reflect proof` prints it
-            text = "unlimited" if name == "bank_capacity" and value is None else value_text(value)
-            write_line(f"{name.replace('_', ' ')}: {text}")
+    stats: dict[str, Any] = dict(with_engine(lambda engine: engine.get_stats()))
+    told = {name: value for name, value in stats.items() if name != "proof"}  # `mcp-reflect proof` prints it
+    told |= {"bank_capacity": stats["bank_capacity"] or "unlimited", "embeddings": vector_summary(stats["embeddings"])}
+    write_result(options, stats, aligned({**told, "uplift": _uplift(stats["uplift"])}))
+
+
+def _uplift(uplift: Mapping[str, Any]) -> str:
+    shown, held = uplift["shown"]["tasks"], uplift["held_out"]["tasks"]
+    known = uplift["difference"] is not None
+    text = _estimate(uplift["difference"]) if known else f"not known yet: it takes {uplift['least']} tasks of each"
+    return f"{text} ({shown} tasks with lessons, {held} without)"
+
+
+def aligned(values: Mapping[str, Json]) -> str:
+    """Return values under each other, each beside its name."""
+    width = max(map(len, values))
+    return "\n".join(f"{name.replace('_', ' '):<{width}}  {value_text(value)}" for name, value in values.items())
 
 
 def value_text(value: Json) -> str:
     """Return a value of a report as text for a person."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {value_text(part)}" for name, part in value.items()) or "none"
+        counts = all(isinstance(part, int) for part in value.values())
+        parts = [(value_text(part), name) if counts else (name, value_text(part)) for name, part in value.items()]
+        return ", ".join(map(" ".join, parts)) or "none"
     if isinstance(value, list):
         return ", ".join(map(value_text, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "not known yet" if value is None else str(value)
 
 
@@ -38,28 +51,32 @@ def run_proof(options: Namespace) -> None:
     MCP_REFLECT_HOLDOUT sets the share of sessions that are only watched, for comparison.
     """
     proof: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
-    if options.json:
-        write_json(proof)
-        return
-    for name in ("warned", "held_out"):
-        group = proof[name]
-        write_line(
-            f"{name.replace('_', ' ')}: {group['sessions']} sessions, {group['recurrences']} recurrences "
-            f"({_estimate(group['recurrences_per_session'])} per session), {group['warnings_due']} warnings due, "
-            f"repeated anyway {_estimate(group['repeated_after'])}"
-        )
-    write_line(f"recurrences prevented per session: {_estimate(proof['recurrences_prevented_per_session'])}")
-    write_line(f"repeats prevented per warning: {_estimate(proof['repeats_prevented_per_warning'])}")
-    length = proof["characters_per_warning"]
-    cost = "none given" if length is None else f"{length} characters each"
-    write_line(f"cost: {proof['warnings_given']} warnings, {cost}")
+    groups = [("warned", proof["warned"]), ("only watched", proof["held_out"])]
+    rows = [
+        (name, str(group["sessions"]), str(group["recurrences"]), _estimate(group["recurrences_per_session"]),
+         str(group["warnings_due"]), _estimate(group["repeated_after"]))
+        for name, group in groups
+    ]  # fmt: skip
+    heads = ("group", "sessions", "known failures again", "per session", "warnings due", "repeated anyway")
+    prevented = proof["recurrences_prevented_per_session"], proof["repeats_prevented_per_warning"]
+    needed = f"{proof['least_sessions']} sessions and {proof['least_warnings']} warnings in each group"
+    lines = [
+        table(rows, heads, 0),
+        f"Warnings prevent, per session: {_estimate(prevented[0])}; per warning: {_estimate(prevented[1])}."
+        if any(prevented)
+        else f"Whether warnings help is not known yet: that takes {needed}.",
+        f"{proof['warnings_given']} warnings were shown, {proof['characters_per_warning']} characters each."
+        if proof["warnings_given"]
+        else "No warning was shown.",
+    ]
+    write_result(options, proof, "\n".join(lines))
 
 
-def _estimate(estimate: dict[str, Any] | None) -> str:
+def _estimate(estimate: Mapping[str, Any] | None) -> str:
     if estimate is None:
         return "not known yet"
     low, high = estimate["interval"]
-    return f"{estimate['value']} [{low}, {high}] in {estimate['cases']} cases"
+    return f"{estimate['value']} ({low} to {high}, {estimate['cases']} cases)"
 
 
 def run_embed(options: Namespace) -> int:

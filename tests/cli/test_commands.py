@@ -70,8 +70,8 @@ def test_lessons_are_listed_shown_edited_forgotten_and_restored(command: Command
     assert head.split() == ["id", "lesson", "effective", "applied", "state"]
     assert [row.split()[0] for row in rows] == stored[::-1]
     page = command("lessons", "show", stored[0])
-    assert "mistake: Deployed on a Friday" in page
-    assert re.search(r"^created_at: \d{4}-\d\d-\d\dT", page, re.MULTILINE)
+    assert "mistake\n  Deployed on a Friday\n" in page
+    assert re.search(r"first on \d{4}-\d\d-\d\d, changed on ", page)
     command("lessons", "edit", stored[0], "--correction", "Deploy on a Monday", "--importance", "0.7")
     shown = command.json("lessons", "show", stored[0])
     assert (shown["text"], shown["importance"]) == ("Deployed on a Friday. Deploy on a Monday", 0.7)
@@ -197,13 +197,24 @@ def test_an_import_takes_a_mistake_of_one_short_word(command: Command) -> None:
 
 
 def test_stats_and_doctor_tell_people_and_programs(command: Command, stored: list[str]) -> None:
-    assert f"lessons stored: {len(stored)}\n" in command("stats")
+    assert f"lessons stored                {len(stored)}\n" in command("stats")
     assert command.json("stats")["lessons_stored"] == 2
     report = command.json("doctor")
     assert (report["bank_works"], report["journal_mode"], report["mode"], report["degraded"]) == (
         True, "wal", "0o600", [],
     )  # fmt: skip
     assert command("doctor").startswith("all is well\n")
+
+
+def test_reports_are_aligned_and_in_words(command: Command, stored: list[str]) -> None:
+    for report in ("stats", "doctor", "proof"):
+        said = command(report)
+        assert re.findall(r"[{\[]|\bNone\b|\bTrue\b|\bFalse\b", said) == []
+        starts = [re.search(r"(?<=  )\S", line) for line in said.splitlines()[1:]]
+        assert report == "proof" or len({start and start.start() for start in starts}) == 1
+    page = command("lessons", "show", stored[0])
+    assert "source         import\n" in page
+    assert "effectiveness  not known yet; shown never\n" in page
 
 
 def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,8 +39,8 @@ def test_nobody_thinks_and_all_is_well(environment: pytest.MonkeyPatch, capsys: 
     report, text = doctor(capsys)
     assert set(report["language_models"].values()) == {"off"}
     assert report["degraded"] == []
-    assert "language models: reflector off, critic off" in text
-    assert "prompt overrides: none\n" in text
+    assert "language models   reflector off, critic off" in text
+    assert "prompt overrides  none\n" in text
 
 
 def test_each_role_has_its_language_model_and_no_key_is_shown(
@@ -105,7 +105,7 @@ def test_prompt_overrides_and_their_faults_are_said(
     report, text = doctor(capsys)
     assert report["prompt_overrides"] == ["correct"]
     assert [line.split(": ")[0] for line in report["degraded"]] == [f"{broken}:1", f"{stray}:1"]
-    assert "prompt overrides: correct\n" in text
+    assert "prompt overrides  correct\n" in text
 
 
 def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
