@@ -162,7 +162,7 @@ def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], so
         text=text,
         mistake=analysis.mistake or "",
         correction=analysis.correction or "",
-        why=analysis.reflection or None,
+        why=None if analysis.reflection.startswith(text) else analysis.reflection or None,  # made of the lesson itself
         task_type=trace.task_type,
         context=trace.task,
         symptoms=analysis.symptoms,

@@ -19,9 +19,7 @@ from mcp_reflect.services.engine import Engine
 
 
 def add_board_arguments(parser: CliParser) -> None:
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--out", metavar="FILE", help="write the page to FILE; it needs no server and no network")
-    action.add_argument("--serve", action="store_true", help="serve it (the default)")
+    parser.add_argument("--out", metavar="FILE", help="write the page to FILE; it needs no server and no network")
     parser.add_argument("--force", action="store_true", help="with --out, overwrite a file that is not such a page")
     parser.add_argument("--port", type=int, default=0, help="the port to serve on; 0 takes a free one")
     parser.add_argument("--no-open", action="store_true", help="print the address, and do not open the browser")

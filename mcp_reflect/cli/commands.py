@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
 from mcp_reflect.errors import InputError, did_you_mean
 
@@ -27,14 +27,7 @@ class CliParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
 
 
-class Options(Protocol):
-    """A parser, or a group of its options."""
-
-    def add_argument(self, *names: Any, **details: Any) -> Any:
-        """Add an option."""
-
-
-def add_number(parser: Options, option: str, least: float, most: float, **details: Any) -> None:
+def add_number(parser: Any, option: str, least: float, most: float, **details: Any) -> None:
     """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
 
     def parse(text: str) -> float:

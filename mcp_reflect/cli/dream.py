@@ -61,7 +61,7 @@ async def undo(engine: Engine, dream_id: str, options: Namespace) -> None:
 
 async def _print(engine: Engine, dream: Dream) -> None:
     plan = dream.plan
-    write_line(f"{plan.looked_at} records looked at by {plan.thinker}; {len(plan.clusters)} clusters of similar ones.")
+    write_line(f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}.")
     if plan.note:
         write_line(f"Note: {plan.note}")
     for merge in plan.merges:

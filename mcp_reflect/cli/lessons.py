@@ -94,7 +94,6 @@ def add_lessons_arguments(parser: CliParser) -> None:
 
 def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--state", default=SUPPRESS, choices=_STATES, help="its state")
-    parser.add_argument("--all", action="store_const", const="all", dest="state", default=SUPPRESS, help="any state")
     parser.add_argument("--kind", default=SUPPRESS, choices=_KINDS, help="its kind")
     parser.add_argument("--task-type", default=SUPPRESS, help="like debugging, search, deploy")
     parser.add_argument("--tag", default=SUPPRESS, help="one of its tags")

@@ -34,6 +34,7 @@ class ToolSpec:
     idempotent: bool = False
 
 
+_ANALYSIS: Final = {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"}
 TOOLS: Final = (
     ToolSpec(
         name="should_reflect",
@@ -50,15 +51,8 @@ TOOLS: Final = (
     ToolSpec(
         name="reflect",
         examples=(
-            {
-                "task": "Fix the build",
-                "outcome": "partial",
-                "analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"},
-            },
-            {
-                "reflection_id": "ref_…",
-                "analysis": {"mistake": "make failed: no rule for docs", "correction": "run make -C docs"},
-            },
+            {"task": "Fix the build", "outcome": "partial", "analysis": _ANALYSIS},
+            {"reflection_id": "ref_…", "analysis": _ANALYSIS},
             {
                 "task": "Fix the build",
                 "outcome": "failure",

@@ -2,7 +2,6 @@
 
 from mcp_reflect import services
 from mcp_reflect.models.hook import HookInput, Moment
-from mcp_reflect.models.warning import CallWarning
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 
@@ -12,28 +11,24 @@ async def answer(context: Context, hook: HookInput, transcript: str = "") -> tup
 
     `transcript` is the session so far, where the agent stops.
     """
-    text = await _text(context, hook, transcript)
-    return (text.text, text.hold) if isinstance(text, CallWarning) else (text, False)
-
-
-async def _text(context: Context, hook: HookInput, transcript: str) -> str | CallWarning | None:
     session, tool, warnings = hook.session, hook.tool, services.warnings
     match hook.moment:
         case Moment.START if hook.answer_key:
-            return await warnings.remind(context, session, anew=hook.anew)
+            return await warnings.remind(context, session, anew=hook.anew), False
         case Moment.PROMPT if hook.answer_key:
-            return await warnings.remind(context, session, hook.prompt or "")
+            return await warnings.remind(context, session, hook.prompt or ""), False
         case Moment.BEFORE if hook.answer_key and tool:
-            return await warnings.before_call(context, tool, hook.arguments, session=session, call_id=hook.call_id)
+            known = await warnings.before_call(context, tool, hook.arguments, session=session, call_id=hook.call_id)
+            return (known.text, known.hold) if known else (None, False)
         case Moment.AFTER if tool:
             after = await warnings.after_call(
                 context, tool, hook.arguments, hook.result, error=hook.error, session=session
             )
-            return after.text
+            return after.text, False
         case Moment.STOP:
-            return await services.transcripts.ask_once(context, session, transcript)
+            return await services.transcripts.ask_once(context, session, transcript), False
         case Moment.END:
             await context.bank.warnings.end_session(context.scopes.own, clean_text(session))
         case _:
             pass
-    return None
+    return None, False

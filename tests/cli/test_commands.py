@@ -78,7 +78,9 @@ def test_lessons_are_listed_shown_edited_forgotten_and_restored(command: Command
     assert [version["correction"] for version in shown["versions"]] == ["Deploy on a Tuesday"]
     assert "retired" in command("lessons", "forget", stored[0], "--reason", "wrong")
     assert [one["id"] for one in command.json("lessons", "list")] == [stored[1]]
-    assert {one["id"]: one["state"] for one in command.json("lessons", "list", "--all")}[stored[0]] == "retired"
+    assert {one["id"]: one["state"] for one in command.json("lessons", "list", "--state", "all")}[
+        stored[0]
+    ] == "retired"
     assert command.json("lessons", "restore", stored[0]) == {"id": stored[0], "state": "active", "trust": "observed"}
     assert len(command.json("lessons", "list")) == 2
 

@@ -74,7 +74,7 @@ def test_what_a_person_rejects_is_retired_and_waits_no_more(command: Command, wa
     assert recalled(command, "wombat, quokka, zebrafish") == []
     assert {command.json("lessons", "show", one)["state"] for one in waiting} == {"retired"}
     assert {one["id"] for one in command.json("lessons", "list", "--state", "retired")} == {*waiting}
-    assert len(command.json("lessons", "list", "--all")) == 4
+    assert len(command.json("lessons", "list", "--state", "all")) == 4
     assert len(command.json("lessons", "list")) == 1
 
 

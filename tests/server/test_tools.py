@@ -76,6 +76,18 @@ async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: 
     assert "strategy" in strategy.tags
 
 
+async def test_a_lesson_has_a_why_only_where_the_agent_gave_one(client: Client, engine: Engine) -> None:
+    told_words = {
+        "mistake": "Read orders/setings.toml",
+        "correction": "Read settings.toml",
+        "symptoms": ["No such file"],
+    }
+    for why in (None, "The name was misspelled."):
+        found = await told(client, "reflect", {**FAILED_RUN, "analysis": {**told_words, "why": why}})
+        lesson = await engine.bank.lessons.get(engine.scopes.own, found["lessons"][0]["id"])
+        assert lesson.why == why
+
+
 async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, engine: Engine) -> None:
     first = await told(client, "reflect", FAILED_RUN)
     second = await told(client, "reflect", {"reflection_id": first["reflection_id"], "analysis": ANALYSIS})
