@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.analysis.transcript_records import MOST_EVENTS
-from mcp_reflect.analysis.transcripts import read_transcript
+from mcp_reflect.analysis.transcripts import MOST_EVENTS, read_transcript
 from mcp_reflect.cli import main
 from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
