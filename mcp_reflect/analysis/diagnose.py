@@ -278,12 +278,9 @@ _LIMIT: Final = re.compile(
     r"\b(?:step|iteration|turn|recursion) (?:limit|budget)\b"
 )
 _OBJECTION: Final = re.compile(
-    r"(?i)\b(?:(?:that|this|it|which|answer|result|output)(?:'s| is| was|s)? (?:still )?(?:all |completely |totally )?"
-    r"(?:wrong|incorrect|not right|not correct|not what|broken|false|failing)|"
-    r"not what i (?:asked|wanted|meant)|(?:does|did|is)(?:n[o']t| not) work|"
-    r"still (?:fails|failing|broken|wrong|does)|you (?:forgot|missed|ignored)|"
-    r"too (?:long|short|formal|informal|slow|vague|many|much|complicated|detailed|late)|not (?:good|clear) enough|"
-    r"should(?:n't| not)? have|wrong (?:answer|file|result|one))|^\s{0,4}(?:no, |wrong\b|incorrect\b)"
+    r"(?i)^\s{0,4}(?:no, |too |wrong\b|incorrect\b)|\b(?:(?:is|was|still) (?:wrong|incorrect|broken|failing)"
+    r"|(?:that|it)(?:'s| is) wrong|not what|(?:does|did|is)(?: not|n[o']t) work|still (?:does|fails)"
+    r"|you (?:forgot|missed|ignored)|should(?:n't| not)? have)\b"
 )
 
 

@@ -4,7 +4,6 @@ The same text means different things from different tools: an error message prin
 text in a file that was read is its content.
 """
 
-from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
@@ -47,29 +46,25 @@ _FILES: Final = (
 )
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
-LABEL_ARGUMENTS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    host: {word: frozenset(names.split()) for word, names in tools.items()}
-    for host, tools in {
-        "Claude Code": {
-            "bash": "description timeout run_in_background", "task": "description run_in_background",
-            "agent": "description run_in_background",
-        },
-        "Codex": {
-            "shell": "justification timeout timeout_ms",
-            "exec": "justification yield_time_ms max_output_tokens timeout_ms tty",
-        },
-        "Gemini CLI": {"shell": "description is_background", "replace": "instruction"},
-        "Cursor": {
-            "terminal": "explanation is_background require_user_approval description",
-            "edit": "instructions explanation", "read": "explanation", "grep": "explanation", "search": "explanation",
-        },
-        "Copilot": {
-            "terminal": "explanation goal isBackground timeout", "edit": "explanation", "replace": "explanation",
-        },
-        "OpenHands": {"bash": "security_risk timeout", "editor": "security_risk"},
+LABEL_ARGUMENTS: Final = {
+    tool: frozenset(names.split())
+    for tool, names in {
+        "bash": "description timeout run_in_background security_risk",
+        "task": "description run_in_background",
+        "agent": "description run_in_background",
+        "shell": "description timeout timeout_ms justification is_background",
+        "exec": "justification yield_time_ms max_output_tokens timeout_ms tty",
+        "terminal": "description explanation goal timeout is_background isBackground require_user_approval",
+        "edit": "instructions explanation",
+        "replace": "instruction explanation",
+        "read": "explanation",
+        "grep": "explanation",
+        "search": "explanation",
+        "editor": "security_risk",
     }.items()
-}  # fmt: skip
-"""Arguments that only label a call or say how to run and show it, by host and by a word of the tool's name.
+}
+"""Arguments that only label a call or say how to run and show it, by a word of the tool's name, of the hosts that send
+them: Claude Code, Codex, Gemini CLI, Cursor, Copilot, OpenHands.
 
 They decide nothing: signatures, comparisons and lessons leave them out.
 """
@@ -118,7 +113,7 @@ def without_labels(tool: str, arguments: Json) -> Json:
     if not isinstance(arguments, dict):
         return arguments
     words = tool_words(tool)
-    labels = {name for tools in LABEL_ARGUMENTS.values() for word in words & tools.keys() for name in tools[word]}
+    labels = {name for word in words & LABEL_ARGUMENTS.keys() for name in LABEL_ARGUMENTS[word]}
     return {name: value for name, value in arguments.items() if name not in labels}
 
 

@@ -124,11 +124,6 @@ _TEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _SQL_AND: Final = re.compile(r"\s+AND\s+(?![^()]*\))", re.IGNORECASE)
-_JOIN: Final = re.compile(  # what is quoted, and joins of another kind, stay as they are
-    r"(?P<kept>'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|\b(?:LEFT|RIGHT|FULL|OUTER|CROSS|NATURAL|SEMI|ANTI|ASOF)\s+(?:INNER\s+)?JOIN\b)"
-    r"|\b(?:INNER\s+)?JOIN\b",
-    re.IGNORECASE,
-)
 _LONG_NUMBER: Final = 7  # digits: parcels, accounts and telephones, which are stored with and without separators
 
 
@@ -141,11 +136,8 @@ def rewrite_sql(text: str, entry: CatalogEntry | None) -> Iterator[str]:
 
 
 def relax_sql(text: str) -> Iterator[str]:
-    """Leave joins open, keep one condition, then look at a sample."""
+    """Keep one condition, then look at a sample."""
     loose = _loosened(text)
-    closed = _with_where(text, loose)
-    if (opened := _JOIN.sub(lambda join: join["kept"] or "LEFT JOIN", closed)) != closed:
-        yield opened
     if len(loose) > 1:
         yield from (_with_where(text, [condition]) for condition in loose[:2])
     if table := _FROM.search(text):

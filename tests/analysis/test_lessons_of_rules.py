@@ -242,7 +242,7 @@ def test_failures_with_one_correction_are_one_lesson_that_names_them_all() -> No
 
 @pytest.mark.parametrize(
     ("tool", "label"),
-    [(tool, label) for tools in LABEL_ARGUMENTS.values() for tool, labels in tools.items() for label in sorted(labels)],
+    [(tool, label) for tool, labels in LABEL_ARGUMENTS.items() for label in sorted(labels)],
 )
 def test_an_argument_that_only_labels_is_in_no_signature_and_no_lesson(tool: str, label: str) -> None:
     def run(first: str, second: str) -> Run:
