@@ -42,6 +42,12 @@ class Section:
 
 SECTIONS: Final = (
     Section("recall", "Recall", "nDCG@10 by default settings, each question asked once.", ("recall",)),
+    Section(
+        "own-lessons",
+        "Lessons in other words",
+        "Lessons asked for in near words and by a symptom: first, among the first five, and with a strong fit.",
+        ("recall", "--lessons"),
+    ),
     Section("fit", "The score of recall", "Each part's worth, leaving one set out at a time.", ("fit",)),
     Section(
         "scale", "Recall in large banks", "Processor time of a whole recall, each question asked once.", ("scale",)

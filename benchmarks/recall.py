@@ -9,8 +9,9 @@ type of task, where the set has one. `--embed` names an embedder as MCP_REFLECT_
 With more than one set, a line for each pair: the part of the tasks of one set that get a strong hit from the bank of
 another.
 
-`--lessons` asks for the lessons of tests/storage/cases in near words and by a symptom, among others, and for tasks
-that have nothing to do with the bank.
+`--lessons` asks for each of two sets of lessons in tests/storage/cases in near words and by a symptom, among others,
+and for tasks that have nothing to do with the bank. Both were written without sight of the ranking. The last line is
+their sum.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +34,7 @@ from mcp_reflect.services.engine import Engine
 PASSAGE: Final = 5_000  # characters that a mistake or a correction may have
 STRANGERS: Final = 200  # tasks of another set that are tried on a bank
 CASES: Final = Path(__file__).parents[1] / "tests" / "storage" / "cases"
+OWN_SETS: Final = ("recall_lessons", "recall_lessons_second")
 FIRST: Final = 5
 
 
@@ -43,7 +46,12 @@ def main() -> int:
     parser.add_argument("--lessons", action="store_true", help="our own lessons in place of DIR")
     arguments = parser.parse_args()
     if arguments.lessons:
-        print(json.dumps(asyncio.run(own_lessons(arguments.embed))))
+        total: Counter[str] = Counter()
+        for name in OWN_SETS:
+            counts = asyncio.run(own_lessons(name, arguments.embed))
+            print(json.dumps({"set": name, **counts}), flush=True)
+            total.update(counts)
+        print(json.dumps({"set": "both", **total}))
         return 0
     sets = collections(arguments.data)
     if not sets:
@@ -143,18 +151,18 @@ async def _strong(engine: Engine, task: str) -> bool:
     return any(hit.fit == "strong" for hit in answer.lessons)
 
 
-async def own_lessons(embed: str = "words") -> dict[str, Any]:
-    """How many of our lessons are first, and among the first five, by near words and by a symptom.
+async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
+    """How many lessons of a set are first, and among the first five, by near words and by a symptom.
 
     Then how many of the tasks that have nothing to do with the bank get no strong hit.
     """
-    wanted = lines(CASES / "recall_lessons.jsonl")
+    wanted = lines(CASES / f"{lessons}.jsonl")
     bank = [
         {"mistake": line["mistake"], "correction": line["correction"], "external_id": line["id"]}
         for line in (*wanted, *lines(CASES / "recall_others.jsonl"))
     ]
     tasks = [line["task"] for line in lines(CASES / "recall_foreign_tasks.jsonl")]
-    counts: dict[str, Any] = {"lessons": len(wanted), "among": len(bank)}
+    counts = {"lessons": len(wanted), "among": len(bank)}
     async with _engine_over(bank, embed) as engine:
         for kind in ("near", "symptom"):
             hits = [

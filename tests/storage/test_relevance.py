@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.recall import own_lessons
+from benchmarks.recall import OWN_SETS, own_lessons
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
@@ -78,8 +78,9 @@ async def test_a_sign_that_is_no_word_breaks_nothing(engine: Engine, word: str) 
     assert [hit.id for hit in found.lessons] == [stored.lesson_id]
 
 
-async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits() -> None:
-    counts = await own_lessons()
+@pytest.mark.parametrize("lessons", OWN_SETS)
+async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits(lessons: str) -> None:
+    counts = await own_lessons(lessons)
     assert counts["near_in_5"] >= 27
     assert counts["near_strong"] >= 24
     assert counts["symptom_in_5"] >= 7
