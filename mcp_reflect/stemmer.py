@@ -3,14 +3,11 @@
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.patterns import lazy_compile
-
 # Endings of English words: those of plurals and tenses are cut once, the others as long as there are enough letters.
 # Words of other languages lose the same endings. Porter's stemmer (1980) is no better on the development sets.
 _PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
 _OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
-_HAS_VOWEL: Final = lazy_compile(r"[aeiouy]")
-_DOUBLE: Final = lazy_compile(r"([^aeiouy])\1$")
+_VOWELS: Final = frozenset("aeiouy")
 
 
 @lru_cache(maxsize=100_000)
@@ -22,12 +19,15 @@ def stem(word: str) -> str:
         word = _cut(word, _PLURALS_AND_TENSES, 3)
     while (rest := _cut(word, _OTHERS, 3 if word.endswith("e") else 5)) != word:
         word = rest
-    if word.endswith("y") and not _HAS_VOWEL.match(word[-2:-1]):
+    if word.endswith("y") and word[-2] not in _VOWELS:
         word = word[:-1]
-    return word[:-1] if _DOUBLE.search(word) else word
+    return word[:-1] if word[-1] == word[-2] and word[-1] not in _VOWELS else word
 
 
 def _cut(word: str, endings: tuple[str, ...], least: int) -> str:
     """Return a word without the first of these endings that leaves a vowel and so many letters."""
-    rests = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
-    return next((rest for rest in rests if len(rest) >= least and _HAS_VOWEL.search(rest)), word)
+    for ending in endings if word.endswith(endings) else ():
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= least and not _VOWELS.isdisjoint(rest):
+            return rest
+    return word

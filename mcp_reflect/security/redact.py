@@ -92,7 +92,7 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
 def _find(text: str) -> list[Secret]:
     """Return the secrets of a text as it stands; they may overlap."""
     folded, words = _folded(text)
-    named = named_secrets(text, folded, words) if _has_names(text) else ()
+    named = named_secrets(text, folded, words) if not text.isascii() or _has_names(words) else ()
     return [*private_keys(text), *shaped_secrets(text), *named, *placed_secrets(text, folded, words)]
 
 
@@ -123,9 +123,9 @@ def _folded(text: str) -> tuple[str, str]:
     return folded, b" ".join(words).decode()  # a text is searched faster than bytes
 
 
-def _has_names(text: str) -> bool:
-    """True if a noun of a secret may stand in a text."""
-    return not text.isascii() or any(core in _folded(text)[1] for core in (*CORES, *FOREIGN_CORES))
+def _has_names(words: str) -> bool:
+    """True if a noun of a secret may stand in a text of these words."""
+    return any(core in words for core in (*CORES, *FOREIGN_CORES))
 
 
 Change = tuple[int, int, str]

@@ -32,10 +32,9 @@ from mcp_reflect.storage.effectiveness import Rates
 from mcp_reflect.storage.repository import Derived, Reading, Repository, Row, Writing, lessons_from, scoped
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
-from mcp_reflect.storage.retrieval.terms import telling_words
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.screening import judge_outdated, suspicion_of
-from mcp_reflect.storage.similarity import RELATION, SAME_HIT, same_text
+from mcp_reflect.storage.similarity import RELATION, SAME_HIT, alike, same_text
 
 if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Link
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
 SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
+_SAME_TASK: Final = 0.5  # the part of the words of two tasks that are alike
 HALF_LIFE_DAYS: Final = 180.0
 DAY: Final = 86_400.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
@@ -283,7 +283,7 @@ class RecallRepository(Repository):
         task = clean_text(ask.task) if ask.symptoms else text
         task = task[:2000]  # redacted before it is cut: half a secret is not recognized
         ids = Derived(json.dumps([hit.id for hit in hits]))
-        values = scoped(scope, id=recall_id, task=Derived(task), lesson_ids=ids, now=self.clock.now())
+        values = scoped(scope, id=Derived(recall_id), task=Derived(task), lesson_ids=ids, now=self.clock.now())
         self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)})
         await self.settle()
         return Recall(
@@ -373,12 +373,8 @@ def _evidence(lesson: Lesson, rates: Rates) -> tuple[bool, float, int, float, st
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
     """Mark the candidates that were recorded as irrelevant to a task that shares half of its words with this one."""
-    words = telling_words(ask.task)
-    misfits: set[str] = set()
-    for row in reading.rows("irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]}):
-        earlier = telling_words(row["task"])
-        if 2 * len(words & earlier) >= len(words | earlier):
-            misfits.add(row["from_id"])
+    rows = reading.rows("irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]})
+    misfits = {row["from_id"] for row in rows if alike(ask.task, row["task"]) >= _SAME_TASK}
     return [
         replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one for one in candidates
     ]
@@ -420,5 +416,5 @@ def _with_related(reading: Reading, scope: Scope, hits: Sequence[Hit], max_chars
             if row["id"] not in near and len(near) < _MOST_RELATED and size <= left:
                 near[row["id"]] = Near(id=row["id"], relation=row["relation"])
                 left -= size
-        related.append(replace(hit, related=tuple(near.values())))
+        related.append(replace(hit, related=tuple(near.values())) if near else hit)
     return tuple(related)

@@ -53,6 +53,8 @@ def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
 
 
 Values = Mapping[str, Any]
+_STRUCTURES: Final = (dict, list, tuple)
+_as_json: Final = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder for each value
 _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
@@ -76,15 +78,12 @@ def bound(values: Values) -> Bound:
 def _bound(value: Any) -> Any:
     if isinstance(value, str):
         return str(value) if isinstance(value, Derived) else clean_text(str(value))
-    return json.dumps(clean(value), ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
+    return _as_json(clean(value)) if isinstance(value, _STRUCTURES) else value
 
 
 def compared(values: Values) -> dict[str, Any]:
     """Return values that are only compared: structures as JSON, texts unchanged."""
-    return {
-        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value
-        for name, value in values.items()
-    }
+    return {name: _as_json(value) if isinstance(value, _STRUCTURES) else value for name, value in values.items()}
 
 
 def scoped(scope: Scope, **values: Any) -> dict[str, Any]:

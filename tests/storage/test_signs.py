@@ -4,7 +4,7 @@ import math
 import random
 from operator import mul
 
-from mcp_reflect.storage.retrieval.vectors import NearestSigns, cosines, packed
+from mcp_reflect.storage.retrieval.vectors import NearestSigns, cosines, packed, unpacked
 
 
 def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
@@ -13,7 +13,7 @@ def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
         rows = [[chance.gauss(0, 1) ** power for _ in range(size)] for power in (1, 1, 3, 3)]
         units = [[number / math.hypot(*row) for number in row] for row in rows]
         exact = [sum(map(mul, units[0], unit)) for unit in units]
-        found = cosines(units[0], map(packed, units))
+        found = cosines(units[0], [unpacked(packed(unit)) for unit in units])
         assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01  # of 8 bits a number
 
 

@@ -20,6 +20,7 @@ import struct
 import unicodedata
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from itertools import chain
@@ -94,7 +95,7 @@ class WordVectors:
             raise ValueError(f"{path} is not a whole table of word vectors of version {VERSION}")
         self._last_slot: int = slots - 1
         self._slots = array("H", self._map[HEADER.size : ends])
-        self._ends = array("I", self._map[ends:scales])
+        self._ends = array("I", bytes(4) + self._map[ends:scales])  # the first token starts where none ends
         self._scales = array("H", self._map[scales : self._rows])
         self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
         self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
@@ -116,8 +117,8 @@ class WordVectors:
         """
         data, scales, rows, width, mask = self._map, self._scales, self._rows, self.dimensions, self._mask
         first = second = third = fourth = total = 0
-        for number in self.numbers(text):
-            scale = scales[number]
+        for number, count in Counter(self.numbers(text)).items():
+            scale = count * scales[number]
             total += scale
             start = rows + number * width
             row = int.from_bytes(data[start : start + width], "little")
@@ -125,19 +126,21 @@ class WordVectors:
             second += (row >> 8 & mask) * scale
             third += (row >> 16 & mask) * scale
             fourth += (row >> 24 & mask) * scale
+        biased = array("I", bytes(4 * width))
+        for place, lane in enumerate((first, second, third, fourth)):
+            biased[place::4] = array("I", lane.to_bytes(width, "little"))
         offset = BIAS * total
-        lanes = [array("I", lane.to_bytes(width, "little")) for lane in (first, second, third, fourth)]
-        sums = [value - offset for value in chain.from_iterable(zip(*lanes, strict=True))]
+        sums = [value - offset for value in biased]
         length = sqrt(sum(map(mul, sums, sums)))
         return array("f", [value / length for value in sums]) if length else None
 
     def _find(self, token: str) -> int | None:
         encoded = token.encode("utf-8", "surrogatepass")
-        slot = zlib.crc32(encoded) & self._last_slot
-        while (number := self._slots[slot] - 1) >= 0:
-            start = self._ends[number - 1] if number else 0
-            if self._map[self._texts + start : self._texts + self._ends[number]] == encoded:
-                return number
+        size, slot, ends = len(encoded), zlib.crc32(encoded) & self._last_slot, self._ends
+        while number := self._slots[slot]:
+            start, end = ends[number - 1], ends[number]
+            if end - start == size and self._map[self._texts + start : self._texts + end] == encoded:
+                return number - 1
             slot = (slot + 1) & self._last_slot
         return None
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.models.common import Scope
@@ -114,8 +114,7 @@ def error_codes(text: str) -> dict[str, set[str]]:
 # The score.
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """The relevance of a row. `score` is in 0..1 and can be compared between questions.
 
     `plain` is the score before the best rows were taken into account, `close` the closeness of the meanings, 0..1 or
@@ -267,12 +266,13 @@ class Search:
         the most that a row could have, so that scores of different questions can be compared.
         """
         question, closeness, average = self._question, self._closeness, self._counts.average
-        terms = {row["row"]: json.loads(row["terms"]) for row in self._rows}
         total = math.fsum(question.own.values()) or 1.0
+        shared: dict[int, set[str]] = {}
         parts: dict[int, float] = {}
-        for row in self._rows:
-            counts = terms[row["row"]]
-            parts[row["row"]] = _bm25(question, counts, row["length"] / average if average else 1.0, weights) / total
+        for row, length, terms in self._rows:
+            counts: dict[str, float] = json.loads(terms)
+            shared[row] = question.own.keys() & counts.keys()
+            parts[row] = _bm25(question, counts, length / average if average else 1.0, weights) / total
         close = closeness.by_row if closeness else {}
         most = 1 + weights.closeness
 
@@ -295,8 +295,8 @@ class Search:
                 score=min(order[row], 1.0),
                 plain=plain[row],
                 close=close.get(row) if closeness else None,
-                words=_words(question, question.own.keys() & terms[row]),
-                names=_words(question, question.names & terms[row].keys()),
+                words=_words(question, shared[row]),
+                names=_words(question, shared[row] & question.names),
             )
             for row in sorted(order, key=lambda row: (-order[row], -row))
         ]

@@ -154,10 +154,11 @@ class _Connection:
         running = loop.run_in_executor(self._executor, lambda: context.run(lambda: work(self._opened(), self.opened)))
         try:
             return await asyncio.shield(running)
-        finally:
-            await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
+        except asyncio.CancelledError:
+            await asyncio.wait([running])  # nothing is written after this has returned
             if not running.cancelled():
                 running.exception()  # read, or asyncio prints the error of a call that was cancelled
+            raise
 
     def close(self, *, move_log: bool = False) -> None:
         """Close the connection after all that runs on it, and wait for that; `move_log` moves its log into the file."""
