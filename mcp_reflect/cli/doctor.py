@@ -12,7 +12,7 @@ from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, styled, write_result
-from mcp_reflect.cli.reports import aligned, vector_summary
+from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
@@ -47,7 +47,7 @@ def run_doctor(options: Namespace) -> int:
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
     if "embeddings" in values:
         values["embeddings"] = vector_summary(values["embeddings"])
-    lines.append(aligned(values))
+    lines.append(report_text(values))
     lines += [f"note: {note}" for note in report["notes"]]
     write_result(options, report, "\n".join(lines))
     return 1 if report["degraded"] else 0

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, is_terminal, styled, visible, wrapped
+from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, is_terminal, styled, visible, wrapped
 from mcp_reflect.models.common import compact, plain
 from mcp_reflect.models.lesson import Lesson, State
 from mcp_reflect.services.engine import Engine
@@ -18,7 +18,6 @@ TEXT_COLUMN: Final = 1
 SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
-_NAME_WIDTH: Final = len("effectiveness")
 _STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
 
 
@@ -44,32 +43,32 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     elif lesson.suspicion:
         lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
-    lines += field_lines(lesson)
     estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
     learned = f"{_times(lesson.strength)}, first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
-    lines += [
-        _pair("project", lesson.project or "all projects"),
-        _pair("source", f"{lesson.source} ({lesson.agent})" if lesson.agent else lesson.source),
-        _pair("importance", f"{lesson.importance:.2f}"),
-        _pair("effectiveness", effectiveness_text(lesson, estimate)),
-        _pair("learned", learned),
-    ]
-    return "\n".join(lines)
+    about = {
+        "project": lesson.project or "all projects",
+        "source": f"{lesson.source} ({lesson.agent})" if lesson.agent else lesson.source,
+        "importance": f"{lesson.importance:.2f}",
+        "effectiveness": effectiveness_text(lesson, estimate),
+        "learned": learned,
+    }
+    return "\n".join([*lines, *long_fields(lesson), "", aligned({**short_fields(lesson), **about})])
 
 
-def field_lines(lesson: Lesson) -> list[str]:
-    """Return the words of a lesson, each field under its name; characters that a terminal would act on as codes."""
+def long_fields(lesson: Lesson) -> list[str]:
+    """Return the texts of a lesson, each under its name; characters that a terminal would act on as codes."""
     lines = [] if lesson.mistake else ["", wrapped(visible(lesson.text))]
     for name in _LONG_FIELDS:
         if getattr(lesson, name):
             lines += ["", styled(name, BOLD), wrapped(visible(getattr(lesson, name)))]
-    lines.append("")
-    for name in _SHORT_FIELDS:
-        value = getattr(lesson, name)
-        if value:
-            text = value if isinstance(value, str) else ", ".join(value)
-            lines.append(_pair(name.replace("_", " "), visible(text)))
     return lines
+
+
+def short_fields(lesson: Lesson) -> dict[str, str]:
+    """Return the other words of a lesson by name."""
+    values = {name.replace("_", " "): getattr(lesson, name) for name in _SHORT_FIELDS}
+    texts = {name: value if isinstance(value, str) else ", ".join(value or ()) for name, value in values.items()}
+    return {name: visible(text) for name, text in texts.items() if text}
 
 
 def effectiveness_text(lesson: Lesson, estimate: Mapping[str, Any]) -> str:
@@ -137,7 +136,3 @@ def _day(seconds: float) -> str:
 
 def _times(count: int) -> str:
     return {0: "never", 1: "once"}.get(count, f"{count} times")
-
-
-def _pair(name: str, value: str) -> str:
-    return f"{styled(f'{name:<{_NAME_WIDTH}}', DIM)}  {value}"

@@ -12,14 +12,16 @@ from mcp_reflect.cli.lesson_document import add_in_editor, edit_in_editor
 from mcp_reflect.cli.lesson_text import (
     HEADS,
     TEXT_COLUMN,
-    field_lines,
     history_text,
     lesson_history,
     lesson_page,
     lesson_record,
     list_row,
+    long_fields,
+    short_fields,
 )
 from mcp_reflect.cli.output import (
+    aligned,
     ask,
     confirm,
     is_interactive,
@@ -269,7 +271,7 @@ async def _review(engine: Engine, options: Namespace) -> None:
 
 def _print_waiting(lesson: Lesson) -> None:
     write_line(f"{lesson.id} ({lesson.kind}, from {lesson.source}): {lesson.held}")
-    write_line("\n".join(field_lines(lesson)))
+    write_line("\n".join([*long_fields(lesson), "", aligned(short_fields(lesson))]))
 
 
 async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Namespace) -> None:

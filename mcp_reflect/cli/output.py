@@ -87,6 +87,12 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     return "\n".join([styled(lines[0], BOLD), *lines[1:]])
 
 
+def aligned(values: Mapping[str, str]) -> str:
+    """Return each value on a line beside its name."""
+    width = max(map(len, values), default=0)
+    return "\n".join(f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items())
+
+
 def wrapped(text: str, indent: str = "  ") -> str:
     """Return a text as indented lines that fit the terminal; its own line breaks stay."""
     width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize

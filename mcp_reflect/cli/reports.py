@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import table, write_line, write_result
+from mcp_reflect.cli.output import aligned, table, write_line, write_result
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
@@ -16,7 +16,7 @@ def run_stats(options: Namespace) -> None:
     stats: dict[str, Any] = dict(with_engine(lambda engine: engine.get_stats()))
     told = {name: value for name, value in stats.items() if name != "proof"}  # `mcp-reflect proof` prints it
     told |= {"bank_capacity": stats["bank_capacity"] or "unlimited", "embeddings": vector_summary(stats["embeddings"])}
-    write_result(options, stats, aligned({**told, "uplift": _uplift(stats["uplift"])}))
+    write_result(options, stats, report_text({**told, "uplift": _uplift(stats["uplift"])}))
 
 
 def _uplift(uplift: Mapping[str, Any]) -> str:
@@ -26,20 +26,21 @@ def _uplift(uplift: Mapping[str, Any]) -> str:
     return f"{text} ({shown} tasks with lessons, {held} without)"
 
 
-def aligned(values: Mapping[str, Json]) -> str:
-    """Return values under each other, each beside its name."""
-    width = max(map(len, values))
-    return "\n".join(f"{name.replace('_', ' '):<{width}}  {value_text(value)}" for name, value in values.items())
+def report_text(report: Mapping[str, Json]) -> str:
+    """Return the names and values of a report for a person."""
+    return aligned({name.replace("_", " "): _value_text(value) for name, value in report.items()})
 
 
-def value_text(value: Json) -> str:
+def _value_text(value: Json) -> str:
     """Return a value of a report as text for a person."""
     if isinstance(value, dict):
-        counts = all(isinstance(part, int) for part in value.values())
-        parts = [(value_text(part), name) if counts else (name, value_text(part)) for name, part in value.items()]
-        return ", ".join(map(" ".join, parts)) or "none"
+        parts = [
+            f"{name} ({part})" if isinstance(part, int) else f"{name} {_value_text(part)}"
+            for name, part in value.items()
+        ]
+        return ", ".join(parts) or "none"
     if isinstance(value, list):
-        return ", ".join(map(value_text, value)) or "none"
+        return ", ".join(map(_value_text, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "not known yet" if value is None else str(value)

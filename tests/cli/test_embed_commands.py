@@ -52,7 +52,7 @@ def test_every_lesson_gets_its_vector_now_and_doctor_and_stats_count_them(
     assert report["embeddings"] == {**none_yet, "with_vector": 2}
     assert report["degraded"] == []
     main(["doctor"])
-    assert "embeddings: letters:small, 2 of 2 lessons have a vector\n" in capsys.readouterr().out
+    assert "embeddings        letters:small, 2 of 2 lessons have a vector\n" in capsys.readouterr().out
 
 
 def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_goes_on(
