@@ -110,7 +110,7 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
         try:
             return shape.model_validate(values, context=context).with_ignored(context.ignored)
         except ValidationError as error:
-            errors = error.errors(include_url=False)
+            errors = error.errors()
             if not _repaired(shape, values, errors[0], context):
                 raise _with_ignored(explain(errors), context.ignored) from None
         except InputError as error:

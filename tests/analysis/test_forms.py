@@ -32,7 +32,15 @@ def test_commands_that_do_the_same_are_one(first: str, second: str) -> None:
     assert _shell(first).exact == _shell(second).exact
 
 
-@pytest.mark.parametrize(("first", "second"), [("python -m pytest", "python -m pytest -q"), ("git log", "git log -3")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("python -m pytest", "python -m pytest -q"),
+        ("git log", "git log -3"),
+        ("apt install jq", "apt -qq install jq"),
+        ("git -C app log", "git -C lib log"),
+    ],
+)
 def test_the_head_of_a_command_is_its_program_and_what_it_does(first: str, second: str) -> None:
     assert _shell(first).head == _shell(second).head
 
@@ -83,6 +91,15 @@ def test_what_differs_from_day_to_day_is_left_out_of_the_loose_form_alone(first:
     one, two = forms_of("Bash", {"command": f"run {first}"}), forms_of("Bash", {"command": f"run {second}"})
     assert one.loose == two.loose
     assert one.exact != two.exact
+
+
+def test_a_search_is_the_same_in_any_case_of_its_words_alone() -> None:
+    def form(query: Json, **others: Json) -> str:
+        return forms_of("search", {"query": query, **others}).exact
+
+    assert form("Kiel", lang="EN") == form("kiel", lang="EN")
+    assert form("Kiel", lang="EN") != form("Kiel", lang="en")
+    assert form(["Kiel"], page=2) != form(["kiel"], page=2)
 
 
 def test_edits_are_of_their_file() -> None:

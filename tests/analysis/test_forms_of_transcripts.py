@@ -69,6 +69,16 @@ def test_a_long_session_is_read_in_parts_and_nothing_is_lost() -> None:
     assert sum(map(len, parts)) == 1_200 * 5
 
 
+def test_forty_events_of_any_length_stand_in_one_part() -> None:
+    record = json.loads(sessions.anthropic())["messages"]
+    huge = json.dumps([record[0], *(message for _ in range(20) for message in record[1:])])
+    for word in ("billing", "2.41s"):  # in every event one of them
+        huge = huge.replace(word, "x" * 25_000)
+    parts = [run["events"] for _, run in read_transcript(huge).runs]
+    assert all(len(str(event)) > 20_000 for part in parts for event in part)
+    assert max(map(len, parts)) == 40
+
+
 def test_several_conversations_stand_one_a_line() -> None:
     text = sessions.lines([json.loads(sessions.anthropic()), json.loads(sessions.anthropic())])
     assert [place for place, _ in read_transcript(text).runs] == ["line 1, ", "line 2, "]

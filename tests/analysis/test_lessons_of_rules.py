@@ -155,6 +155,18 @@ def test_a_proved_correction_says_what_fails_and_what_to_do_instead(run: Run, mi
     assert len(lesson.symptoms) == 1
 
 
+@pytest.mark.parametrize(
+    ("worked", "correction"),
+    [
+        ("cd api && pytest tests", "Run it in `api`: `cd` there in the same command."),
+        ("cd /srv/app && pytest tests", "Run it in the project's root: `cd` there in the same command."),
+    ],
+)
+def test_a_command_that_works_in_another_folder_is_run_there(worked: str, correction: str) -> None:
+    lesson = only(Run().bash("pytest tests", "ERROR: file or directory not found: tests").bash(worked, "3 passed"))
+    assert (lesson.mistake.split(" failed")[0], lesson.correction) == ("`pytest tests`", correction)
+
+
 UNPROVED: dict[str, Run] = {
     "an edit of the task's own source": Run()
     .bash("pytest -q", "1 failed, 2 passed in 0.12s")

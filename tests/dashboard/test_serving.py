@@ -145,13 +145,15 @@ async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, s
     other = await engine.store_lesson(mistake="Something else", correction="To be worded")
     await engine.edit_lesson(other.lesson_id, {name: f"{text}." for name, text in words.items()})
     (merge,) = served.ask("GET", "/api/board").json["merges"]
-    assert served.act("merge", keep=merge["keep"], gone=merge["gone"]).json["reload"]
+    merged = served.act("merge", keep=merge["keep"], gone=merge["gone"]).json
     after = served.ask("GET", "/api/board").json
     assert after["merges"] == []
     (dream,) = after["dreams"]
+    assert merged == {"said": f"Merged in dream {dream['id']}; undoing it puts all back.", "reload": True}
     assert {one["id"]: one["state"] for one in records(after["lessons"])}[merge["gone"][0]] == "archived"
     assert "is not in use" in served.act("merge", keep=merge["keep"], gone=merge["gone"]).json["error"]
-    assert served.act("undo", id=dream["id"]).status == 200
+    undone = served.act("undo", id=dream["id"]).json
+    assert undone == {"said": "Undone: 2 records are as they were.", "reload": True}
     assert served.ask("GET", "/api/board").json["merges"] == [merge]
 
 

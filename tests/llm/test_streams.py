@@ -101,6 +101,14 @@ async def test_a_stream_without_an_end_or_with_an_error_is_an_error(dialect: Dia
         await hear(dialect, Hang(), seconds=0.4)
 
 
+async def test_a_request_that_is_refused_for_another_reason_is_not_sent_again_without_a_stream() -> None:
+    heard: list[TextChunk] = []
+    async with Loopback(failing(OPENAI, 400, "Unknown model")) as server:
+        with pytest.raises(BadRequestError, match="Unknown model"):
+            await OPENAI.open(server.url).complete(replace(asking(), on_text=heard.append))
+    assert len(server.received) == 1
+
+
 async def test_an_endpoint_that_takes_no_options_of_a_stream_or_no_stream_is_asked_without_and_remembered() -> None:
     refused = failing(OPENAI, 400, "Unknown field: stream_options"), failing(OPENAI, 422, "no streams here")
     end = OPENAI.stops["end"]

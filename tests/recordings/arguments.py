@@ -46,7 +46,7 @@ ODD: tuple[Any, ...] = (
     "user", "tests", "retired", "quarantined", "success", "timed out", "gave up", [], ["a"], ["a", None, "", "b"],
     [1, 2.5, True], [["a"], {"b": 1}], {}, {"a": 1}, {"content": "1 failed", "exit_code": "1"}, {"table": "talks"},
     [{"tool": "pytest", "stdout": "1 passed", "code": 0}, "text", None], "x" * 200, "x" * 201, "x" * 300, ["x"] * 20,
-    ["x"] * 21, [f"x{number}" for number in range(51)],
+    ["x"] * 21, [f"x{number}" for number in range(51)], "- a", "a:\n- b",
 )  # fmt: skip
 _SHARED = ("detail", "project")
 EVENTS: tuple[Any, ...] = (

@@ -27,7 +27,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 from tests.checkers.cases import lines, load
 from tests.held_clock import HeldClock
-from tests.recordings import arguments, edits, lives, replies, runs, works
+from tests.recordings import arguments, edits, lives, options, replies, runs, works
 from tests.security.corpus import cases
 
 HERE = Path(__file__).parent
@@ -129,7 +129,7 @@ SOURCES: dict[str, Callable[[], Recording]] = {
         *(runs.diagnoses, runs.pairs, runs.sized, runs.answers, runs.decisions, runs.texts, runs.transcripts),
         *(arguments.readings, arguments.traces, arguments.analyses, arguments.drafts),
         *(arguments.searched, replies.replies, replies.hooks, replies.spending, replies.cut_secrets),
-        *(lives.lives, lives.sized_records, lives.commands, edits.edits, edits.hooks_of_hosts),
+        *(lives.lives, lives.sized_records, lives.commands, edits.edits, edits.hooks_of_hosts, options.options),
     )
 }
 
