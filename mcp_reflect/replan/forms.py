@@ -11,7 +11,6 @@ _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
 _TICKET: Final = re.compile(r"([A-Za-z]{1,10})[-_ #]?0*(\d+)")
 _VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)+)", re.IGNORECASE)
-_FILE: Final = re.compile(r"(?:.*[/\\])?([^/\\]+)\.([A-Za-z]\w{0,4})")
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 _ANY_SEPARATOR: Final = "[-_. ]*"
 
@@ -49,7 +48,7 @@ def has_form(term: str) -> bool:
 def variants(term: str) -> tuple[str, ...]:
     """Return other ways to write a term that has a form, the likeliest first. Numbers keep their digits."""
     separated = tuple(_separated(term))
-    likely = (*_numbers(term), *_files(term), *separated[:1])
+    likely = (*_numbers(term), *separated[:1])
     return _others(term, (*likely, *_unaccented(term), *separated[1:]))
 
 
@@ -87,30 +86,21 @@ def sql_pattern(value: str) -> str:
 
 
 def _numbers(term: str) -> Iterator[str]:
-    """Tickets, versions, and numbers with zeros or a sign before them."""
+    """Tickets, versions, numbers without the zeros or the sign before them, and files without their folder."""
     if ticket := _TICKET.fullmatch(term):
         prefix, number = ticket.groups()
         yield from (f"{prefix}-{number}", f"{prefix}{number}", f"{prefix} {number}", term[term.index(number[0]) :])
         yield number
     elif version := _VERSION.fullmatch(term):
-        number = version[1]
-        yield from (f"v{number}", number) if term == number else (number,)
-        if number.count(".") > 1:
-            yield number.rpartition(".")[0]
+        yield from (version[1], f"v{version[1]}")
     elif term.lstrip("#0").isdigit():
-        yield term.lstrip("#")
         yield term.lstrip("#0")
-
-
-def _files(term: str) -> Iterator[str]:
-    """A file's name without its folder, then without its suffix."""
-    if (match := _FILE.fullmatch(term)) and not _VERSION.fullmatch(term):
-        yield f"{match[1]}.{match[2]}"
-        yield match[1]
+    elif "/" in term:  # a file without its folder
+        yield term.rsplit("/", 1)[1]
 
 
 def _separated(term: str) -> Iterator[str]:
-    """The words of a term in the other conventions, and without the first one where there are three or more."""
+    """The words of a term in the other conventions."""
     words = [word.lower() for word in parts(term)]
     if len(words) < 2 or _VERSION.fullmatch(term):
         return
@@ -119,13 +109,11 @@ def _separated(term: str) -> Iterator[str]:
     if all(word.isdigit() for word in words):
         yield from (joined, spaced, kebab)
         return
-    if CAMEL.search(term):
-        yield snake
-    elif "_" in term:
+    if "_" in term:
         yield from (camel, snake if term.isupper() else snake.upper())
     else:
         yield from (snake, joined, spaced, camel)
-    if len(words) > 2:
+    if len(words) > 2:  # without the first word
         yield from (_camel(words[1:]), " ".join(words[1:]))
     yield from (spaced, kebab, camel, snake, camel[:1].upper() + camel[1:], snake.upper(), joined)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.forms import has_form, loose_pattern, sql_pattern, terms, variants
+from mcp_reflect.replan.forms import loose_pattern, sql_pattern, terms, variants
 from mcp_reflect.replan.words import CAMEL, tokens
 
 
@@ -33,7 +33,7 @@ _NAMES: Final = {
     for name in names.split()
 }
 _SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
-_COMMAND: Final = re.compile(r"\s*(?:git\s+grep|e?grep|fgrep|rg|ag|ack|find|fd|locate)\s+\S")
+_COMMAND: Final = re.compile(r"\s*(?:git\s+grep|e?grep|fgrep|rg|ag|ack)\s+\S")
 
 
 def tool_of(query: Query) -> Tool:
@@ -204,9 +204,6 @@ def rewrite_command(text: str) -> Iterator[str]:
         words = shlex.split(text)
     except ValueError:
         return
-    if words[0] in {"find", "fd", "locate"}:
-        yield from _find(words)
-        return
     start = 2 if words[:2] == ["git", "grep"] else 1
     options = [word for word in words[start:] if word.startswith("-") and word != "-e"]
     rest = [word for word in words[start:] if not word.startswith("-")]
@@ -224,14 +221,6 @@ def rewrite_command(text: str) -> Iterator[str]:
     shorter = max((part for term in terms(pattern) for part in re.split(r"\W+|_", term)), key=len, default="")
     if len(shorter) > 2:
         yield _line(program, [*kept, *no_case], shorter, ["."])
-
-
-def _find(words: list[str]) -> Iterator[str]:
-    """A file by a part of its name, in any case, from the current folder down."""
-    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word in {"-name", "-path", "-iname"}]
-    core = (named or words)[-1].strip("*").rsplit("/", 1)[-1]
-    forms = (core.rsplit(".", 1)[0], *variants(core)[:2]) if has_form(core) else ()
-    yield from (f"find . -iname {shlex.quote(f'*{form}*')}" for form in (core, *forms))
 
 
 def _line(program: list[str], options: list[str], pattern: str, places: list[str]) -> str:
