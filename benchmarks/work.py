@@ -204,16 +204,16 @@ class Limits:
 
 _DEV: Final = {
     "arithmetic": 8,
-    "code_review": 11,
-    "code_tests": 10,
+    "code_review": 8,
+    "code_tests": 9,
     "data": 6,
-    "lint_build": 9,
-    "metrics": 10,
-    "plans_prose": 5,
-    "service": 5,
+    "lint_build": 7,
+    "metrics": 8,
+    "plans_prose": 2,
+    "service": 4,
     "shell": 7,
     "unsupported": 1,
-    "all": 72,
+    "all": 60,
 }
 _JUDGED: Final = {
     "arithmetic": 14,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_reflect.checkers.loop import MODEL, Run, Version
-from mcp_reflect.checkers.verify import Verified, in_words, quoted_claim
+from mcp_reflect.checkers.verify import Verified, issue_of, quoted_claim
 from mcp_reflect.models.common import HOST, RULES
 from mcp_reflect.models.critique import Action, Basis, Critique, Status, Verdict
 
@@ -102,8 +102,7 @@ def _listed(verified: Verified) -> tuple[Verdict, ...]:
 def _fix(version: Version) -> str | None:
     if version.opinion is not None and version.opinion.suggested_fix:
         return version.opinion.suggested_fix
-    computed = (verdict for verdict in version.failed if verdict.expected)
-    return next((f"Step {verdict.step}: {in_words(verdict)}" for verdict in computed), None)
+    return next((issue_of(verdict) for verdict in version.failed if verdict.expected), None)
 
 
 def _guidance(run: Run, action: Action) -> str | None:
@@ -139,7 +138,7 @@ def _cheapest_check(version: Version) -> str:
     counted = verified.coverage
     if counted.open_claims:
         return f"{counted.checked} of {counted.claims} claims were checked. Check the first open claim, or judge it."
-    return "The work states nothing that rules can read. Judge it yourself against the goal."
+    return "There is nothing to check: the work makes no claim. Send its whole text, steps or code, and tool_results."
 
 
 def _next(run: Run, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
@@ -147,7 +146,8 @@ def _next(run: Run, thinker: str, action: Action, criteria: Sequence[str]) -> di
     first = run.first
     is_corrected = bool(first.failed) and not run.best.verified.failed
     is_settled = len(first.unsettled) == len(first.disputed) and (thinker != RULES or is_corrected)
-    if is_settled or (action is Action.KEEP and not criteria):
+    is_empty = not first.verified.coverage.claims and not criteria
+    if is_settled or is_empty or (action is Action.KEEP and not criteria):
         return {}
     following: dict[str, object] = {"questions": _questions(first, criteria, is_corrected=is_corrected)}
     if first.opinion is None or not first.opinion.claims:  # who has judged a claim knows the form

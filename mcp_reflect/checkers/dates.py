@@ -137,8 +137,7 @@ def _findings(number: int, step: str) -> Iterator[Finding]:
     for mention, place in zip(mentions, places, strict=True):
         missing = mention.kind == "D" and mention.day is None
         if missing and not _REFUTED.search(text[max(0, place - 60) : place + 60]):
-            detail = f"{mention.text}: there is no such day"
-            yield Finding(step=number, status=Status.FAIL, claim=mention.text, detail=detail)
+            yield Finding(step=number, status=Status.FAIL, claim=mention.text, detail="there is no such day")
     taken: set[int] = set()
     for pattern, law in _LAWS if len(mentions) > 1 else ():
         for match in pattern.finditer(text):
@@ -156,8 +155,7 @@ def _findings(number: int, step: str) -> Iterator[Finding]:
                 yield Finding(step=number, status=Status.PASS, claim=claim)
             elif not _REFUTED.search(text[max(0, match.start() - 40) : match.end() + 40]):
                 fix = Fix(start=wrong.start, end=wrong.end, text=right) if right else None
-                detail = f"{claim[:200]}: {right} would be right" if right else f"{claim[:200]} does not hold"
-                yield Finding(step=number, status=Status.FAIL, claim=claim, expected=right, detail=detail, fix=fix)
+                yield Finding(step=number, status=Status.FAIL, claim=claim, expected=right, fix=fix)
 
 
 def _of_kind(found: list[Mention], kind: str) -> list[Mention]:

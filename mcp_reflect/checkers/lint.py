@@ -1,18 +1,16 @@
 """Defects that a linter finds in a block of code without its project, each with the name of its rule.
 
-Python is read with `ast`; SQL with sqlglot and JavaScript, TypeScript and shell with tree-sitter, where the extra
-`checkers` is installed. Only defects that change what the code does are reported. Nothing is run.
+Python is read with `ast`, SQL with sqlglot, where the extra `checkers` is installed; with tree-sitter it finds where
+JavaScript, TypeScript and shell do not parse. Only defects that change what the code does are reported. Nothing is run.
 """
 
 import ast
 import json
 import logging
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Final
 
 Defect = tuple[str, int | None]
@@ -122,10 +120,6 @@ def _extra(module: str) -> Any:
         return None
 
 
-_ENDING: Final = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
-_HOISTED: Final = frozenset({"function_declaration", "comment", "empty_statement", "break_statement"})
-
-
 @cache
 def _grammar(language: str) -> Any:
     """Return a parser of the language, None without the extra `checkers`."""
@@ -139,15 +133,10 @@ def _grammar(language: str) -> Any:
     return tree_sitter.Parser(tree_sitter.Language(load()))
 
 
-def syntax_tree(language: str, body: str) -> Any:
-    """Return the root of the syntax tree of JavaScript, TypeScript or shell, None without the extra `checkers`."""
-    parser = _grammar(_GRAMMARS[language])
-    return parser.parse(body.encode()).root_node if parser else None
-
-
 def syntax_error(language: str, body: str) -> Defect | None:
-    """Return the first place that does not parse."""
-    root = syntax_tree(language, body)
+    """Return the first place of JavaScript, TypeScript or shell that does not parse."""
+    parser = _grammar(_GRAMMARS[language])
+    root = parser.parse(body.encode()).root_node if parser else None
     wrong = next((n for n in _nodes(root) if n.is_error or n.is_missing), None) if root and root.has_error else None
     if wrong is None:
         return None
@@ -161,45 +150,6 @@ def _nodes(root: Any) -> Iterator[Any]:
         node = rest.pop()
         yield node
         rest += reversed(node.children)
-
-
-def script_defects(body: str) -> Iterator[Defect]:
-    """Find assignments as conditions, code that is never reached, and promises that nobody awaits."""
-    root = syntax_tree("tsx" if re.search(r"</|/>", body) else "ts", body)
-    if root is None:
-        return
-    nodes = [node for node in _nodes(root) if node.is_named]
-    for node in nodes:
-        if node.type in {"if_statement", "while_statement"}:
-            condition = node.child_by_field_name("condition")
-            inner: list[Any] = condition.named_children if condition else []
-            if len(inner) == 1 and inner[0].type == "assignment_expression":
-                yield "no-cond-assign: the condition assigns", node.start_point[0] + 1
-        elif node.type == "statement_block":
-            children = node.named_children
-            for earlier, later in pairwise(child for child in children if child.type != "comment"):
-                if earlier.type in _ENDING and later.type not in _HOISTED:
-                    yield "no-unreachable: this is never reached", later.start_point[0] + 1
-    yield from _not_awaited(nodes)
-
-
-def _not_awaited(nodes: list[Any]) -> Iterator[Defect]:
-    """Find members taken of the result of an asynchronous function of the same block."""
-    functions = (n for n in nodes if n.type == "function_declaration" and n.children[0].type == "async")
-    promised = {_text(function.child_by_field_name("name")) for function in functions}
-    held: set[str] = set()
-    for node in nodes:
-        value = node.child_by_field_name("value") if node.type == "variable_declarator" else None
-        if value and value.type == "call_expression" and _text(value.child_by_field_name("function")) in promised:
-            held.add(_text(node.child_by_field_name("name")))
-    for node in nodes:
-        member = _text(node.child_by_field_name("property")) if node.type == "member_expression" else ""
-        if member and _text(node.child_by_field_name("object")) in held and member not in {"then", "catch", "finally"}:
-            yield f"no-floating-promises: `{member}` is taken of a promise without await", node.start_point[0] + 1
-
-
-def _text(node: Any) -> str:
-    return node.text.decode() if node else ""
 
 
 _GRAMMARS: Final = {
@@ -231,6 +181,5 @@ def json_defects(body: str) -> Iterator[Defect]:
 DEFECTS: Final[dict[str, Callable[[str], Iterator[Defect]]]] = {
     **dict.fromkeys(("python", "py", "python3"), python_defects),
     **dict.fromkeys(("sql", "postgresql", "mysql", "sqlite"), sql_defects),
-    **dict.fromkeys(("javascript", "js", "jsx", "typescript", "ts", "tsx"), script_defects),
     "json": json_defects,
 }

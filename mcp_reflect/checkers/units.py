@@ -68,7 +68,7 @@ def _judged(number: int, step: str, left: Quantity, said: re.Match[str], target:
         return None
     fix = _fix(step, target, expected)
     text = fix.text if fix else write(expected, "0.00")
-    detail = f"{claim}: {step[left.start : left.end]} is {text} {target.parts[0].unit.name}"
+    detail = f"{step[left.start : left.end]} is {text} {target.parts[0].unit.name}"
     return Finding(step=number, status=Status.FAIL, claim=claim, expected=text, detail=detail, fix=fix)
 
 

@@ -208,9 +208,7 @@ def _verified(work: Work) -> Verified:
 
 def issue_of(verdict: Verdict) -> str:
     """Return a sentence that says what is wrong and what shows it."""
-    detail = verdict.detail or ""
-    repeats = verdict.checker == "arithmetic" or detail.startswith(verdict.claim)
-    return f"Step {verdict.step}: {in_words(verdict)}{f' ({detail})' if detail and not repeats else ''}"
+    return f"Step {verdict.step}: {in_words(verdict)}"
 
 
 def quoted_claim(claim: str) -> str:
@@ -219,14 +217,15 @@ def quoted_claim(claim: str) -> str:
 
 
 def in_words(verdict: Verdict) -> str:
-    """Say what is right and what is wrong: `15 × 12.99 = 194.85, not 195.00`."""
-    claim = quoted_claim(verdict.claim)
-    if verdict.expected is None:
-        return f"{claim}: contradicted"
-    left, equals, right = claim.rpartition("=")
-    if equals and left.strip() and "=" not in verdict.expected and left.strip()[-1] not in "<>!=":
-        return f"{left.rstrip()} = {verdict.expected}, not {right.strip()}"
-    return f"{verdict.expected}, not: {claim}"
+    """Say what is wrong and what shows it, without the step."""
+    claim, right = quoted_claim(verdict.claim), verdict.expected
+    if verdict.checker == "evidence" and right:
+        return f'The result shows "{right}"; the work says "{claim}"'
+    left, equals, said = claim.rpartition("=")
+    if right and equals and left.strip() and "=" not in right and left.strip()[-1] not in "<>!=":
+        return f"{left.rstrip()} = {right}, not {said.strip()}"
+    reason = verdict.detail or (f"{right} would be right" if right else "it is contradicted")
+    return f'"{claim}" is wrong: {reason}'
 
 
 def progress_of(verified: Verified) -> str:

@@ -147,12 +147,6 @@ def _state(table: Table, chance: random.Random) -> Pair:
     return f"{name} is {status}.", f"{name} is {other}."
 
 
-def _counted_states(table: Table, chance: random.Random) -> Pair:
-    status = str(chance.choice(list(table.values()))["status"])
-    number = sum(row["status"] == status for row in table.values())
-    return f"{number} are {status}.", f"{number + 1} are {status}."
-
-
 _CLASSES: Final[dict[str, tuple[Callable[[Table, random.Random], Pair], float]]] = {
     "value of another row": (_swapped_rows, 0.9),
     "another digit": (_other_digit, 0.9),
@@ -161,7 +155,6 @@ _CLASSES: Final[dict[str, tuple[Callable[[Table, random.Random], Pair], float]]]
     "comparison": (_compared, 0.9),
     "total": (_total, 0.9),
     "state": (_state, 0.9),
-    "count of a state": (_counted_states, 0.9),
 }
 
 
@@ -227,51 +220,6 @@ def _named_pairs(chance: random.Random) -> Told:
     return told + ".", told.replace(f"{rows[2][1]:,.2f}", f"{float(wrong):,.2f}") + ".", (repr(rows),)
 
 
-def _best_of_a_map(chance: random.Random) -> Told:
-    names = chance.choice(([f"2025-{month:02}" for month in range(1, 6)], ["Basel", "Bern", "Chur", "Thun"]))
-    values = {name: _money(chance) for name in names}
-    best, other = max(values, key=lambda name: values[name]), min(values, key=lambda name: values[name])
-    output = chance.choice((repr(values), json.dumps(values)))
-    form = chance.choice(("Best: {} with {:,.2f}.", "{} is the largest, with {:,.2f}.", "The highest is {}: {:,.2f}."))
-    return form.format(best, values[best]), form.format(other, values[best]), (output,)
-
-
-def _change(chance: random.Random) -> Told:
-    name = chance.choice(("pool.max", "cache.ttl", "retry.limit", "worker.count"))
-    before, after, other = chance.sample(range(2, 90), 3)
-    output = chance.choice(
-        ("{} changed {} -> {} by deploy 7731", "deploy 7731: {} from {} to {}", "{}: {} → {}", "{} {} => {}")
-    ).format(name, before, after)
-    form = chance.choice(("{} went from {} to {}.", "{}: {} → {}.", "{} changed from {} to {}."))
-    return form.format(name, before, after), form.format(name, before, other), (output, f"{name}.other changed 1 -> 2")
-
-
-def _each_of_several(chance: random.Random) -> Told:
-    ready, other = chance.sample(range(5, 10), 2)
-    first, second, third = chance.sample(("staging", "production", "preview", "canary"), 3)
-    form = chance.choice(("{} and {} have {} ready pods each.", "Both {} and {} have {} ready pods."))
-    outputs = [json.dumps({"env": name, "ready": ready, "pods": 31}) for name in (first, second)]
-    outputs.append(json.dumps({"env": third, "ready": other, "pods": 31}))
-    return form.format(first, second, ready), form.format(first, third, ready), tuple(outputs)
-
-
-def _version_of_several(chance: random.Random) -> Told:
-    first, second, third = chance.sample(("staging", "production", "preview", "canary"), 3)
-    versions = {first: "2.4.1", second: "2.4.1", third: "2.4.0"}
-    outputs = tuple(json.dumps({"env": name, "version": version}) for name, version in versions.items())
-    return f"2.4.1 runs on {first} and {second}.", f"2.4.1 runs on {first} and {third}.", outputs
-
-
-def _slowest(chance: random.Random) -> Told:
-    least, median, most = sorted(chance.sample(range(10, 2_000), 3))
-    output = chance.choice(("min {} ms, median {} ms, max {} ms", '{{"min_ms": {}, "median_ms": {}, "max_ms": {}}}'))
-    return (
-        f"The slowest answer took {most} ms.",
-        f"The slowest answer took {median} ms.",
-        (output.format(least, median, most),),
-    )
-
-
 def _share_of_a_count(chance: random.Random) -> Told:
     whole, part = chance.randrange(1_200, 9_000), chance.randrange(20, 1_100)
     share = 100 * part / whole
@@ -282,11 +230,6 @@ def _share_of_a_count(chance: random.Random) -> Told:
 
 _TOLD: Final[dict[str, Callable[[random.Random], Told]]] = {
     "names with their number": _named_pairs,
-    "the largest of a map": _best_of_a_map,
-    "a change": _change,
-    "each of several": _each_of_several,
-    "the version of several": _version_of_several,
-    "the slowest": _slowest,
     "a share of a count": _share_of_a_count,
 }
 

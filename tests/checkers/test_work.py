@@ -45,10 +45,10 @@ def test_a_judge_keeps_the_limits_of_each_kind_and_a_host_gets_what_a_model_gets
 
 def test_limits_that_are_missed_are_named() -> None:
     kinds = {kind: WorkScore(works=20, found=0) for kind in LIMITS["work_dev, rules"].found}
-    kinds["all"] = WorkScore(works=200, found=71, alarms=5, slipped=1)
+    kinds["all"] = WorkScore(works=200, found=59, alarms=5, slipped=1)
     assert missed_limits("work_dev, rules", kinds)[0] == "work_dev, rules: arithmetic: 0 found, at least 8 wanted"
     assert missed_limits("work_dev, rules", kinds)[-3:] == [
-        "work_dev, rules: all: 71 found, at least 72 wanted",
+        "work_dev, rules: all: 59 found, at least 60 wanted",
         "work_dev, rules: 5 false alarms, at most 4 wanted",
         "work_dev, rules: 1 passed that are wrong, at most 0 wanted",
     ]
@@ -95,4 +95,4 @@ def test_reports_on_outputs_of_common_commands() -> None:
         alarms += [case["id"]] if right.failed else []
         slipped += [case["id"]] if wrong.complete and not wrong.failed else []
     assert (alarms, slipped) == ([], [])
-    assert found >= 0.65 * len(cases)
+    assert found >= 0.5 * len(cases)

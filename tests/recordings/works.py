@@ -39,7 +39,7 @@ EQUATIONS = {
     "3 × 4 × 5": "60", "2 × (3 + 4) - 5": "9", "((1 + 2) × 3)²": "81", "3² + 4²": "25", "log10(1000)": "3",
     "1 + 2 + 3 + 4": "10",
 }  # fmt: skip
-COMPUTED = ("arithmetic", "proportions", "units", "dates", "order")
+COMPUTED = ("arithmetic", "proportions", "units", "dates")
 MOST_NUMBERS = 4
 OPINIONS: tuple[Any, ...] = (
     None, "", "None.", "No issues found", "There were no errors", "It is correct and well done.", "Step 2 is wrong.",

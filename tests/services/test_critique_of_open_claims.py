@@ -222,3 +222,10 @@ async def test_a_computation_cannot_be_disputed(client: Client) -> None:
     analysis = {"claims": {"2 + 2 = 5": "supported: I say so"}, "quality_score": 1}
     found = await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
     assert (found["action"], found["issues"]) == ("revise", ["Step 1: 2 + 2 = 4, not 5"])
+
+
+@pytest.mark.parametrize("work", ["x", "ok", "Done."])
+async def test_work_without_a_claim_is_answered_that_there_is_nothing_to_check(engine: Engine, work: str) -> None:
+    found = await engine.critique(work=work)
+    assert (found.action, found.next) == ("verify_first", {})
+    assert str(found.retry_guidance).startswith("There is nothing to check: the work makes no claim.")

@@ -145,7 +145,7 @@ def _judged(step: str, number: int, chain: Chain, index: int) -> tuple[int, Find
     if expected is not None:
         fix = fix_of(step, chain, index, right, expected)
         shown = fix.text if fix else plain_text(expected)
-        detail = f"{claim[:200]}: the left side is {shown}"
+        detail = f"the left side is {shown}"
     return start, Finding(step=number, status=Status.FAIL, claim=claim, expected=shown, detail=detail, fix=fix)
 
 

@@ -66,8 +66,6 @@ def ended(result: Result) -> str | None:
         return result.text[found.start() : found.start() + 160].strip()
     if found := _BAD_LINE.search(result.text):
         return found[0].strip()[:160]
-    if result.ended_well is False and (found := re.search(r"\"status\"\s*:\s*\"[\w -]{1,40}\"", result.text)):
-        return found[0]
     if result.exit_code not in (None, 0) and not _ANSWERS.search(result.tool):
         return f"exit code {result.exit_code}"
     return None
@@ -88,9 +86,9 @@ def judge_good(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Ju
         return
     if dry := _DRY.search(result.text) or _DRY.search(result.tool):
         if not re.search(r"(?i)\bdry|\bwould\b|\bplan", sentence.text) and _DONE.search(text):
-            yield Judgement(Status.FAIL, text, f"a dry run: {dry[0]}", "nothing was changed by it")
+            yield Judgement(Status.FAIL, text, f"a dry run: {dry[0]}")
     elif (bad := ended(result)) is not None and (_ALL.search(text) or not _good_part(text, result)):
-        yield Judgement(Status.FAIL, text, bad, "the tool result shows that it did not go well")
+        yield Judgement(Status.FAIL, text, bad)
 
 
 def judge_commands(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -102,8 +100,8 @@ def judge_commands(text: str, sentence: Sentence, evidence: Evidence) -> Iterato
     fine, good = True in outcomes, found["bad"] is None
     if fine and not good and re.search(r"fail|error|✗|✖|×", evidence.text):
         return  # a command that ends well may report of something that failed
-    shown = "it ended well" if fine else "it ended with an error"
-    yield judged(sentence.text, holds=fine == good, shown=shown, detail="the exit code or output says otherwise")
+    shown = "exit code 0" if fine else next(filter(None, map(ended, evidence.results)), "an error")
+    yield judged(sentence.text, holds=fine == good, shown=shown)
 
 
 def shares(clause: str, text: str, besides: frozenset[str] = frozenset()) -> bool:
@@ -174,7 +172,7 @@ def judge_acts(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement
         return
     own = bool(_ANY_TOOL.match(last.tool)) or bool(traces & stems(f"{last.tool} {bad}"))
     if own and shares(text, f"{last.tool} {last.text[:4_000]}", traces):
-        yield Judgement(Status.FAIL, text, bad, "the tool result shows that it did not go well")
+        yield Judgement(Status.FAIL, text, bad)
 
 
 def _has_trace(result: Result, traces: frozenset[str]) -> bool:

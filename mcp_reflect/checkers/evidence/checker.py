@@ -14,18 +14,17 @@ from mcp_reflect.checkers.evidence.columns import (
     judge_comparisons,
     judge_extremes,
     judge_limits,
-    judge_place_counts,
     judge_totals,
 )
 from mcp_reflect.checkers.evidence.judgements import ClauseRule, Evidence, Judgement, SentenceRule, latest
 from mcp_reflect.checkers.evidence.lookup import facts
-from mcp_reflect.checkers.evidence.named import judge_dates, judge_lines, judge_named, judge_places, judge_versions
-from mcp_reflect.checkers.evidence.numbers import equal, judge_changes, judge_numbers, judge_rates
+from mcp_reflect.checkers.evidence.named import judge_dates, judge_lines, judge_named
+from mcp_reflect.checkers.evidence.numbers import equal, judge_numbers
 from mcp_reflect.checkers.evidence.results import read_results
 from mcp_reflect.checkers.evidence.rows import Figure, figures, spelled, stems
 from mcp_reflect.checkers.evidence.runners import PASSES
 from mcp_reflect.checkers.evidence.runs import judge_counts, judge_names, judge_outcomes
-from mcp_reflect.checkers.evidence.states import judge_fields, judge_flags, judge_signs, judge_states
+from mcp_reflect.checkers.evidence.states import judge_signs, judge_states
 from mcp_reflect.checkers.sentences import Sentence, sentences
 from mcp_reflect.models.critique import Status, ToolResult
 
@@ -59,25 +58,12 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
     return ended[-1] == success if ended else None
 
 
-SENTENCE_RULES: Final[tuple[SentenceRule, ...]] = (
-    *(judge_outcomes, judge_counts, judge_names, judge_places, judge_numbers),
-)
+SENTENCE_RULES: Final[tuple[SentenceRule, ...]] = (judge_outcomes, judge_counts, judge_names, judge_numbers)
 ROW_RULES: Final[tuple[ClauseRule, ...]] = (
-    *(judge_flags, judge_place_counts, judge_fields, judge_states, judge_signs),
-    *(judge_extremes, judge_comparisons, judge_totals, judge_limits),
+    *(judge_states, judge_signs, judge_extremes, judge_comparisons, judge_totals, judge_limits),
 )
 CLAUSE_RULES: Final[tuple[ClauseRule, ...]] = (
-    *(
-        judge_commands,
-        judge_named,
-        judge_rates,
-        judge_changes,
-        judge_versions,
-        judge_dates,
-        judge_lines,
-        judge_good,
-        judge_acts,
-    ),
+    *(judge_commands, judge_named, judge_dates, judge_lines, judge_good, judge_acts),
     *ROW_RULES,
 )
 _WITHOUT_RESULTS: Final = frozenset((judge_outcomes, judge_counts, judge_acts))

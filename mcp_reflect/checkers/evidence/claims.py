@@ -24,6 +24,8 @@ _OF_KIND: Final = (
 )
 _RENAMED: Final = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
 _NAMED: Final = re.compile(rf"\b({'|'.join({*KINDS, *_RENAMED} - {'tests', 'make', 'node', 'rustc'})})\b")
+
+
 _EVERYTHING: Final = re.compile(
     r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|"
     r"^all (?:is |now )?green\b"
@@ -134,7 +136,7 @@ _FILL: Final = (
 )
 _AMOUNT: Final = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,7}}(?:\.\d+)?|{'|'.join(NUMBERS)}|none?|no)"
 _COUNT: Final = re.compile(
-    rf"(?<![\w.#%-])(?P<every>all (?:the |of the )?|every )?(?P<n>{_AMOUNT})(?P<percent>\s?%)?"
+    rf"(?<![\w.#%-])(?P<every>all (?:the |of the )?|every )?(?P<n>{_AMOUNT})"
     rf"(?:\s?(?:/|(?:out )?of\b)\s?(?:the |all |its |all the )?(?P<m>{_AMOUNT}))?(?![\w/.-]\w)"
     rf"(?P<fill>(?:\s(?:{_SUITES}|{_TESTS}|{_FILL})(?!\w)){{0,7}})[\s:(]{{1,2}}"
     rf"(?P<category>{'|'.join(sorted(_CATEGORIES, key=len, reverse=True))})\b"
@@ -189,11 +191,8 @@ def counts(clause: str) -> Iterator[Count]:
         tests = "tests" if re.search(r"test|case|spec|example", beside) else noun
         noun = "suites" if re.search(r"suite|file|package", beside) else tests
         category = _CATEGORIES[found["category"].lower()]
-        if not found["percent"]:
-            total = amount(found["m"]) if found["m"] else None
-            yield Count(category, amount(found["n"]), total, noun, every=bool(found["every"]))
-        elif category == "passed":
-            yield Count("percent", amount(found["n"]), noun=noun)
+        total = amount(found["m"]) if found["m"] else None
+        yield Count(category, amount(found["n"]), total, noun, every=bool(found["every"]))
     for pattern, category in ((_WHOLE, "total"), (_ALL_BUT, "failed")):
         for found in pattern.finditer(clause):
             group = 1 if found[1] else 2

@@ -7,9 +7,8 @@ from typing import Final
 from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
 from mcp_reflect.checkers.evidence.lookup import Fact, columns, facts, named
 from mcp_reflect.checkers.evidence.numbers import claimed, equal
-from mcp_reflect.checkers.evidence.rows import NUMBERS, Row, amount, figures, stems, unit_of, words_of
+from mcp_reflect.checkers.evidence.rows import NUMBERS, Row, figures, stems, unit_of, words_of
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
-from mcp_reflect.models.critique import Status
 
 _EXTREME: Final = re.compile(
     r"\b(?:(?P<most>largest|biggest|highest|longest|slowest|best|costliest|heaviest|busiest|fullest|strongest|"
@@ -20,8 +19,6 @@ RANKS: Final = re.compile(
     r"smallest|lowest|fewest|least|shortest|cheapest|fastest|best|larger|bigger|higher|longer|slower|greater|fewer|less|"
     r"smaller|lower|shorter|faster|cheaper|together|altogether|total|combined)\b"
 )
-_MOST: Final = stems("max maximum peak slowest longest largest highest biggest")
-_LEAST: Final = stems("min minimum fastest shortest smallest lowest cheapest")
 _OTHER_RANK: Final = re.compile(r"\b(?:second|third|one of|among|next|not|at (?:least|most)|than|almost)\b")
 _THAN: Final = re.compile(
     r"\b(?:(?P<more>more|larger|bigger|higher|longer|slower|greater|costlier|heavier|dearer)|fewer|less|smaller|lower|shorter|"
@@ -41,13 +38,6 @@ _LIMIT: Final = re.compile(
     r"below|under|less than|at most|within)\b",
     re.IGNORECASE,
 )
-_N: Final = rf"(?P<n>\d+|{'|'.join(NUMBERS)})"
-_IN_FILES: Final = re.compile(
-    rf"\bin (?P<files>\d+|{'|'.join(NUMBERS)}) files\b|\b{_N} (?:of (?:them|these)|(?:\w+ )?"
-    r"(?:findings?|complaints?|matches|hits|todos?))(?: \w+)? in `?(?P<file>[\w./-]+\.\w+)"
-)
-_PLACE: Final = re.compile(r"^\s*([\w./-]+\.\w{1,5})[:(]\d+", re.MULTILINE)
-_FILE: Final = re.compile(r"^(\S*\.\w{1,5})\s*$|^\s+\d+:\d+\s", re.MULTILINE)
 
 
 _SUBJECT: Final = re.compile(r"[,;]|\s(?:with|at|and)\s")
@@ -73,10 +63,10 @@ def _column(text: str, found: Sequence[list[Fact]], kind: str | None = None) -> 
     return chosen[0] if len(chosen) == 1 else None
 
 
-def _agreed(text: str, verdicts: Sequence[tuple[bool, str]], detail: str) -> Iterator[Judgement]:
+def _agreed(text: str, verdicts: Sequence[tuple[bool, str]]) -> Iterator[Judgement]:
     """Judge a claim that several columns may mean: only if it holds in all of them or in none."""
     if len({holds for holds, _ in verdicts}) == 1:
-        yield judged(text, holds=verdicts[0][0], shown=verdicts[0][1], detail=detail)
+        yield judged(text, holds=verdicts[0][0], shown=verdicts[0][1])
 
 
 def _named_rows(text: str, evidence: Evidence) -> list[Row]:
@@ -101,7 +91,7 @@ def _named_in(text: str, column: Sequence[Fact], evidence: Evidence) -> list[Fac
 
 
 def judge_extremes(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "web-1 has the most errors"; "the slowest took 971 ms" against what is called a maximum.
+    """Claims like "web-1 has the most errors".
 
     The best may be the least, so that it is never contradicted.
     """
@@ -109,18 +99,7 @@ def judge_extremes(text: str, sentence: Sentence, evidence: Evidence) -> Iterato
     if not extreme or _OTHER_RANK.search(text):
         return
     most, best = bool(extreme["most"]), extreme[0] == "best"
-    ends = _MOST if most else _LEAST
-    called = [fact for fact in evidence.once(facts) if fact.cell.label & ends]
     numbers = list(figures(text))
-    if len(called) == len(numbers) == 1 and called[0].figure.kind == numbers[0].kind:
-        others = [f.figure for f in evidence.once(facts) if f is not called[0]]
-        if equal(numbers[0], called[0].figure):
-            yield Judgement(Status.PASS, text)
-        elif any(equal(numbers[0], other) for other in others) and not any(
-            equal(numbers[0], (max if most else min)(column, key=lambda fact: fact.figure.value).figure)
-            for column in evidence.once(columns)
-        ):
-            yield Judgement(Status.FAIL, text, called[0].row.line[:160], "the result has another number")
     texts = (text, sentence.text, _SUBJECT.split(sentence.before)[0])
     verdicts: list[tuple[bool, str]] = []
     for column in _candidates(text, _of_rows(text, evidence)):
@@ -131,7 +110,7 @@ def judge_extremes(text: str, sentence: Sentence, evidence: Evidence) -> Iterato
         holds = holds or any(equal(number, first.figure) for number in numbers)
         verdicts += [(holds, first.row.line)] if len(meant) == 1 else []
     if not best or any(holds for holds, _ in verdicts):
-        yield from _agreed(text, verdicts, "another row has the largest or smallest number")
+        yield from _agreed(text, verdicts)
 
 
 def judge_comparisons(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -147,7 +126,7 @@ def judge_comparisons(text: str, _: Sentence, evidence: Evidence) -> Iterator[Ju
             apart = first[0].figure.value - second[0].figure.value
             holds = apart == 0 if than["same"] else (apart > 0) == bool(than["more"])
             verdicts.append((holds, f"{first[0].row.line}; {second[0].row.line}"))
-    yield from _agreed(text, verdicts, "the rows compare otherwise")
+    yield from _agreed(text, verdicts)
 
 
 def judge_totals(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -163,6 +142,8 @@ def judge_totals(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
     if column and unknown and not labels & stems(text):
         return  # it adds up something else
     rows = _named_rows(text, evidence)
+    if len(rows) == 1:
+        return  # what one of them comes to is no sum of all
     for figure in [claim.figure for claim in numbers]:
         for added in [column] if column else columns_of if len(numbers) > 1 else ():
             few = [fact for fact in added if fact.row in rows]
@@ -173,7 +154,7 @@ def judge_totals(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
             stands = any(equal(figure, fact.figure) for fact in evidence.once(facts))
             if apart <= play or (not stands and (apart <= _NEAR * total or len(few) > 1 == len(numbers))):
                 shown = f"{total / figure.factor:g}"
-                yield judged(text, holds=apart <= play, shown=shown, detail="the sum of the rows is another number")
+                yield judged(text, holds=apart <= play, shown=shown)
 
 
 def judge_limits(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
@@ -185,27 +166,4 @@ def judge_limits(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgeme
         none = bool(limit["no"]) or limit["every"].lower() == "none"
         more = bool(limit["more"] or limit["over"])
         wrong = [f.row.line for f in column if ((f.figure.value >= figure.value) == more) == none]
-        yield judged(text, holds=not wrong, shown="; ".join(wrong), detail="not every row keeps the limit")
-
-
-def _places_in(text: str) -> Iterator[str]:
-    """Return the file of each place: before its line, or alone above the indented lines of its places."""
-    yield from _PLACE.findall(text)
-    file = ""
-    for match in _FILE.finditer(text):
-        if match[1]:
-            file = match[1]
-        elif file:
-            yield file
-
-
-def judge_place_counts(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "five TODOs in three files", "two of them are in cart.ts", where lines begin with file and line."""
-    for found in _IN_FILES.finditer(text.lower()):
-        number = amount(found["files"] or found["n"])
-        for result in evidence.results:
-            places = list(_places_in(result.text.lower()))
-            counted = sum(place.endswith(found["file"]) for place in places) if found["file"] else len(set(places))
-            if len(places) > 1:
-                detail = "the result lists another number"
-                yield judged(text, holds=counted == number, shown=str(counted), detail=detail)
+        yield judged(text, holds=not wrong, shown="; ".join(wrong))

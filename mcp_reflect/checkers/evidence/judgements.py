@@ -55,9 +55,9 @@ class Judgement:
     detail: str | None = None
 
 
-def judged(claim: str, *, holds: bool, shown: str, detail: str) -> Judgement:
+def judged(claim: str, *, holds: bool, shown: str) -> Judgement:
     """Return a pass, or a fail with what the evidence shows."""
-    return Judgement(Status.PASS, claim) if holds else Judgement(Status.FAIL, claim, shown.strip()[:160], detail)
+    return Judgement(Status.PASS, claim) if holds else Judgement(Status.FAIL, claim, shown.strip()[:160])
 
 
 class Evidence:

@@ -68,8 +68,7 @@ def _outcome(sentence: Sentence, clause: str, subject: str, evidence: Evidence, 
         yield _unsupported(sentence, "the evidence does not say which part of the tests this is")
     else:
         holds = all(run.state == PASSES for run in current) if good else any(run.state == FAILS for run in runs)
-        detail = "the output shows failures" if good else "the output shows no failure"
-        yield judged(sentence.text, holds=holds, shown=_lines(current), detail=detail)
+        yield judged(sentence.text, holds=holds, shown=_lines(current))
 
 
 def _lines(runs: Sequence[Row]) -> str:
@@ -108,11 +107,11 @@ def _count(
     if count.value == 0 and failing and any(run.state == FAILS for run in chosen):
         # "No errors" says that all is well; "no failed tests" is true to the letter where a suite did not load.
         if not (count.category == "failed" and all(run.values("failed")[:1] == [0] for run in chosen)):
-            yield judged(sentence.text, holds=False, shown=_lines(chosen), detail="the output shows failures")
+            yield judged(sentence.text, holds=False, shown=_lines(chosen))
     elif known and (_holds(count, chosen) or (count.value and _held_before(count, runs))):
         yield Judgement(Status.PASS, sentence.text)
     elif known and len({run.kind for run in chosen}) == 1:
-        yield judged(sentence.text, holds=False, shown=_lines(chosen), detail="the output has another number")
+        yield judged(sentence.text, holds=False, shown=_lines(chosen))
 
 
 def _relevant(clause: str, count: Count, subject: Sequence[str], evidence: Evidence) -> list[Row]:
@@ -131,10 +130,6 @@ def _relevant(clause: str, count: Count, subject: Sequence[str], evidence: Evide
 def _values(run: Row, count: Count) -> list[int]:
     if count.noun == "suites":
         return run.values(f"{count.category}_suites")
-    if count.category == "percent":
-        passed, total = run.values("passed"), run.values("total")
-        share = 100 * passed[0] / total[0] if passed and total and total[0] else None
-        return [] if share is None else [int(share), round(share)]
     return run.values("all" if count.every and count.category == "passed" else count.category)
 
 
@@ -157,7 +152,7 @@ def _among(count: Count, runs: Sequence[Row]) -> bool:
 def _held_before(count: Count, runs: Sequence[Row]) -> bool:
     """True if an earlier run may be meant: a count of failures, or of a part of a suite that went well at last."""
     ended = runs if count.every else latest(runs)
-    good = count.category not in {"passed", "percent", "total"} or all(run.state == PASSES for run in ended)
+    good = count.category not in {"passed", "total"} or all(run.state == PASSES for run in ended)
     return good and _among(count, runs)
 
 
@@ -188,10 +183,10 @@ def judge_names(sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
         if len(shown) == 1:
             ended = shown.pop()
             line = f"{name} {ended}"
-            yield judged(sentence.text, holds=ended == state, shown=line, detail="the output says otherwise")
+            yield judged(sentence.text, holds=ended == state, shown=line)
         elif state == FAILS and name.startswith("test") and all(map(_lists_failures, runs)):
             line = f"{name} passes or did not run"
-            yield judged(sentence.text, holds=False, shown=line, detail="it is not among the failures listed")
+            yield judged(sentence.text, holds=False, shown=line)
         elif not known and name.startswith("test_"):
             yield _unsupported(sentence, f"the output does not show {name}")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.checkers.evidence.claims import polarity
-from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement, judged
+from mcp_reflect.checkers.evidence.judgements import Evidence, Judgement
 from mcp_reflect.checkers.evidence.lookup import COMMON, GENERIC, named, parts_of
-from mcp_reflect.checkers.evidence.rows import NUMBERS, Cell, Row, amount, stems, words_of
+from mcp_reflect.checkers.evidence.rows import NUMBERS, Cell, Row, stems, words_of
 from mcp_reflect.checkers.sentences import NEGATED, Sentence
 from mcp_reflect.models.critique import Status
 
@@ -36,18 +36,6 @@ _SAID: Final = re.compile(
 _ENDED: Final = re.compile(r"\b(?:pass(?:es|ed)|fail(?:s|ed)|succeed(?:s|ed))\b", re.IGNORECASE)
 _ALL: Final = re.compile(r"\b(?:all|both|every|each|everything|everyone)\b", re.IGNORECASE)
 _PRONOUN: Final = re.compile(r"^(?:and |so |now )?(?:it|this|that|everything|all)\b", re.IGNORECASE)
-# The values that a field is compared by: addresses, whole numbers, true and false, and ids; no plain words.
-_FIELD: Final = re.compile(
-    r"\b([a-z][\w-]*(?: [a-z]+)?)(?::| ?=| is:?| was:?| equals) ([\w.+-]+@[\w.-]+\w|\d+\b(?!\.\d|\s?[a-zA-Z%])|true\b|"
-    r"false\b|\w+(?:-\w+)+)"
-)
-_SHAPES: Final = tuple(
-    re.compile(shape) for shape in (r".+@.+", r"\d+", r"true|false", r"\S*[a-z-]\S*\d\S*|\d\S*[a-z-]\S*")
-)
-_ON_OR_OFF: Final = re.compile(r"\b(?:is|are|was|were|set to) (?:\w+ )?(?:enabled|disabled|on|off|true|active)\b")
-_OFF: Final = re.compile(r"\b(?:disabled|off|inactive|deactivated)\b", re.IGNORECASE)
-_N: Final = rf"(?P<n>\d+|{'|'.join(NUMBERS)})"
-_COUNTED: Final = re.compile(rf"^(?:and |so )?{_N}(?: \w+){{0,2}} (?:are|is) (?P<state>\w+)\b")
 
 
 def group_of(word: str) -> int | None:
@@ -71,18 +59,9 @@ def judge_states(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
     stated = evidence.once(_stated)
     if not stated or sentence.earlier or NEGATED.search(text):
         return
-    counted = _COUNTED.search(text.lower())
-    if counted and len(stated) > 1 and (group := group_of(counted["state"])) is not None:
-        number = sum(state == group for state, _, _ in stated)
-        shown = f"{number} {counted['state']}"
-        yield judged(text, holds=number == amount(counted["n"]), shown=shown, detail="the rows are another number")
-        return
     every = _ALL.search(text) is not None
     rows = named(text, evidence) or named(sentence.text, evidence)
     meant = [state for state in stated if state[1] in rows]
-    if len(meant) > 1:  # a state that only one row has names this row, too
-        others = {id(row) for row in named(_SAID.sub(" ", text), evidence)}
-        meant = [state for state in meant if id(state[1]) in others] or meant
     if not meant:
         meant = [
             state
@@ -100,42 +79,7 @@ def judge_states(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[
         if all(same) or (any(same) and not every):
             yield Judgement(Status.PASS, text)
         elif others:
-            yield Judgement(Status.FAIL, text, others[0].line[:160], "the result shows another state")
-
-
-def judge_fields(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the email is …"; only a label that stands once can contradict."""
-    for name, said in [] if NEGATED.search(text) else _FIELD.findall(re.sub(r"[`\"]", "", text.lower())):
-        for key in (name, name.rsplit(" ", 1)[-1]):
-            cells = [
-                cell
-                for row in evidence.rows
-                if not row.free
-                for cell in row.cells
-                if stems(key) and stems(key) <= cell.label
-            ]
-            if len(cells) == 1 and any(shape.fullmatch(said) and shape.fullmatch(cells[0].text) for shape in _SHAPES):
-                shown = cells[0].text
-                yield judged(text, holds=said == shown, shown=f"{key}: {shown}", detail="the result says otherwise")
-                break
-
-
-def judge_flags(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
-    """Claims like "the Astor has breakfast" against a true or false of that name, in the object that is named."""
-    words = words_of(text)
-    flags = [(cell, row) for row in evidence.rows for cell in row.cells if cell.figure and cell.figure.kind == "flag"]
-    for label in {cell.label for cell, _ in flags if 2 * len(cell.label & words) >= max(len(cell.label), 1)}:
-        column = [(cell, row) for cell, row in flags if cell.label == label]
-        common = (
-            column[0][1].words.intersection(*(row.words for _, row in column)) if len(column) > 1 else frozenset[str]()
-        )
-        meant = [cell for cell, row in column if (row.words - common) & words]
-        if not meant and len(column) == 1 and _ON_OR_OFF.search(text):
-            meant = [column[0][0]]
-        if len(meant) == 1 and meant[0].figure:
-            holds = bool(meant[0].figure.value) != bool(NEGATED.search(text) or _OFF.search(text))
-            shown = f"{' '.join(sorted(label))}: {meant[0].text}"
-            yield judged(text, holds=holds, shown=shown, detail="the result says otherwise")
+            yield Judgement(Status.FAIL, text, others[0].line[:160])
 
 
 _SIGNS: Final = (
@@ -193,4 +137,4 @@ def judge_signs(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[J
         words = {word for word in evidence.unknown_words(text) if not _SIGNS[_OK].search(word) and word not in NUMBERS}
         meant = [] if words else [(sign, row) for sign, row in signed if sign == _BAD and (sign, row) not in before]
     if len({sign for sign, _ in meant}) == 1 and meant[0][0] != said:
-        yield Judgement(Status.FAIL, text, meant[0][1].line[:160], "the result shows another state")
+        yield Judgement(Status.FAIL, text, meant[0][1].line[:160])

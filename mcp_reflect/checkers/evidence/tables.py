@@ -25,7 +25,6 @@ _PAIR: Final = re.compile(
     r"\b([A-Za-z][\w.-]{0,40})=(\"[^\"]{0,200}\"|[^\s,;{}]{1,200}|\s{1,9}\d[\d.]{0,20}(?: ?[kKMGT]i?B)?)"
 )
 _KEY: Final = re.compile(r"^[\W_]{0,8}([A-Za-z][\w ()./-]{0,50}?)[.\s]{0,60}[:=]\s{1,40}(\S.*)$")
-_NAME: Final = re.compile(r"[A-Z][^_]*|[^_]*\d[^_]*")  # a key that names a thing and no field: "Basel", "2025-03"
 
 
 def _words(cells: Sequence[Cell]) -> frozenset[str]:
@@ -71,17 +70,6 @@ def _from_plain(plain: Sequence[object], table: tuple[object, ...], outer: froze
     return Row(cells, outer | words_of(f"{key} {plain}"), line, (*table, key))
 
 
-def _from_map(named: dict[str, str], table: object, outer: frozenset[str], key: str) -> Iterator[Row]:
-    """Return a row for each name that an object maps to a number."""
-    for name, text in list(named.items())[:_MOST_ROWS]:
-        cells = (Cell(frozenset({"#0"}), name.lower()), _labelled(key, text))
-        yield Row(cells, outer | words_of(name), f"{name}: {text}", table)
-
-
-def _number(text: str) -> bool:
-    return re.fullmatch(r"-?\d+(?:\.\d+)?", text) is not None
-
-
 def _from_json(value: object, table: tuple[object, ...], outer: frozenset[str], key: str = "") -> Iterator[Row]:
     if isinstance(value, list):
         items = cast("list[object]", value)
@@ -94,9 +82,6 @@ def _from_json(value: object, table: tuple[object, ...], outer: frozenset[str], 
     elif isinstance(value, dict):
         entries = cast("dict[str, object]", value)
         plain = {name: _written(each) for name, each in entries.items() if not isinstance(each, dict | list)}
-        if len(plain) > 1 and all(_NAME.fullmatch(name) and _number(text) for name, text in plain.items()):
-            yield from _from_map(plain, (*table, key, "#"), outer, key)
-            plain = {}
         line = ", ".join(f"{name}: {text}" for name, text in plain.items())
         cells = tuple(_labelled(f"{key} {name}", text) for name, text in list(plain.items())[:_MOST_CELLS])
         words = outer | _words(cells)
