@@ -11,6 +11,7 @@ from mcp_reflect.models.critique import Action, Basis, Critique, Status, Verdict
 
 _MOST_VERDICTS: Final = 40
 _MOST_QUESTIONS: Final = 5
+_FEWEST_WORDS: Final = 3  # of work that can state something
 _NUMERAL = frozenset("0123456789")
 _ANALYSIS: Final = (
     'critique_id with analysis {quality_score, claims {"its words": "supported, contradicted, unsupported or opinion: '
@@ -138,7 +139,15 @@ def _cheapest_check(version: Version) -> str:
     counted = verified.coverage
     if counted.open_claims:
         return f"{counted.checked} of {counted.claims} claims were checked. Check the first open claim, or judge it."
-    return "There is nothing to check: the work makes no claim. Send its whole text, steps or code, and tool_results."
+    if _is_empty(version):
+        return "There is nothing to check: the work makes no claim. Send its whole text, steps or code."
+    return "The work states nothing that rules can read. Judge it yourself against the goal."
+
+
+def _is_empty(version: Version) -> bool:
+    """True for work of a word or two, such as "Done.", without a number or code."""
+    counted = version.verified.coverage
+    return not counted.claims and len(" ".join(version.verified.steps).split()) < _FEWEST_WORDS
 
 
 def _next(run: Run, thinker: str, action: Action, criteria: Sequence[str]) -> dict[str, object]:
@@ -146,8 +155,7 @@ def _next(run: Run, thinker: str, action: Action, criteria: Sequence[str]) -> di
     first = run.first
     is_corrected = bool(first.failed) and not run.best.verified.failed
     is_settled = len(first.unsettled) == len(first.disputed) and (thinker != RULES or is_corrected)
-    is_empty = not first.verified.coverage.claims and not criteria
-    if is_settled or is_empty or (action is Action.KEEP and not criteria):
+    if is_settled or (_is_empty(first) and not criteria) or (action is Action.KEEP and not criteria):
         return {}
     following: dict[str, object] = {"questions": _questions(first, criteria, is_corrected=is_corrected)}
     if first.opinion is None or not first.opinion.claims:  # who has judged a claim knows the form

@@ -1,6 +1,5 @@
 """Each argument of each tool, listed from the schemas, is redacted: a new one cannot be forgotten."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ async def test_no_argument_brings_a_secret_into_the_bank_or_an_answer(
         "record_outcome": {"recall_id": None, "lesson_ids": [stored.lesson_id]},
         "forget_lesson": {"lesson_id": stored.lesson_id},
     }
-    base = {**json.loads(tool.example), **ids.get(tool.name, {})}
+    base = {**tool.examples[0], **ids.get(tool.name, {})}
     answers: list[str] = []
     accepted = 0
     async with Client(build(engine=engine)) as client:
