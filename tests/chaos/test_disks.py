@@ -202,7 +202,11 @@ def test_a_suspended_writer_is_told_and_recalls_go_on(bank_path: Path) -> None:
     with server(bank_path) as running:
         told(running, "store_lesson", LESSON)
     holding = subprocess.Popen(
-        [sys.executable, "-c", HOLDING, str(bank_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", HOLDING, str(bank_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     )
     try:
         assert holding.stdout is not None
@@ -213,7 +217,7 @@ def test_a_suspended_writer_is_told_and_recalls_go_on(bank_path: Path) -> None:
             said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
             assert "is held by another process. Try again, or end the process that holds it" in said
             os.kill(holding.pid, signal.SIGCONT)
-            holding.communicate(timeout=30)
+            holding.communicate("now\n", timeout=60)
             told(running, "store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})
     finally:
         holding.kill()
@@ -234,11 +238,7 @@ import sqlite3, sys
 c = sqlite3.connect(sys.argv[1], isolation_level=None)
 c.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
-c.execute("ROLLBACK") if sys.stdin is None else None
-import os, time
-before = time.monotonic()
-while time.monotonic() - before < 0.2:
-    pass
+sys.stdin.readline()
 c.execute("ROLLBACK")
 """
 

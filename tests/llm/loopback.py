@@ -86,14 +86,14 @@ class Loopback:
     ) -> None:
         self._server.close()
         if self._handlers:
-            await asyncio.wait(self._handlers, timeout=5)
+            await asyncio.wait(self._handlers, timeout=60)
         await self._server.wait_closed()
         if kind is None:
             assert not self._unexpected, f"unexpected request to {self._unexpected[0].path}"
             assert not self._steps, f"steps left over: {self._steps}"
 
     async def client_left(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self._gone.wait()
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

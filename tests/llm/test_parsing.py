@@ -96,10 +96,10 @@ def test_no_text_makes_the_reader_raise(text: str) -> None:
     ids=lambda text: f"{text[:6]!r} {len(text)}",
 )
 def test_a_hostile_text_is_answered_within_seconds(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     read_json(text)
     read_object(text, {"a"})
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_ten_megabytes_of_proper_json_are_read() -> None:

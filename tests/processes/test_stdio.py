@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,9 +48,7 @@ def test_a_closed_stdin_ends_the_process(bank_path: Path, calls: int) -> None:
         for _ in range(calls):
             told(running, "store_lesson", LESSON)
             told(running, "recall_lessons", {"task": "deploy"})
-        start = time.perf_counter()
-        assert running.close() == 0
-        assert time.perf_counter() - start < 10
+        assert running.close(within=60) == 0  # one that has to be killed ends with another code
 
 
 def test_a_lesson_is_recalled_by_a_process_started_later_and_by_one_already_running(bank_path: Path) -> None:

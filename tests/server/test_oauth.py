@@ -46,7 +46,7 @@ def serving() -> Generator[Keys]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             keys.fetched += 1
-            self.send_response(200)
+            self.send_response(200 if keys.served else 503)
             self.end_headers()
             self.wfile.write(json.dumps({"keys": keys.served}).encode())
 
@@ -151,11 +151,11 @@ async def test_keys_are_fetched_once_whoever_sends_unknown_ids(keys: Keys) -> No
     assert keys.fetched <= 2
 
 
-async def test_a_server_of_keys_that_is_down_is_not_asked_at_each_request() -> None:
-    verifier = JwtVerifier(OAuthOptions(issuer=ISSUER, jwks="http://127.0.0.1:1/jwks", audience=RESOURCE), Log("error"))
-    began = time.monotonic()
+async def test_a_server_of_keys_that_is_down_is_not_asked_at_each_request(keys: Keys) -> None:
+    keys.served = []
+    verifier = JwtVerifier(options(keys), Log("error"))
     assert [await verifier.verify_token(signed()) for _ in range(50)] == [None] * 50
-    assert time.monotonic() - began < 5
+    assert keys.fetched <= 2
 
 
 async def test_the_resource_names_its_authorization_server_and_its_scopes(settings: Settings, keys: Keys) -> None:

@@ -81,7 +81,7 @@ async def test_a_long_lived_process_copies_after_a_write(
     monkeypatch.setattr(bank_module, "COPY_DELAY_SECONDS", 0.0)
     async with Engine(settings) as engine:
         await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Monday")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not all_copies(bank_path):  # noqa: ASYNC110 - a thread makes the file
                 await asyncio.sleep(0)
     assert mistakes(all_copies(bank_path)[0]) == ["Deployed on a Friday"]

@@ -231,7 +231,7 @@ async def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path, kin
         os.mkfifo(path)
     elif kind == "folder":
         path.mkdir()
-    async with asyncio.timeout(10), Engine(Settings(bank=path, project="app")) as engine:
+    async with asyncio.timeout(60), Engine(Settings(bank=path, project="app")) as engine:
         with pytest.raises(BankError, match="is not a regular file"):
             await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
         with pytest.raises(BankError, match="is not a regular file"):

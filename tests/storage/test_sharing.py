@@ -49,7 +49,7 @@ async def test_a_recall_does_not_wait_for_a_writer_and_is_counted_later(engine: 
     with written_by_another(bank_path):
         start = time.perf_counter()
         found = await engine.recall(task=TASK)
-        assert time.perf_counter() - start < 10  # a writer is waited for 30 s
+        assert time.perf_counter() - start < 25  # a writer is waited for 30 s
         assert [hit.id for hit in found.lessons] == [stored.lesson_id]
         assert await applied(engine, stored.lesson_id) == 0
     await engine.recall(task=TASK)
