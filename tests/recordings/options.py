@@ -13,9 +13,9 @@ NUMBERS = ("-1", "0", "0.0009", "0.001", "0.5", "1", "1.01", "2", "50", "51", "1
 
 
 def options() -> dict[str, Any]:
-    """Each argument of each command: its names, whether it is required, its default, choices, and bounds."""
+    """Each argument of each command: its field, whether it is required, its default, choices, and bounds."""
     return {
-        f"{path} {action.dest}": _described(action)
+        f"{path} {' '.join(action.option_strings) or action.dest}": _described(action)
         for name in COMMANDS
         for path, action in _actions(name, load_command(name)[0])
     }
@@ -32,7 +32,7 @@ def _actions(path: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, 
 
 def _described(action: argparse.Action) -> dict[str, Any]:
     known = {
-        "names": action.option_strings,
+        "field": action.dest,
         "required": action.required,
         "default": action.default,
         "const": action.const,
