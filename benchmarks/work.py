@@ -208,12 +208,12 @@ _DEV: Final = {
     "code_tests": 9,
     "data": 6,
     "lint_build": 7,
-    "metrics": 8,
-    "plans_prose": 2,
+    "metrics": 10,
+    "plans_prose": 5,
     "service": 4,
     "shell": 7,
     "unsupported": 1,
-    "all": 60,
+    "all": 65,
 }
 _JUDGED: Final = {
     "arithmetic": 14,

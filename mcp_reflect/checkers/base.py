@@ -91,6 +91,8 @@ SHIPPED: Final = (
     ("proportions", "mcp_reflect.checkers.proportions:ProportionsChecker"),
     ("units", "mcp_reflect.checkers.units:UnitsChecker"),
     ("dates", "mcp_reflect.checkers.dates:DatesChecker"),
+    ("consistency", "mcp_reflect.checkers.consistency:ConsistencyChecker"),
+    ("order", "mcp_reflect.checkers.order:OrderChecker"),
     ("code", "mcp_reflect.checkers.code:CodeChecker"),
     ("execution", "mcp_reflect.checkers.execution:ExecutionChecker"),
 )

@@ -21,6 +21,7 @@ CASES = {
     "names in a list": (UNITTEST, 1, "`test_tax` passes.", "`test_tax` fails."),
     "commands": ("Segmentation fault", 139, "The script ran without errors.", "The script crashed."),
     "contrary lines": ("Changes not staged for commit:\n  a.py", 0, "The working tree is clean.", "It is dirty."),
+    "versions": ("httpx 0.27.0", 0, "httpx 0.28.1 is there.", "httpx 0.27.0 is there."),
     "dates": ("due 2025-03-04, paid 2025-03-09", 0, "It was paid on 8 March.", "It was paid on March 9."),
     "labels": ("p99: 1910 ms\np50: 120 ms", 0, "The p99 is 910 ms.", "The p99 is 1910 ms."),
     "unit of a label": ('{"file":"a.bin","size_kb":2048}', 0, "The size is 2 GB.", "The size is 2 MB."),

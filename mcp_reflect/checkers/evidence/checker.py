@@ -18,7 +18,7 @@ from mcp_reflect.checkers.evidence.columns import (
 )
 from mcp_reflect.checkers.evidence.judgements import ClauseRule, Evidence, Judgement, SentenceRule, latest
 from mcp_reflect.checkers.evidence.lookup import facts
-from mcp_reflect.checkers.evidence.named import judge_dates, judge_lines, judge_named
+from mcp_reflect.checkers.evidence.named import judge_dates, judge_lines, judge_named, judge_versions
 from mcp_reflect.checkers.evidence.numbers import equal, judge_numbers
 from mcp_reflect.checkers.evidence.results import read_results
 from mcp_reflect.checkers.evidence.rows import Figure, figures, spelled, stems
@@ -63,7 +63,7 @@ ROW_RULES: Final[tuple[ClauseRule, ...]] = (
     *(judge_states, judge_signs, judge_extremes, judge_comparisons, judge_totals, judge_limits),
 )
 CLAUSE_RULES: Final[tuple[ClauseRule, ...]] = (
-    *(judge_commands, judge_named, judge_dates, judge_lines, judge_good, judge_acts),
+    *(judge_commands, judge_named, judge_versions, judge_dates, judge_lines, judge_good, judge_acts),
     *ROW_RULES,
 )
 _WITHOUT_RESULTS: Final = frozenset((judge_outcomes, judge_counts, judge_acts))

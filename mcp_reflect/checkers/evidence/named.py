@@ -1,4 +1,4 @@
-"""Statuses of HTTP, coverage, lines and days of the month against those that the tool results show."""
+"""Statuses of HTTP, coverage, versions, lines and days of the month against those that the tool results show."""
 
 import re
 from collections import Counter
@@ -61,6 +61,34 @@ def _same(said: str, shown: str) -> bool:
     """True if two texts are the same, or numbers of which one is rounded."""
     rounded = "." in shown and abs(float(said) - float(shown)) <= 0.5 * 10.0 ** -len(said.partition(".")[2])
     return said == shown or rounded
+
+
+_VERSION: Final = re.compile(
+    r"(?<![\w.-])v?(\d+\.\d+(?:\.\d+)+(?:[-+.][\w.]+)?|(?<=v)\d+\.\d+)(?![\w])|\bv(\d+\.\d+)\b"
+)
+_VERSION_LABELS: Final = stems("version tag release")
+
+
+def judge_versions(text: str, sentence: Sentence, evidence: Evidence) -> Iterator[Judgement]:
+    """A version number behind a name against the versions that the results give for the name."""
+    for found in _VERSION.finditer(text):
+        said, name = _name(found), stems(" ".join(text[: found.start()].split()[-2:]))
+        cells = [
+            cell
+            for row in named(text, evidence) or named(sentence.text, evidence)
+            for cell in row.cells
+            if _VERSION.fullmatch(cell.text)
+        ]
+        labelled = [cell.text for cell in cells if cell.label & name]
+        in_rows = labelled or [cell.text for cell in cells if cell.label & _VERSION_LABELS]
+        lines = [line for line in evidence.text.split("\n")[:3_000] if name & stems(line)]
+        shown = [_name(version) for line in lines for version in _VERSION.finditer(line)]
+        if other := next((version for version in in_rows if not f"{version}.".startswith(f"{said}.")), None):
+            yield judged(text, holds=False, shown=other)
+        elif in_rows or any(version == said or version.startswith(said + ".") for version in shown):
+            yield Judgement(Status.PASS, text)
+        elif shown and said not in evidence.text:
+            yield judged(text, holds=False, shown=", ".join(dict.fromkeys(shown)))
 
 
 def judge_lines(text: str, _: Sentence, evidence: Evidence) -> Iterator[Judgement]:
