@@ -100,8 +100,8 @@ class LessonRepository(Repository):
         held: bool = False,
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
-        values = scoped(scope, held=held, kind=kind, state=state, limit=limit)
-        return lessons_from(await self.db.rows("lesson_list", values))
+        values = scoped(scope, kind=kind, state=state, limit=limit)
+        return lessons_from(await self.db.rows("lesson_list_held" if held else "lesson_list", values))
 
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""

@@ -61,8 +61,8 @@ def tool_outputs(run: Json) -> list[str]:
 
 def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
     """Return the newest records in quarantine: words that an agent must not make its own by typing them again."""
-    values = scoped(scope, held=True, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
-    return lessons_from(reading.rows("lesson_list", values))
+    values = scoped(scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
+    return lessons_from(reading.rows("lesson_list_held", values))
 
 
 def prepared(

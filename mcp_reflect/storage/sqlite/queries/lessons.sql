@@ -51,11 +51,19 @@ SELECT project, count(*) AS count FROM lessons
 WHERE tenant = :tenant AND kind = 'lesson' AND state = 'active' GROUP BY project ORDER BY project;
 
 -- name: lesson_list
--- Lessons of a scope, newest first. NULL for kind or state means any; `held` is 1 for what is in quarantine.
+-- Lessons of a scope but for those in quarantine, newest first. NULL for kind or state means any.
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project IN (:project, '')
   AND (CAST(:kind AS TEXT) IS NULL OR kind = :kind) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
-  AND (:held = 1) = (trust = 'quarantined')
+  AND trust <> 'quarantined'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: lesson_list_held
+-- The same of those in quarantine, by an index of their own: each store reads them.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '')
+  AND (CAST(:kind AS TEXT) IS NULL OR kind = :kind) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND trust = 'quarantined'
 ORDER BY id DESC LIMIT :limit;
 
 -- name: lesson_over_size
