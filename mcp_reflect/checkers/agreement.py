@@ -14,9 +14,12 @@ _QUOTED: Final = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|«[^»]{2,}»|„[^
 def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
     """Return why an outcome's evidence does not bear it out, None where it does or claims nothing beyond a word."""
     match told.evidence:
-        # Half a success is more than results can show.
-        case Evidence.TEST | Evidence.METRIC if told.success == 0.5 or not agrees(told.success == 1, results):
-            return "tool_results do not show it: send the output of the test with its exit_code"
+        case Evidence.TEST | Evidence.METRIC:
+            # Half a success is more than results can show.
+            agreement = None if told.success == 0.5 else agrees(told.success == 1, results)
+            if agreement is False:
+                return "tool_results show the opposite of this outcome: send the outcome that they show"
+            return None if agreement else "tool_results do not show it: send the output of the test with its exit_code"
         case Evidence.USER if not _QUOTED.search(told.note or ""):
             return "note quotes nobody: put the person's own words in quotation marks"
         case _:

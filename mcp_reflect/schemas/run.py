@@ -41,6 +41,7 @@ _ANALYSIS: Final = (
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _LIST: Final = 'Send a list, such as [{"tool": "bash", "arguments": {"command": "make"}}, {"error": "No rule"}].'
+_NO_OUTPUT: Final = "(no output)"
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
@@ -90,8 +91,10 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     for place, item in enumerate(cast("list[Any]", value)):
         for event in _events_of(parsed(item, context), context, events):
             if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
-                context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
-                continue
+                if event["type"] != "tool_response":
+                    context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
+                    continue
+                event["content"] = _NO_OUTPUT  # a command that works is often silent
             name = str(event.get("id") or f"e{len(events) + 1}")
             own = next(own for own in chain([name], (f"{name}-{n}" for n in count(2))) if own not in ids)
             ids.add(own)  # a response may have the id of its call
@@ -114,13 +117,14 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
     kind, has_call = event.get("type"), event.get("arguments") is not None
     failed = bool(event.get("error")) or "exit_code" in event.get("metadata", {})
     has_result = failed or bool(event.get("content"))
+    is_result = has_result or (after_call and "content" in event)
     if has_call and ((kind is None and has_result) or (kind == "tool_call" and failed)):
         call = {name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event}
         result = {name: event[name] for name in ("tool", "content", "error", "metadata", "timestamp") if name in event}
         return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
     alone = "error_event" if failed else "observation"
     of_tool = "tool_response" if event.get("tool") or after_call else alone
-    return [{**event, "type": kind or ("tool_call" if has_call or not has_result else of_tool)}]
+    return [{**event, "type": kind or ("tool_call" if has_call or not is_result else of_tool)}]
 
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:

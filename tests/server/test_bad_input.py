@@ -77,6 +77,7 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", {**RUN, "events": "make: Nothing to be done\nmake: No rule for 'x'"}, None),
     ("reflect", {**RUN, "events": ["it broke"]}, None),
     ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error"),
+    ("reflect", {**RUN, "events": [{"tool": "Bash", "arguments": {"command": "true"}}, {"content": ""}]}, None),
     ("reflect", events({"type": "toolcall"}), None),
     ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), None),
     ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: bad luck is not one of its values"),

@@ -51,6 +51,12 @@ async def test_the_passing_part_of_a_failing_run_proves_nothing(engine: Engine) 
     assert (await told(engine, "3 passed")).evidence == "told"
 
 
+async def test_evidence_that_shows_the_opposite_is_named_and_proves_nothing(engine: Engine) -> None:
+    result = await told(engine, "== 1 failed, 3 passed in 2s ==")
+    assert result.evidence == "self"
+    assert result.reason == "tool_results show the opposite of this outcome: send the outcome that they show"
+
+
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
     tmp_path: Path, clock: HeldClock
 ) -> None:
