@@ -92,6 +92,7 @@ def another_text(data: bytes) -> bytes:
     return b"This is no database.\n" * (len(data) // 20)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("spoil", "least"),
     [
@@ -149,6 +150,7 @@ async def every_lesson_can_be_recalled(engine: Engine, bank_path: Path) -> None:
         assert text in [hit.mistake for hit in found.lessons]
 
 
+@pytest.mark.sqlite
 async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, filled: Path, tmp_path: Path) -> None:
     before = counted(filled)
     filled.rename(tmp_path / "old.db")
