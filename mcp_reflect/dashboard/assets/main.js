@@ -166,11 +166,16 @@ function drawEmpty() {
       el("code", null, "mcp-reflect board --project NAME"), ".")));
 }
 
+let loads = 0;
+
+// Of two loads at once the later one counts, in whichever order they are answered.
 async function load() {
+  const number = ++loads;
   try {
-    draw(await backend.load());
+    const data = await backend.load();
+    if (number === loads) draw(data);
   } catch (error) {
-    fill(find("main"), el("div", { class: "empty" }, el("h2", null, "The board cannot be shown"), el("p", null, seen(error.message))));
+    if (number === loads) fill(find("main"), el("div", { class: "empty" }, el("h2", null, "The board cannot be shown"), el("p", null, seen(error.message))));
   }
 }
 
