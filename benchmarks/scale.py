@@ -27,6 +27,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -35,8 +36,7 @@ from benchmarks.recall import lesson_line
 from benchmarks.retrieval import Document, Judged, collections
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, Source
+from mcp_reflect.models.lesson import Source
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import ImportArguments
 from mcp_reflect.security.injection import RULES_VERSION
@@ -156,16 +156,11 @@ async def _written(engine: Engine, places: range, texts: Texts) -> dict[str, flo
     for first in places[::DIRECT]:
         numbers = range(first, min(first + DIRECT, places.stop))
         drafts = [read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers]
-        rows = [lessons.lesson_rows(own, _as_stored(draft, own, clock)) for draft in drafts]
+        records = [replace(screening.record_of(draft, own, clock), rules_version=RULES_VERSION) for draft in drafts]
+        rows = [lessons.lesson_rows(own, record) for record in records]
         await database.write(own.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()
     return {"direct_s": round(time.perf_counter() - start, 1)}
-
-
-def _as_stored(draft: LessonDraft, scope: Scope, clock: Clock) -> Lesson:
-    values: dict[str, Any] = {name: getattr(draft, name) for name in screening.DRAFT_FIELDS}
-    values.update(id=clock.new_id("les"), project=scope.project, rules_version=RULES_VERSION)
-    return Lesson(**values, created_at=clock.now(), updated_at=clock.now())
 
 
 async def _store(engine: Engine, line: dict[str, Any]) -> object:

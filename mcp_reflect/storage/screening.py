@@ -69,10 +69,14 @@ def prepared(
     draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Outside = NOTHING
 ) -> Lesson:
     """Return a draft as the record to store: redacted and screened."""
+    return screened(record_of(draft, scope, clock, lesson_id), outside)
+
+
+def record_of(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+    """Return a draft as a record with an id and times, its words as they are."""
     now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
     values = {name: getattr(draft, name) for name in DRAFT_FIELDS}
-    stored = Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
-    return screened(stored, outside)
+    return Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
 
 
 def screened(lesson: Lesson, outside: Outside = NOTHING) -> Lesson:

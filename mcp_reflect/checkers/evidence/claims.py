@@ -24,8 +24,6 @@ _OF_KIND: Final = (
 )
 _RENAMED: Final = {"cargo build": "rustc", "cargo check": "rustc", "go vet": "go build"}
 _NAMED: Final = re.compile(rf"\b({'|'.join({*KINDS, *_RENAMED} - {'tests', 'make', 'node', 'rustc'})})\b")
-
-
 _EVERYTHING: Final = re.compile(
     r"\b(?:all|every) (?:the )?checks?\b|\beverything (?:now |still )?(?:pass|is (?:now )?green)|"
     r"^all (?:is |now )?green\b"
