@@ -1,4 +1,4 @@
-"""Run benchmarks and write their output into docs/benchmarks.md.
+"""Run benchmarks and write their output into benchmarks/results.md.
 
     python -m benchmarks                 # every section; half an hour on two quiet cores
     python -m benchmarks recall start    # these sections; the others stay as they are
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "benchmarks" / "results.md"
 HEAD: Final = """# Benchmarks
 
 Written by `python -m benchmarks [NAME ...]`: each section is the output of its command. Times are ratios taken in one
@@ -55,9 +55,24 @@ SECTIONS: Final = (
     Section(
         "lessons", "Lessons of rules", "Recorded sessions of coding agents, read as the hooks read them.", ("lessons",)
     ),
-    Section("critique", "Critique", "Found and falsely reported faults, by kind.", ("critique",)),
+    Section("asks", "Asked for a lesson", "Recorded sessions, replayed call by call as hooks see them.", ("asks",)),
+    Section("guards", "Guards", "Calls that go against a lesson, met by the guard made of it.", ("guards",)),
+    Section(
+        "critique",
+        "Critique",
+        "What rules and a recorded judge find. The judge's verdicts on fresh_a and fresh_b were written on 2026-11-23 "
+        "by a language model that worked on critique: it read goals, steps, outputs and claims, neither labels nor "
+        "findings.",
+        ("critique",),
+    ),
+    Section(
+        "critique-rules",
+        "Rules of critique",
+        "Each rule alone, all but one, and the judge.",
+        ("critique", "--ablation"),
+    ),
+    Section("pointing", "Deciding lines", "Wrong claims among 500 to 800 lines of real output.", ("pointing",)),
     Section("replan", "Failed searches", "Queries that find what the failed one missed.", ("replan",)),
-    Section("traces", "Recorded runs", "Right answers against labels where there are labels.", ("traces",)),
     Section("injection", "Injected instructions", "Attacks recognized, and honest texts held back.", ("injection",)),
     Section(
         "redaction", "Secrets", "Secrets cut in twelve disguises, look-alikes kept, and throughput.", ("redaction",)
@@ -67,11 +82,16 @@ SECTIONS: Final = (
     ),
     Section("parse", "JSON of language models", "Replies read exactly, beside json-repair alone.", ("parse",)),
     Section("learning", "Lessons that mature", "Effectiveness after many uses with noisy outcomes.", ("learning",)),
+    Section(
+        "last-words",
+        "Last messages",
+        "Held where the session does not show the claim (failed, stale, never), and held wrongly (honest, quiet).",
+        ("last_words", "--ends"),
+    ),
     Section("recurrence", "Warnings before calls", "Recorded runs, call by call.", ("recurrence",)),
     Section("calls", "Calls of agents", "Recorded calls in many forms: refused, and bytes of answers.", ("calls",)),
     Section("path", "Files of a call", "Files of the package that one call runs through.", ("path",)),
     Section("start", "Start", "First answers beside a bare MCP server, in one run.", ("start",)),
-    Section("sharing", "Many servers on one bank", "Writes lost and refused, and their times.", ("sharing",)),
     Section("team", "A team's service", "Two replicas on PostgreSQL beside one local file.", ("team", "load")),
     Section("team-faults", "A team's service that fails", "Replicas and connections are ended.", ("team", "faults")),
     Section("tenants", "Tenants of a service", "Random calls of tenants with the same ids and texts.", ("tenants",)),
@@ -108,12 +128,17 @@ def sections_of(page: str) -> dict[str, str]:
 
 
 def write(section: Section, text: str, path: Path = PAGE) -> None:
-    """Replace a section of the page. The others are read under a lock: another process may have written them."""
+    """Replace a section of the page; sections that a person wrote stay behind the others.
+
+    The page is read under a lock: another process may have written a section.
+    """
     with path.open("a+", encoding="utf-8") as page:
         fcntl.flock(page, fcntl.LOCK_EX)
         page.seek(0)
         sections = {**sections_of(page.read()), section.title: text}
-        texts = [f"## {each.title}\n\n{sections[each.title]}" for each in SECTIONS if each.title in sections]
+        own = [each.title for each in SECTIONS if each.title in sections]
+        by_hand = [title for title in sections if title not in own]
+        texts = [f"## {title}\n\n{sections[title]}" for title in (*own, *by_hand)]
         page.truncate(0)
         page.write("\n".join([HEAD, *texts]))
 

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent.parent / "tests" / "server" / "calls_of_agents"
 CALLS = FOLDER / "calls.jsonl"
 """Calls written by hand for twelve kinds of work."""
 RECORDED = FOLDER / "recorded.jsonl"
-"""Calls of agents at work, as `benchmarks.record` kept them. `apart` says why no reader could make sense of one."""
+"""Calls of agents at work, recorded with their answers. `apart` says why no reader could make sense of one."""
 Values = dict[str, Any]
 
 

@@ -1,16 +1,13 @@
-"""How well the checkers find what is wrong: python -m benchmarks.critique [--data DIR].
+"""What the rules of critique find, what a judge finds, and what each rule is worth: python -m benchmarks.critique.
 
-Two kinds of data:
+- Worked solutions, every `*.jsonl` in DIR/critique: `{question, steps[], first_error}`;
+  `first_error` counts from 0, and -1 means that nothing is wrong.
+- Right and wrong works of our own, tests/critique/cases/works.jsonl, half of them kept aside by the hash of their id.
+- Agents' work with labeled claims (benchmarks.work), by rules alone and with a recorded judge (benchmarks.judges).
 
-- Worked solutions, every `*.jsonl` in DIR/critique (and in further folders): `{question, steps[], first_error}`,
-  where `first_error` counts from 0 and -1 means that nothing is wrong.
-- Agents' work with labelled claims (benchmarks.work), tests/checkers/cases/work_*.jsonl, first by rules alone and then
-  with the recorded replies of a judge (benchmarks.judges), judged_*.jsonl there. `aside` was not looked at while the
-  checkers were built. `fresh_a` and `fresh_b` were written later by a language model that had not seen the checkers,
-  partly with outputs of real commands. The rules were improved on `fresh_a`; of `fresh_b` only false alarms were read.
-
-It exits with 1 where a limit is missed: a kind of work below its floor, false alarms, or wrong work that passes.
-`--write-prompts FOLDER` writes what a judge would be asked.
+`--ablation` runs each rule alone and all but one on these sets, and the judge with and without the rules: a rule
+that adds nothing there should go. `--questions FOLDER` writes what a judge reads. The exit code is 1 where a
+limit is missed.
 """
 
 import argparse
@@ -19,150 +16,190 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final
 
-from benchmarks.judges import PATHS, judged, write_prompts
-from benchmarks.work import CASES, by_rules, missed_limits, print_scores, read, scores
-from mcp_reflect.checkers.base import Checker, Work, checkers
-from mcp_reflect.models.critique import Status
+from benchmarks.judges import PATHS, judged, write_questions
+from benchmarks.work import CASES, HEADER, Outcome, aside, findings, read, total_of
+from mcp_reflect.critique.certain import RULES, Rule
 
 SETS: Final = ("dev", "aside", "fresh_a", "fresh_b")
-
-
-class Record(TypedDict):
-    id: str
-    question: str
-    steps: list[str]
-    first_error: int
+MOST_ALARMS: Final = 1  # on the right works of our own, over both halves
+MOST_REFUSED: Final = 2  # of right works, by the judge
+LEAST_JUDGED: Final = 0.98  # of contradicted claims, by the judge
+LEAST_RECALL: Final = {"gsm_injected": 0.98, "multistep_arithmetic": 0.97}
 
 
 @dataclass(slots=True)
-class Score:
-    """Counts over one file; `seconds` is processor time spent in the checkers."""
+class Solved:
+    """Counts over one file of worked solutions; `seconds` is processor time."""
 
     records: int = 0
     steps: int = 0
     exact: int = 0
-    flagged_right: int = 0
-    flagged: int = 0
+    found: int = 0
     wrong: int = 0
     false_steps: int = 0
-    checked_steps: int = 0
     seconds: float = 0.0
-    worst: float = 0.0
 
-    def row(self) -> tuple[str, ...]:
+    @property
+    def recall(self) -> float | None:
+        """The share of solutions with a fault in which one is found."""
+        return self.found / self.wrong if self.wrong else None
+
+    def row(self) -> str:
+        """Return its line."""
+        recall = "-" if self.recall is None else f"{self.recall:.4f}"
+        false, milliseconds = self.false_steps / max(1, self.steps), 1000 * self.seconds / max(1, self.records)
         return (
-            str(self.records),
-            _share(self.exact, self.records),
-            _share(self.flagged_right, self.flagged),
-            _share(self.flagged_right, self.wrong),
-            _share(self.false_steps, self.steps, 5),
-            _share(self.checked_steps, self.steps),
-            f"{1000 * self.seconds / max(1, self.records):.2f}",
-            f"{1000 * self.worst:.1f}",
+            f"{self.records:>8}{self.exact / max(1, self.records):>9.4f}{recall:>9}{false:>12.5f}{milliseconds:>9.2f}"
         )
 
 
-HEADER = ("records", "exact", "precision", "recall", "false/step", "checked", "ms/trace", "worst ms")
-
-
-def _share(part: int, whole: int, places: int = 4) -> str:
-    return f"{part / whole:.{places}f}" if whole else "-"
-
-
-def score(records: Iterable[Record], using: Sequence[Checker], misses: list[str] | None = None) -> Score:
-    """Run the checkers over the records; `misses` collects a line for each record judged otherwise."""
-    total = Score()
+def solved(records: Iterable[Mapping[str, Any]], rules: Sequence[Rule]) -> Solved:
+    """Run rules over worked solutions."""
+    total = Solved()
     for record in records:
-        work = Work(goal=record["question"], steps=tuple(record["steps"]))
         begun = time.process_time()
-        findings = [finding for checker in using for finding in checker.check(work)]
-        spent = time.process_time() - begun
-        failed = {f.step - 1 for f in findings if f.status is Status.FAIL}
-        first, truth = min(failed, default=-1), record["first_error"]
+        steps = {finding.step - 1 for finding in findings(record, rules)}
+        total.seconds += time.process_time() - begun
+        truth = record["first_error"]
         total.records += 1
-        total.steps += len(work.steps)
-        total.exact += first == truth
-        total.flagged += bool(failed)
-        total.flagged_right += bool(failed) and truth >= 0
+        total.steps += len(record["steps"])
+        total.exact += min(steps, default=-1) == truth
+        total.found += bool(steps) and truth >= 0
         total.wrong += truth >= 0
-        total.false_steps += sum(1 for step in failed if truth < 0 or step < truth)
-        total.checked_steps += len({f.step for f in findings if f.status in (Status.PASS, Status.FAIL)})
-        total.seconds += spent
-        total.worst = max(total.worst, spent)
-        if misses is not None and first != truth:
-            said = next((f"{f.claim!r} -> {f.expected}" for f in findings if f.status is Status.FAIL), "nothing")
-            at = first if first >= 0 else truth
-            misses.append(f"{record['id']} truth {truth} said {first}: {said} | {record['steps'][at][:300]}")
+        total.false_steps += sum(truth < 0 or step < truth for step in steps)
     return total
 
 
-def print_work(name: str, misses: bool) -> list[str]:
-    """Print what the rules find in one set of pieces of work; return the limits that are missed."""
-    lines: list[str] = []
-    kinds = scores([(case, by_rules(case)) for case in read(CASES / f"work_{name}.jsonl")], lines)
-    title = f"work_{name}, rules"
-    print_scores(title, kinds, lines if misses else ())
-    return missed_limits(title, kinds)
+def own_works(rules: Sequence[Rule]) -> dict[str, tuple[int, int, int, int]]:
+    """Return (alarms, right works, found, wrong works) of each half of the works of our own."""
+    halves: dict[str, tuple[int, int, int, int]] = {}
+    for name in ("dev", "aside"):
+        half = [case for case in read(CASES / "works.jsonl") if aside(case) == (name == "aside")]
+        right = [bool(findings(case, rules)) for case in half if case["truth"] == "right"]
+        wrong = [bool(findings(case, rules)) for case in half if case["truth"] == "wrong"]
+        halves[name] = (sum(right), len(right), sum(wrong), len(wrong))
+    return halves
 
 
-def print_judged(cases: Sequence[Mapping[str, Any]], file: Path, misses: bool) -> list[str]:
-    """Print what `critique` finds with the recorded replies, on each path; return the limits that are missed."""
-    replies = {line["id"]: line["reply"] for line in read(file)}
-    known = [case for case in cases if case["id"] in replies]
+def by_rules(case: Mapping[str, Any], rules: Sequence[Rule]) -> Outcome:
+    """Return what rules alone say of a piece of work: it never passes by them."""
+    contradicted = tuple(finding.claim for finding in findings(case, rules))
+    return Outcome(contradicted=contradicted, unshown=(), passes=False)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Return the judge's recorded replies on a set by id; none where none were recorded."""
+    file = CASES / f"judged_{name}.jsonl"
+    return {line["id"]: line for line in read(file)} if file.exists() else {}
+
+
+def print_judged(*, misses: bool) -> list[str]:
+    """Print what `critique` finds with the recorded judge; return the limits that are missed."""
     missed: list[str] = []
-    for path in PATHS:
-        lines: list[str] = []
-        kinds = scores(list(zip(known, judged(known, replies, path), strict=True)), lines)
-        title = f"{file.stem}, {path}"
-        print_scores(title, kinds, lines if misses else ())
-        missed += missed_limits(title, kinds)
+    found = contradicted = refused = 0
+    for name in SETS:
+        replies = recorded(name)
+        cases = [case for case in read(CASES / f"work_{name}.jsonl") if case["id"] in replies]
+        for path in PATHS if cases else ():
+            lines: list[str] = []
+            total = total_of(zip(cases, judged(cases, replies, path), strict=True), lines)
+            print(f"{f'{name}, judge as {path}':28}" + "".join(f"{cell:>14}" for cell in total.row()))
+            print("".join(f"   {line}\n" for line in lines if misses and path == "model"), end="")
+            if path == "model":
+                found, contradicted = found + total.found, contradicted + total.contradicted
+                refused += total.refused
+    if contradicted and found < LEAST_JUDGED * contradicted:
+        missed.append(f"the judge finds {found} of {contradicted} contradicted works")
+    if refused > MOST_REFUSED:
+        missed.append(f"{refused} right works are refused with the judge")
     return missed
 
 
-def print_solutions(files: Sequence[Path], using: Sequence[Checker], misses: bool) -> None:
-    """Print a line for each file of worked solutions."""
-    print("\ncheckers: " + ", ".join(checker.name for checker in using))
-    print(f"{'file':32}" + "".join(f"{title:>11}" for title in HEADER))
-    for file in files:
-        lines: list[str] | None = [] if misses else None
-        row = score(cast("list[Record]", read(file)), using, lines).row()
-        print(f"{file.stem:32}" + "".join(f"{cell:>11}" for cell in row))
-        for line in lines or ():
-            print("   " + line)
+def print_ablation(files: Sequence[Path]) -> None:
+    """Print what is found by each rule alone, and without it, and by the judge with and without rules."""
+    gsm = [record for file in files if file.stem == "gsm_injected" for record in read(file)][::4]
+    works = {name: read(CASES / f"work_{name}.jsonl") for name in SETS}
+    print(f"\n{'rules':28}{'own wrong':>12}{'own right':>12}{'labeled':>12}{'alarms':>9}{'gsm':>9}")
+    every = tuple(RULES.values())
+    choices = {"all": every, "none": ()}
+    choices |= {f"only {name}": (rule,) for name, rule in RULES.items()}
+    choices |= {f"all but {name}": tuple(other for other in every if other is not rule) for name, rule in RULES.items()}
+    for title, rules in choices.items():
+        halves = own_works(rules).values()
+        totals = [total_of((case, by_rules(case, rules)) for case in cases) for cases in works.values()]
+        cells = (
+            sum(half[2] for half in halves),
+            sum(half[0] for half in halves),
+            "/".join(str(total.found) for total in totals),
+            sum(total.alarms for total in totals),
+            f"{solved(gsm, rules).recall or 0:.3f}" if gsm else "-",
+        )
+        print(f"{title:28}{cells[0]:>12}{cells[1]:>12}{cells[2]:>12}{cells[3]:>9}{cells[4]:>9}")
+    for name in SETS:
+        replies = recorded(name)
+        cases = [case for case in works[name] if case["id"] in replies]
+        for rules in (True, False) if cases else ():
+            total = total_of(zip(cases, judged(cases, replies, "model", rules=rules), strict=True))
+            print(
+                f"{name}, judge {'with' if rules else 'without'} rules: {total.found} of {total.contradicted} found, "
+                f"{total.refused} of {total.right} right ones refused, {total.slipped} wrong ones pass"
+            )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--checkers", help="names, with commas; default all")
-    parser.add_argument("--misses", action="store_true", help="print what was judged otherwise (by rules of dev)")
+    parser.add_argument(
+        "--misses", action="store_true", help="print what was judged otherwise (not of halves kept aside)"
+    )
+    parser.add_argument("--ablation", action="store_true", help="each rule alone, all but one, and the judge")
     parser.add_argument("--work-only", action="store_true", help="only the pieces of work in the repository")
-    parser.add_argument("--work", type=Path, action="append", default=[], help="a further file of pieces of work")
-    parser.add_argument("--judge", type=Path, action="append", default=[], help="a further file of a judge's replies")
-    parser.add_argument("--write-prompts", type=Path, metavar="FOLDER", help="write what a judge is asked, and end")
-    parser.add_argument("folders", nargs="*", type=Path, help="further folders with .jsonl files")
+    parser.add_argument("--questions", type=Path, metavar="FOLDER", help="write what a judge reads, and end")
     options = parser.parse_args(arguments)
-    works: list[Path] = [*(CASES / f"work_{name}.jsonl" for name in SETS), *options.work]
-    if options.write_prompts:
-        options.write_prompts.mkdir(parents=True, exist_ok=True)
-        for file in works:
-            write_prompts(read(file), options.write_prompts / f"prompts_{file.stem.removeprefix('work_')}.jsonl")
+    if options.questions:
+        options.questions.mkdir(parents=True, exist_ok=True)
+        for name in SETS:
+            write_questions(read(CASES / f"work_{name}.jsonl"), options.questions / f"{name}.txt")
         return 0
-    folders: list[Path] = [options.data / "critique", *options.folders]
-    files = [file for folder in folders for file in sorted(folder.glob("*.jsonl"))]
+    files = [] if options.work_only else sorted((options.data / "critique").glob("*.jsonl"))
     if not files and not options.work_only:
-        print(f"no .jsonl files in {', '.join(map(str, folders))}: say where the data is with --data", file=sys.stderr)
+        print(f"no .jsonl files in {options.data}/critique: say where the data is with --data", file=sys.stderr)
         return 2
-    missed = [limit for name in SETS for limit in print_work(name, options.misses and name == "dev")]
-    cases = [case for file in works for case in read(file)]
-    for file in [*sorted(CASES.glob("judged_*.jsonl")), *options.judge]:
-        missed += print_judged(cases, file, options.misses)
+    if options.ablation:
+        print_ablation(files)
+        return 0
+    missed = print_sets(files, misses=options.misses)
     print("\n".join(["", *missed]))
-    if not options.work_only:
-        print_solutions(files, checkers(options.checkers.split(",") if options.checkers else None), options.misses)
     return 1 if missed else 0
+
+
+def print_sets(files: Sequence[Path], *, misses: bool) -> list[str]:
+    """Print what is found in each set; return the limits that are missed."""
+    rules = tuple(RULES.values())
+    missed: list[str] = []
+    halves = own_works(rules)
+    for name, (alarms, right, found, wrong) in halves.items():
+        print(f"own works, {name}: {found} of {wrong} wrong ones found, {alarms} alarms on {right} right ones")
+    if sum(half[0] for half in halves.values()) > MOST_ALARMS:
+        missed.append("alarms on right works")
+    print(f"\n{'':28}" + "".join(f"{cell:>14}" for cell in HEADER))
+    for name in SETS:
+        lines: list[str] = []
+        cases = read(CASES / f"work_{name}.jsonl")
+        total = total_of(((case, by_rules(case, rules)) for case in cases), lines)
+        print(f"{f'{name}, rules alone':28}" + "".join(f"{cell:>14}" for cell in total.row()))
+        print("".join(f"   {line}\n" for line in lines if misses and name == "dev" and "alarm" in line), end="")
+    missed += print_judged(misses=misses)
+    if files:
+        print(f"\n{'file':28}{'records':>8}{'exact':>9}{'recall':>9}{'false/step':>12}{'ms each':>9}")
+    for file in files:
+        total = solved(read(file), rules)
+        print(f"{file.stem:28}{total.row()}")
+        if (least := LEAST_RECALL.get(file.stem)) and (total.recall or 0) < least:
+            missed.append(f"{file.stem}: recall {total.recall}, at least {least} wanted")
+    return missed
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from typing import IO, Any, Final, Self
 from benchmarks.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
-_CHECKERS: Final = ("arithmetic.checker", "code", "dates", "evidence.checker", "units")
 _SERVICES: Final = ("engine", "critique", "reflect", "lessons", "replan", "triggers", "transcripts", "warnings")
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
@@ -27,7 +26,7 @@ _IMPORTED: Final = [
     *(f"mcp_reflect.cli.{name}" for name in ("commands", "engine", "hook", "serve_team")),
     *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling", "team")),
     *(f"mcp_reflect.services.{name}" for name in _SERVICES),
-    *(f"mcp_reflect.checkers.{name}" for name in _CHECKERS),
+    "mcp_reflect.critique.verify",
     "mcp_reflect.storage.postgres.database",  # if psycopg is there
 ]
 _ROOT: Final = Path(__file__).parent.parent

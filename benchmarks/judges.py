@@ -1,111 +1,105 @@
-"""Agents' work through the whole of `critique`, with a judge whose replies were recorded.
+"""Agents' work through the whole of `critique`, with a judge whose verdicts were recorded.
 
-A judge is a language model that got the critic's prompts (`write_prompts`), without labels. Its replies, a line
-`{"id": ..., "reply": {...}}` for each piece of work, are replayed on two paths: as a model that the server asks, and
-as a host that sends the reply as its analysis where `next` asks for one.
+The judge is a language model that read, without labels, what `write_questions` writes: for each piece of work its goal,
+steps, outputs and the claims that `critique` lists. It saw no findings of rules. A line `{"id", "verdicts": [{claim,
+verdict, reason}]}` has what it called wrong or not shown, by its words, so that a recording outlives another way to
+split sentences; everything else holds. The verdicts are replayed on two paths: as a model that the server asks, and as
+a host that sends them for the critique_id.
 
-The replies in tests/checkers/cases/judged_*.jsonl were written on 2026-11-22 by a language model, in four sessions that
-saw the prompts (version 4 of `critique`) and neither labels nor checkers. Empty fields were dropped. Version 5 adds
-that honest reports of an unreached goal are no fault, and that a judge may dispute a finding of the checks.
+How the files tests/critique/cases/judged_*.jsonl were made stands in benchmarks/results.md.
 """
 
 import asyncio
 import json
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-from benchmarks.work import Outcome
-from mcp_reflect.checkers.verify import issue_of
+from benchmarks.work import Outcome, overlaps, work_of
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.endpoint import reply_of
-from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop, UnreachableError
-from mcp_reflect.models.common import RULES
-from mcp_reflect.models.critique import Critique, Status
+from mcp_reflect.critique.certain import RULES
+from mcp_reflect.critique.verify import verifier
+from mcp_reflect.llm.protocol import Reply, Request, Stop, UnreachableError
+from mcp_reflect.models.critique import Claim
 from mcp_reflect.services.engine import Engine
 
 Asked = Literal["model", "host"]
 PATHS: Final[tuple[Asked, ...]] = ("model", "host")
-_QUOTED: Final = re.compile(r'"(.+)"', re.DOTALL)
-_CONTRADICTED: Final = re.compile(r"(?:Step \d+: )?(.+): contradicted", re.DOTALL)
 
 
 class Replayed:
-    """A model that gives the reply recorded for one piece of work, and keeps the requests."""
+    """A model that gives the verdicts recorded for one piece of work."""
 
     def __init__(self) -> None:
         self.reply: Any = None
-        self.requests: list[Request] = []
 
     async def complete(self, request: Request) -> Reply:
         """Return the recorded reply; raises UnreachableError where there is none."""
-        self.requests.append(request)
         if self.reply is None:
             raise UnreachableError("replayed", "no reply was recorded", "Record one.")
-        text = self.reply if isinstance(self.reply, str) else json.dumps(self.reply)
-        return reply_of(request, "replayed", text, Stop.END, NOTHING_USED)
+        del request
+        return Reply(text=json.dumps(self.reply), stop=Stop.END, llm="replayed", parsed=self.reply)
 
 
-def write_prompts(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write `{id, system, user}` for each piece of work: the prompt that the critic gets. It holds no label."""
-    asyncio.run(_write_prompts(cases, path))
+def write_questions(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write what the judge reads of each piece of work: no label, no finding."""
+    with path.open("w", encoding="utf-8") as file:
+        for case in cases:
+            work = work_of(case)
+            file.write(f"=== {case['id']}\nGOAL: {case['goal']}\n")
+            file.writelines(f"STEP {place}: {step}\n" for place, step in enumerate(work.steps, start=1))
+            for result in work.tool_results:
+                file.write(f"OUTPUT of {result.tool} (exit {result.exit_code}):\n{result.content.rstrip()}\n")
+            for claim in _claims(case):
+                file.write(f"CLAIM {claim.number}: {claim.text}\n")
 
 
-def judged(cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked) -> list[Outcome]:
-    """Return what `critique` says of each piece of work with the judge on this path; rules alone where no reply is."""
-    return asyncio.run(_judged(cases, replies, path))
+def _claims(case: Mapping[str, Any]) -> tuple[Claim, ...]:
+    work = work_of(case)
+    return verifier(work)(work.steps).claims
 
 
-async def _write_prompts(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
-    model = Replayed()
-    with tempfile.TemporaryDirectory() as folder, path.open("w", encoding="utf-8") as lines:
-        async with Engine(_settings(folder, "always"), llm=model) as engine:
-            for case in cases:
-                await engine.critique(**_arguments(case))
-                request = model.requests.pop()
-                line = {"id": case["id"], "system": request.system, "user": request.user}
-                lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+def judged(
+    cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked, *, rules: bool = True
+) -> list[Outcome]:
+    """Return what `critique` says of each piece of work with the judge on this path, with or without its rules."""
+    kept = dict(RULES)
+    try:
+        if not rules:
+            RULES.clear()
+        return asyncio.run(_judged(cases, replies, path))
+    finally:
+        RULES.update(kept)
 
 
 async def _judged(cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked) -> list[Outcome]:
     outcomes: list[Outcome] = []
     model = Replayed()
     with tempfile.TemporaryDirectory() as folder:
-        async with Engine(_settings(folder, "auto"), llm=model if path == "model" else None) as engine:
+        settings = Settings(bank=Path(folder) / "bank.db", project="work", critique="always", log_level="error")
+        async with Engine(settings, llm=model if path == "model" else None) as engine:
             for case in cases:
-                model.reply = reply = replies.get(case["id"])
-                answer = await engine.critique(**_arguments(case))
-                if path == "host" and reply is not None and answer.next:
+                reply = _numbered(replies[case["id"]], _claims(case))
+                model.reply = reply
+                names = ("goal", "steps", "response", "tool_results")
+                sent: dict[str, Any] = {name: case[name] for name in names if case.get(name)} | {"max_iterations": 0}
+                answer = await engine.critique(**sent)
+                if path == "host":
                     answer = await engine.critique(critique_id=answer.critique_id, analysis=reply)
-                outcomes.append(_outcome(answer))
+                outcomes.append(Outcome.of(answer, reply["issues"]))
     return outcomes
 
 
-def _settings(folder: str, critique: Literal["auto", "always"]) -> Settings:
-    return Settings(bank=Path(folder) / "bank.db", project="work", critique=critique, log_level="error")
-
-
-def _arguments(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `critique` for a piece of work."""
-    names = ("goal", "steps", "response", "tool_results")
-    return {name: case[name] for name in names if case.get(name)} | {"max_iterations": 0}
-
-
-def _outcome(answer: Critique) -> Outcome:
-    """Return what an answer says; a claim that the rules contradict and the judge disputes is no issue."""
-    failed = {issue_of(verdict): verdict.claim for verdict in answer.verdicts if verdict.status is Status.FAIL}
-    by_rules = [failed[issue] for issue in answer.issues if issue in failed]
-    issues = [issue for issue in answer.issues if issue not in failed]
-    unshown = [verdict.claim for verdict in answer.verdicts if verdict.status is Status.UNSUPPORTED]
-    if answer.thinker != RULES:  # before a judge has spoken, the questions are about every open claim
-        questions = cast("list[str]", answer.next.get("questions", []))
-        unshown += [found[1] for question in questions if (found := _QUOTED.search(question))]
-    return Outcome(
-        contradicted=(*by_rules, *(quote[1] for issue in issues if (quote := _CONTRADICTED.match(issue)))),
-        issues=tuple(issue for issue in issues if not _CONTRADICTED.match(issue)),
-        unshown=tuple(unshown),
-        passes=answer.passes_quality_gate is True,
-        coverage=answer.coverage,
-    )
+def _numbered(reply: Mapping[str, Any], claims: Sequence[Claim]) -> dict[str, Any]:
+    """Return a reply whose verdicts name the claims of today by number; what is not one of them is an issue."""
+    verdicts = {claim.number: {"claim": claim.number, "verdict": "holds"} for claim in claims}
+    issues: list[str] = []
+    for item in reply["verdicts"]:
+        own = [claim.number for claim in claims if overlaps(item["claim"], claim.text)]
+        for number in own:
+            if verdicts[number]["verdict"] != "wrong":
+                verdicts[number] = {**item, "claim": number}
+        if not own:
+            issues.append(f"{item['claim']}: {item['verdict']}")
+    return {"verdicts": list(verdicts.values()), "issues": issues}

@@ -1,16 +1,16 @@
 """Lessons of rules on recorded coding sessions: `python -m benchmarks.lessons --data ../shared/data/coding_runs`.
 
 Each session is read twice, as a hook reads it: its native file through the reader of transcripts, and its line of
-runs.jsonl as the arguments of `reflect`; then redaction and rules. A lesson belongs to the labelled episode whose
+runs.jsonl as the arguments of `reflect`; then redaction and rules. A lesson belongs to the labeled episode whose
 failing event it names (itself, or among the failures with the same correction). Printed, and compared with a limit:
 
-- **right**: of the lessons, the part that belongs to an episode labelled as teaching (`rule` or `model`) and whose
-  correction names the labelled fix. A lesson that belongs to no episode counts as wrong. It names the fix if it shares
-  two words with the labelled correction (four letters or more, compared by their first five; words of no meaning
+- **right**: of the lessons, the part that belongs to an episode labeled as teaching (`rule` or `model`) and whose
+  correction names the labeled fix. A lesson that belongs to no episode counts as wrong. It names the fix if it shares
+  two words with the labeled correction (four letters or more, compared by their first five; words of no meaning
   left out), or a file name, option or command in it.
-- **noise**: of the episodes labelled `nothing`, the part of which a lesson was made.
-- **found**: of the episodes labelled `rule`, the part of which a lesson was made.
-- **given**: of the episodes labelled as teaching, the part whose failing event is named in the findings that a language
+- **noise**: of the episodes labeled `nothing`, the part of which a lesson was made.
+- **found**: of the episodes labeled `rule`, the part of which a lesson was made.
+- **given**: of the episodes labeled as teaching, the part whose failing event is named in the findings that a language
   model is given to write lessons from (with the events themselves, as far as they fit).
 - **unfit texts**: texts of lessons, reflections and findings with the value of an argument that only labels a call, a
   cut marked by an ellipsis, or a temporary path.
@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.reflector import findings_text
-from mcp_reflect.analysis.tools import without_labels
-from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Correction, EventType, Trace
+from mcp_reflect.runs.diagnose import diagnose
+from mcp_reflect.runs.reflector import findings_text
+from mcp_reflect.runs.tools import without_labels
+from mcp_reflect.runs.transcripts import read_transcript
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 
@@ -70,7 +70,7 @@ def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Mad
     named = re.findall(r"\be\d+\b", findings_text(seen))
     points = tuple(finding.text for finding in (*seen.findings, *seen.without_lesson))
     lessons = tuple(f"{one.mistake} {one.correction} {one.symptoms}" for one in seen.corrections)
-    texts = (seen.summary, seen.strategy or "", *points, *seen.open_points, *lessons)
+    texts = (seen.summary, seen.strategy or "", *points, *lessons)
     labels = [
         str(event.arguments[name])
         for event in trace.events
@@ -130,7 +130,7 @@ def made_of_native(run: Record, data: Path) -> list[Made] | str:
 
 
 def names_the_fix(lesson: Correction, label: Record) -> bool:
-    """True where the correction shares two telling words, or an identifier, with the labelled one."""
+    """True where the correction shares two telling words, or an identifier, with the labeled one."""
     ours, theirs = f"{lesson.correction} {' '.join(lesson.symptoms)}", label["lesson"]["correction"]
     identifiers = {word.strip(".`'\"") for word in _IDENTIFIER.findall(theirs)}
     if any(len(word) > 3 and word in lesson.correction for word in identifiers):
@@ -170,7 +170,7 @@ def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show:
     share = right / max(len(lessons), 1)
     wanted = [key for key, episode in labels.items() if episode["lesson"]]
     told = sum(key in given for key in wanted)
-    print(f"{name}: {len(lessons)} lessons, {without_episode} of them of no labelled episode")
+    print(f"{name}: {len(lessons)} lessons, {without_episode} of them of no labeled episode")
     print(f"  right        {right} of {len(lessons)} = {share:.2f} (at least {LEAST_RIGHT})")
     print(
         f"  noise        {hit['nothing']} of {len(by_class['nothing'])} = {parts['nothing']:.2f} (at most {MOST_NOISE})"

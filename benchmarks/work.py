@@ -1,22 +1,24 @@
-"""Agents' work with labelled claims, and how well verdicts on it agree with the labels.
+"""Agents' work with labeled claims, and how well rules or a judge agree with the labels.
 
-A line of tests/checkers/cases/work_*.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
-claims[{text, status}]}`. `truth` is `right` where no claim is contradicted or unsupported.
+A line of tests/critique/cases/work_*.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
+claims[{text, status}]}`. `truth` is `right` where no claim is contradicted or unsupported. A line of works.jsonl has
+no labeled claims: its truth is `right` or `wrong`.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.checkers.base import Work, split
-from mcp_reflect.checkers.opinions import letters
-from mcp_reflect.checkers.verify import Verified, verifier
-from mcp_reflect.models.critique import Coverage, ToolResult
+from mcp_reflect.critique.certain import RULES, Rule
+from mcp_reflect.critique.verify import letters
+from mcp_reflect.critique.work import Finding, Work, split
+from mcp_reflect.models.critique import Critique, ToolResult, Verdict
 
-CASES: Final = Path(__file__).parent.parent / "tests" / "checkers" / "cases"
+CASES: Final = Path(__file__).parent.parent / "tests" / "critique" / "cases"
 WRONG: Final = ("contradicted", "unsupported")
 _LEAST_SHARE = 0.5  # of a claim's numbers and words that an issue in prose must repeat to be about the claim
 _TELLING = re.compile(r"\d{3}|\d[.,:]\d")  # a number that stands for itself
@@ -24,6 +26,33 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _WORD_START = 5  # letters by which words are compared: switch, switching
 _STEP = re.compile(r"\bsteps? (\d+)(?: and (\d+))?", re.IGNORECASE)
+
+
+def read(path: Path) -> list[Any]:
+    """Return the records of a file."""
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def aside(case: Mapping[str, Any]) -> bool:
+    """True for the half that is kept aside, by the hash of its id."""
+    return hashlib.sha256(case["id"].encode()).digest()[0] % 2 == 1
+
+
+def work_of(case: Mapping[str, Any]) -> Work:
+    """Return a case as a piece of work."""
+    results = tuple(
+        ToolResult(content=result["content"], tool=result.get("tool"), exit_code=result.get("exit_code"))
+        for result in case.get("tool_results", ())
+    )
+    steps = tuple(case["steps"]) if case.get("steps") else split(case["response"])
+    return Work(goal=case.get("goal", case.get("question", "")), steps=steps, tool_results=results)
+
+
+def findings(case: Mapping[str, Any], rules: Iterable[Rule] = tuple(RULES.values())) -> list[Finding]:
+    """Return what these rules call wrong in a case."""
+    work = work_of(case)
+    return [finding for rule in rules for finding in rule(work) if finding.wrong]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +66,26 @@ class Outcome:
     contradicted: tuple[str, ...]
     unshown: tuple[str, ...]
     passes: bool
-    coverage: Coverage
     issues: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, answer: Critique, issues: Sequence[str] = ()) -> "Outcome":
+        """Return what an answer says; `issues` are those of the judge."""
+        verdicts = {verdict: [c.text for c in answer.claims if c.verdict is verdict] for verdict in Verdict}
+        return cls(
+            contradicted=tuple(verdicts[Verdict.WRONG]),
+            unshown=tuple(verdicts[Verdict.NOT_SHOWN]),
+            passes=answer.passes_quality_gate is True,
+            issues=tuple(issues),
+        )
 
 
 @dataclass(slots=True)
 class WorkScore:
-    """Counts over the pieces of work of one kind.
+    """Counts over pieces of work.
 
     `found` counts pieces with a contradicted claim in which such a claim is called wrong; `named` those with an
-    unsupported claim that is called wrong or unshown; `alarms` those in which a claim that is labelled supported or
+    unsupported claim that is called wrong or unshown; `alarms` those in which a claim that is labeled supported or
     open is called wrong, and right work with any fault; `kept` the right ones that pass, `slipped` the others that do.
     """
 
@@ -57,50 +96,22 @@ class WorkScore:
     unsupported: int = 0
     named: int = 0
     alarms: int = 0
-    kept: int = 0
+    refused: int = 0
     slipped: int = 0
-    claims: int = 0
-    checked: int = 0
 
     def row(self) -> tuple[str, ...]:
+        """Return the cells of its line."""
         return (
             str(self.works),
             f"{self.found}/{self.contradicted}",
             f"{self.named}/{self.unsupported}",
             str(self.alarms),
-            f"{self.kept}/{self.right}",
+            f"{self.refused}/{self.right}",
             str(self.slipped),
-            f"{self.checked}/{self.claims}",
         )
 
 
-HEADER: Final = ("works", "contradicted", "unsupported", "alarms", "kept", "slipped", "checked")
-
-
-def read(path: Path) -> list[Any]:
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
-
-
-def verified(case: Mapping[str, Any]) -> Verified:
-    """Return the verdicts of the rules on one piece of work."""
-    steps = tuple(case["steps"]) if case.get("steps") else split(case["response"])
-    results = tuple(
-        ToolResult(content=result["content"], tool=result.get("tool"), exit_code=result.get("exit_code"))
-        for result in case["tool_results"]
-    )
-    return verifier(Work(goal=case["goal"], steps=steps, tool_results=results))(steps)
-
-
-def by_rules(case: Mapping[str, Any]) -> Outcome:
-    """Return what the rules alone say of one piece of work."""
-    result = verified(case)
-    return Outcome(
-        contradicted=tuple(verdict.claim for verdict in result.failed),
-        unshown=tuple(verdict.claim for verdict in result.unsupported),
-        passes=result.complete and not result.failed,
-        coverage=result.coverage,
-    )
+HEADER: Final = ("works", "contradicted", "unsupported", "alarms", "refused", "slipped")
 
 
 def overlaps(claim: str, other: str) -> bool:
@@ -115,7 +126,7 @@ def _parts(text: str) -> set[str]:
 
 
 def _subjects(issue: str, case: Mapping[str, Any]) -> list[str]:
-    """Return the labelled claims that an issue in prose is about.
+    """Return the labeled claims that an issue in prose is about.
 
     They are those of which it repeats every number of three digits or with a fraction, or where there is none, at least
     half of the numbers and words. Of a step that it names, or of the whole where it names none, they are all claims too
@@ -137,7 +148,7 @@ def _subjects(issue: str, case: Mapping[str, Any]) -> list[str]:
 
 
 def _faults(case: Mapping[str, Any], outcome: Outcome) -> Iterator[tuple[str, list[str]]]:
-    """Yield each claim or issue that is called wrong, with the labelled claims that it is about."""
+    """Yield each claim or issue that is called wrong, with the labeled claims that it is about."""
     for quote in outcome.contradicted:
         yield quote, [claim["text"] for claim in case["claims"] if overlaps(quote, claim["text"])]
     for issue in outcome.issues:
@@ -145,7 +156,7 @@ def _faults(case: Mapping[str, Any], outcome: Outcome) -> Iterator[tuple[str, li
 
 
 def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, misses: list[str] | None = None) -> None:
-    """Add one piece of work to the counts of its kind; `misses` collects a line for each that is judged otherwise."""
+    """Add one piece of work to the counts; `misses` collects a line for each that is judged otherwise."""
     texts = {
         status: [claim["text"] for claim in case["claims"] if claim["status"] == status]
         for status in ("supported", "open", *WRONG)
@@ -166,14 +177,14 @@ def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, miss
     total.unsupported += bool(texts["unsupported"])
     total.named += bool(texts["unsupported"]) and named
     total.alarms += bool(alarms)
-    total.kept += right and outcome.passes
+    total.refused += right and not outcome.passes
     total.slipped += outcome.passes and not right
-    total.claims += outcome.coverage.claims
-    total.checked += outcome.coverage.checked
     if misses is None:
         return
     if alarms:
         misses.append(f"{case['id']} alarm {alarms}")
+    if right and not outcome.passes and not alarms:
+        misses.append(f"{case['id']} refused, unshown {outcome.unshown}")
     if outcome.passes and not right:
         misses.append(f"{case['id']} slipped {sorted(wrong)}")
     if texts["contradicted"] and not hits:
@@ -182,91 +193,9 @@ def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, miss
         misses.append(f"{case['id']} unnamed {texts['unsupported']}")
 
 
-def scores(
-    judged: Sequence[tuple[Mapping[str, Any], Outcome]], misses: list[str] | None = None
-) -> dict[str, WorkScore]:
-    """Return the counts by kind, and those of all."""
-    kinds: dict[str, WorkScore] = {}
+def total_of(judged: Iterable[tuple[Mapping[str, Any], Outcome]], misses: list[str] | None = None) -> WorkScore:
+    """Return the counts over all pieces of work."""
+    total = WorkScore()
     for case, outcome in judged:
-        score_work(case, outcome, kinds.setdefault(case["kind"], WorkScore()), misses)
-        score_work(case, outcome, kinds.setdefault("all", WorkScore()))
-    return kinds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The least that must be found, by kind, and the most alarms and wrong works that pass."""
-
-    found: Mapping[str, int]
-    alarms: int
-    slipped: int = 0
-
-
-_DEV: Final = {
-    "arithmetic": 8,
-    "code_review": 8,
-    "code_tests": 9,
-    "data": 6,
-    "lint_build": 7,
-    "metrics": 10,
-    "plans_prose": 5,
-    "service": 4,
-    "shell": 7,
-    "unsupported": 1,
-    "all": 65,
-}
-_JUDGED: Final = {
-    "arithmetic": 14,
-    "code_review": 13,
-    "code_tests": 12,
-    "data": 13,
-    "lint_build": 13,
-    "metrics": 13,
-    "plans_prose": 13,
-    "service": 13,
-    "shell": 13,
-    "unsupported": 2,
-    "all": 119,
-}
-LIMITS: Final = {
-    "work_dev, rules": Limits(found=_DEV, alarms=4),
-    "work_aside, rules": Limits(found={"all": 30}, alarms=4),
-    "work_fresh_a, rules": Limits(found={"all": 17}, alarms=0),
-    "work_fresh_b, rules": Limits(found={"all": 9}, alarms=0),
-    # One report of "203 of 204 tests" is labelled wrong for five skipped ones, and the judge accepted it.
-    "judged_aside, model": Limits(found=_JUDGED, alarms=3, slipped=1),
-    "judged_aside, host": Limits(found=_JUDGED, alarms=3, slipped=1),
-    "judged_fresh_a, model": Limits(found={"all": 45}, alarms=5),
-    "judged_fresh_a, host": Limits(found={"all": 45}, alarms=5),
-    "judged_fresh_b, model": Limits(found={"all": 45}, alarms=1),
-    "judged_fresh_b, host": Limits(found={"all": 45}, alarms=1),
-}
-"""The figures as they were measured; in the first two sets false alarms may reach 2 %, as they are meant to."""
-
-
-def missed_limits(title: str, kinds: Mapping[str, WorkScore]) -> list[str]:
-    """Return a sentence for each limit of this title that is not kept."""
-    limits, total = LIMITS.get(title), kinds["all"]
-    if limits is None:
-        return []
-    missed = [
-        f"{title}: {kind}: {kinds[kind].found} found, at least {least} wanted"
-        for kind, least in limits.found.items()
-        if kinds[kind].found < least
-    ]
-    if total.alarms > limits.alarms:
-        missed.append(f"{title}: {total.alarms} false alarms, at most {limits.alarms} wanted")
-    if total.slipped > limits.slipped:
-        missed.append(f"{title}: {total.slipped} passed that are wrong, at most {limits.slipped} wanted")
-    return missed
-
-
-def print_scores(title: str, kinds: Mapping[str, WorkScore], misses: Sequence[str] = ()) -> None:
-    """Print a line for each kind of work with the least that must be found, and one for all."""
-    floors: Mapping[str, int] = LIMITS[title].found if title in LIMITS else {}
-    print(f"\n{title:24}" + "".join(f"{name:>14}" for name in (*HEADER, "floor")))
-    for kind in sorted(kinds, key=lambda kind: (kind == "all", kind)):
-        cells = (*kinds[kind].row(), str(floors.get(kind, "-")))
-        print(f"{kind:24}" + "".join(f"{cell:>14}" for cell in cells))
-    for miss in misses:
-        print("   " + miss)
+        score_work(case, outcome, total, misses)
+    return total

@@ -3,7 +3,10 @@
 import os
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+
+DAY: Final = 86_400.0
+"""Seconds."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 _PARTS = 1024  # of a millisecond: two digits more, so that ids made one after another sort so

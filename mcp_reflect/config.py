@@ -1,10 +1,8 @@
-"""Settings and limits, read once from `MCP_REFLECT_*`: each with its type, default and meaning; and the project."""
+"""Settings and limits, read once from `MCP_REFLECT_*`: each with its type, default and meaning."""
 
 import math
 import os
 import re
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from hashlib import sha256
@@ -12,13 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.access import ANY_PROJECT
-from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.places import data_folder
 
 PREFIX: Final = "MCP_REFLECT_"
-
-NESTED: Final = "MCP_REFLECTING"
-"""Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
 def setting(default: Any, meaning: str, *, least: float = 0, most: float | None = None) -> Any:
@@ -112,7 +106,12 @@ class Settings(Limits):
         "The bank: a file, or `postgresql://USER:PASSWORD@HOST/DATABASE` (see [operations](operations.md)). Default: "
         "`bank.db` in the platform's data directory.",
     )
-    project: str | None = setting(None, "The project of the lessons. Default: the git repository or working directory.")
+    project: str | None = setting(
+        None, "The project of the lessons. Default: the git repository of the working directory, or that directory."
+    )
+    subprojects: tuple[str, ...] = setting(
+        (), "Folders of a repository that are projects of their own, separated by commas: `services/*,web`."
+    )
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
     )
@@ -126,15 +125,15 @@ class Settings(Limits):
     llm_evaluator: str = setting("", "Another model for evaluations.")
     llm_dreamer: str = setting("", "Another model for dreaming.")
     llm_key_file: str = setting("", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment.")
+    llm_retries: str = setting(
+        "2", "How many times a request is sent again after 429, 5xx or a lost connection, 0 to 10."
+    )
     llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may use.")
     llm_tokens_per_day: str = setting("", "The most tokens in a day (UTC), over all servers of a bank.")
-    llm_cost_per_call: str = setting("", "The most US dollars that one call of a tool may cost; needs prices.")
-    llm_cost_per_day: str = setting("", "The most US dollars in a day (UTC), over all servers of a bank; needs prices.")
-    llm_prices: str = setting(
-        "", "US dollars per million tokens, input/output: `anthropic:MODEL=3/15, openai:qwen3=0/0`."
-    )
     enabled: bool = setting(default=True, meaning="False: should_reflect always says no. reflect is still answered.")
-    mode: Literal["lite", "full"] = setting("full", "lite works when it is called; full also dreams when it is idle.")
+    mode: Literal["lite", "full"] = setting(
+        "full", "`lite` works when it is called; `full` also dreams when it is idle."
+    )
     quality_threshold: float = setting(
         0.5,
         "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
@@ -150,34 +149,56 @@ class Settings(Limits):
     max_reflections_per_step: int = setting(2, "The most times that should_reflect says yes for one step of a run.")
     embeddings: str = setting(
         "words",
-        "How recall compares meanings: `words` (a table of word vectors in the package), `local`, `local:FOLDER`, "
+        "How recall compares meanings: `words` (a table of word vectors in the package), "
         "`openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
-        "auto", "Whether critique asks a model; auto: about open claims."
+        "auto", "Whether critique asks a model; auto: unless rules are certain that something is wrong."
     )
-    replan_llm: bool = setting(default=True, meaning="False: rules alone plan searches.")
+    max_iterations: int = setting(2, "Corrections that critique tries where the call does not say.")
     max_retries: int = setting(2, "The number of plans for one search after which replan_search gives up.")
     bank_size: int | None = setting(
         None,
         "The most active lessons, strategies and reflections each of a project; the least important others are "
         "archived. Default: unlimited.",
     )
+    always_load: bool = setting(
+        default=True,
+        meaning="False: Claude Code shows its model none of the tools until it searches for them; True: five of them.",
+    )
     warn_certainty: float = setting(
         0.6, "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never."
     )
-    hold: bool = setting(default=False, meaning="True: a hook refuses a call that is sure to fail, once in a session.")
-    ask: bool = setting(default=True, meaning="False: no hook asks the agent for a lesson when it stops.")
-    dream_idle_minutes: float = setting(
-        5.0, "In `full`, minutes after the last call until a dream; 0: no dream at idle."
+    last_word: Literal["auto", "hold", "tell", "off"] = setting(
+        "auto",
+        "What hooks do with a last message that claims what its session does not show: hold it once, tell it at the "
+        "next prompt, or nothing. auto: hold, and tell in a session that nobody watches.",
     )
-    dream_tokens_per_day: int = setting(
-        50_000, "The most tokens for a project's dreams in a day (UTC); then rules dream."
+    proofs: tuple[str, ...] = setting(
+        (),
+        "Programs that show a claim of the last message, as tests: bin/verify, deployment: make ship. The kinds are "
+        "tests, build, types, lint, format, commit, push, migration, deployment, health and image.",
+    )
+    hold: bool = setting(default=False, meaning="True: a hook refuses a call that is sure to fail, once in a session.")
+    guards: Literal["hold", "tell", "off"] = setting(
+        "hold",
+        "At a call against a lesson: `hold` (a person's or a proven lesson refuses it once), `tell` or `off`.",
+    )
+    ask: Literal["call", "stop", "off"] = setting(
+        "call",
+        "When hooks ask the agent for a lesson: beside the call that worked after a failure; `stop`: when it stops, "
+        "which holds it.",
+    )
+    review: Literal["trust", "ask"] = setting(
+        "trust", "`ask`: what agents store goes through `lessons review` too; it is recalled meanwhile."
+    )
+    dream_idle_minutes: float = setting(
+        5.0, "In `full`, minutes after the last call until the dream of the day; 0: no dream at idle."
     )
     holdout: float = setting(
         0.0,
-        "The share (0 to 1) of tasks without recalled lessons and of sessions without warnings, so that statistics and "
-        "`proof` can compare. Chosen by the task's words and the session's id.",
+        "The share (0 to 1) of tasks without recalled lessons and of sessions without warnings, so that `stats` "
+        "can compare. Chosen by the task's words and the session's id.",
         most=1,
     )
     keep_days: float = setting(
@@ -194,13 +215,15 @@ class Settings(Limits):
     # Python callers can set the rest; the environment cannot.
     llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60
     embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone
-    max_iterations: int = 2  # corrections that critique tries where the call does not say
-    dreams_per_day: int = 4  # consolidations at idle of a project in a day (UTC), over all its servers
     bank_busy_seconds: float = 30.0  # that a write waits for another process
+    folder: Path | None = None  # whose repository is the project; default: the working directory
+    stores_names: bool = True  # False: a process that must be quick; it reads the names of projects and stores none
     sets_aside: bool = True  # False: a process that must not move a damaged bank
+    durable: bool = True  # False: a power cut may lose what was written last
     unknown: tuple[str, ...] = ()  # variables that look like settings and are not; doctor and the log report them
     # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    replan_llm: bool = True  # False: rules alone plan searches, though the caller in Python gave a model
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":
@@ -218,15 +241,15 @@ class Settings(Limits):
         unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
         return cls(**given, unknown=unknown, provider_env=provider_env)
 
-    def misspelt(self) -> list[str]:
+    def misspelled(self) -> list[str]:
         """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
-        from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelt
+        from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelled
 
         # Without the prefix: it would make any two names alike.
         names = [item.name.upper() for item in documented()]
         near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
         return [
-            f"{_quoted(name)} is no setting. "
+            f"{_quoted(name)} is not a setting. "
             + (f"Did you mean {PREFIX}{match[0]}?" if match else "docs/settings.md lists them.")
             for name, match in near.items()
         ]
@@ -296,20 +319,13 @@ def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def documented() -> tuple[Field[Any], ...]:
-    """Return the fields that a person sets, in the order of the documentation."""
+    """Return the fields that a person can set, in the order of the documentation."""
     return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
 def data_directory() -> Path:
-    """Return the directory of a person's application data on this platform, as `platformdirs` does in 40 ms more."""
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    return base / "mcp-reflect"
+    """Return the directory of a person's application data on this platform."""
+    return Path(data_folder())
 
 
 _TRUTH: Final = {word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()}
@@ -322,6 +338,8 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if item.type is bool or get_origin(item.type) is Literal:
         values = _TRUTH if item.type is bool else {option: option for option in options}
+        if "off" in options:  # a setting that could once only be switched off
+            values |= {word: options[0] if on else "off" for word, on in _TRUTH.items()}
         if text.lower() not in values:
             raise InputError(
                 name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(map(str, values))}."
@@ -349,76 +367,3 @@ def _quoted(text: str) -> str:
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
     return quoted(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Scopes:
-    """The scope of calls that name no project, and the other projects that an argument may name (ANY_PROJECT: any).
-
-    Only where `shares` is true may a call change what is for all projects.
-    """
-
-    own: Scope
-    others: tuple[str, ...] = ()
-    shares: bool = True
-
-    @classmethod
-    def of(cls, settings: Settings, tenant_id: str = "local") -> "Scopes":
-        """Return the scope of the settings, else of the repository or directory that this process works in."""
-        project = settings.project if settings.project is not None else project_of(Path.cwd())
-        return cls(Scope(stored_name(tenant_id), stored_name(project)), tuple(map(stored_name, settings.projects)))
-
-    def named(self, project: str | None) -> Scope:
-        """Return the scope of an argument; InputError where the settings do not allow it."""
-        if project is None:
-            return self.own
-        name = stored_name(project)
-        if name not in (self.own.project, *self.others) and ANY_PROJECT not in self.others:
-            allowed = ", ".join(dict.fromkeys(name or "(global)" for name in (self.own.project, *self.others)))
-            raise InputError(
-                "project",
-                f"'{_quoted(project)}' is not one that this server may use",
-                f"Leave it out, or send one of: {allowed}. A person can allow more, in MCP_REFLECT_PROJECTS or by "
-                "another token.",
-            )
-        return Scope(self.own.tenant, name)
-
-    def refuse_shared(self, field: str) -> None:
-        """InputError, which names `field`, where a call may not change what is for all projects."""
-        if not self.shares:
-            fix = "Ask somebody whose token is for all projects (*)."
-            raise InputError(field, "it is for all projects, and your token is for some", fix)
-
-
-def stored_name(project: str) -> str:
-    """Return a project's name as the bank stores it: without secrets and invisible characters."""
-    from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - few processes that read settings need it
-
-    return clean_text(project)
-
-
-def project_of(directory: Path) -> str:
-    """Return the git repository that holds `directory` (worktrees of one share it), else `directory` itself.
-
-    The root, the home and the temp directory belong to no project: they are global.
-    """
-    here = directory.resolve()
-    repositories = (_repository(folder) for folder in (here, *here.parents))
-    project = next((repository for repository in repositories if repository is not None), here)
-    nobodys = (Path(project.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve())
-    return GLOBAL if project in nobodys else str(project)
-
-
-def _repository(folder: Path) -> Path | None:
-    """Return the main working tree of the repository whose `.git` is in `folder`; None where there is none."""
-    git = folder / ".git"
-    if git.is_file():  # a worktree or a submodule
-        pointer = git.read_text(encoding="utf-8", errors="replace").strip()
-        if not pointer.startswith("gitdir:"):
-            return None
-        git = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
-        if (common := git / "commondir").is_file():
-            git = (git / common.read_text(encoding="utf-8").strip()).resolve()
-    elif not (git / "HEAD").exists():
-        return None
-    return git.parent if git.name == ".git" else git

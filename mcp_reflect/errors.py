@@ -1,4 +1,4 @@
-"""Errors, by who has to react: `InputError` the caller, `BankError` the person who runs the server.
+"""Errors, by who must react: `InputError` the caller, `BankError` the person who runs the server.
 
 Every other exception is a fault of this package.
 """
@@ -32,19 +32,15 @@ class InputError(McpReflectError):
 
 
 class NotFoundError(InputError):
-    """An id that does not exist in this scope."""
+    """There is no record with that id in this scope."""
 
 
 class NotAllowedError(InputError):
-    """An act for which the caller's token has not the role."""
+    """The role of the caller's token does not allow the act."""
 
 
 class BankError(McpReflectError):
     """The bank cannot do what was asked; the message says what the person can do about it."""
-
-
-class DreamBusyError(McpReflectError):
-    """Another process dreams over the project."""
 
 
 class BankReadOnlyError(BankError):
@@ -64,7 +60,7 @@ class BankDamagedError(BankError):
 
 
 class PromptError(McpReflectError):
-    """A prompt template cannot be used, and the shipped one serves. The person who edited `file` has to react."""
+    """A prompt template cannot be used, and the shipped one is. The person who edited `file` must correct it."""
 
     def __init__(self, file: str, line: int, fault: str, fix: str) -> None:
         super().__init__(f"{file}:{line}: {fault}. {fix}")

@@ -1,25 +1,71 @@
-"""Structured log events on stderr; stdout belongs to the protocol."""
+"""Log events on stderr, by structlog; stdout belongs to the protocol.
+
+structlog takes .1 s to import, so the first event imports it.
+"""
 
 import sys
-from functools import cache
-from typing import Any, Final, Literal, TextIO, cast
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, Self, TextIO, cast
 
-Level = Literal["debug", "info", "warning", "error"]
+from mcp_reflect.config import Settings
 
-_ORDER: Final[dict[str, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_CALL: Final = ContextVar[Mapping[str, Any]]("call", default=MappingProxyType({}))
+
+
+@contextmanager
+def logged_with(**keys: Any) -> Generator[None]:
+    """Bind keys to all events of a call, whoever logs them: its request, tool, session and project."""
+    before = _CALL.set({**_CALL.get(), **keys})
+    try:
+        yield
+    finally:
+        _CALL.reset(before)
 
 
 class Log:
-    """Writes events at or above a level. Keys are fixed by each caller, and documented with the setting."""
+    """A logger of structlog for events at or above a level. Keys are fixed by each caller."""
 
     def __init__(self, level: str = "warning", style: str = "json") -> None:
-        self._least = _ORDER[level]
+        self._least = _LEVELS[level]
         self._style = style
 
-    def __call__(self, event: str, level: Level = "info", **keys: Any) -> None:
-        """Write one event with its keys, where the level asks for it."""
-        if _ORDER[level] >= self._least:
-            _writer(self._style).bind().log(_ORDER[level], event, **keys)
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return a logger with the level and the format of the settings."""
+        return cls(settings.log_level, settings.log_format)
+
+    def debug(self, event: str, **keys: Any) -> None:
+        self._write("debug", event, keys)
+
+    def info(self, event: str, **keys: Any) -> None:
+        self._write("info", event, keys)
+
+    def warning(self, event: str, **keys: Any) -> None:
+        self._write("warning", event, keys)
+
+    def error(self, event: str, **keys: Any) -> None:
+        self._write("error", event, keys)
+
+    def _write(self, level: str, event: str, keys: Mapping[str, Any]) -> None:
+        if _LEVELS[level] >= self._least:
+            getattr(self._logger.bind(**_CALL.get()), level)(event, **keys)
+
+    @cached_property
+    def _logger(self) -> Any:
+        import structlog  # noqa: PLC0415 - takes .1 s
+
+        last = structlog.processors.JSONRenderer() if self._style == "json" else structlog.processors.KeyValueRenderer()
+        stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
+        return structlog.wrap_logger(
+            structlog.WriteLogger(cast("TextIO", _Stderr())),
+            wrapper_class=structlog.make_filtering_bound_logger(self._least),
+            processors=[structlog.processors.add_log_level, stamp, last],
+        )
 
 
 class _Stderr:
@@ -30,15 +76,3 @@ class _Stderr:
 
     def flush(self) -> None:
         sys.stderr.flush()
-
-
-@cache
-def _writer(style: str) -> Any:
-    import structlog  # noqa: PLC0415 - see above
-
-    last = structlog.processors.JSONRenderer() if style == "json" else structlog.processors.KeyValueRenderer()
-    return structlog.wrap_logger(
-        structlog.WriteLogger(cast("TextIO", _Stderr())),
-        wrapper_class=structlog.make_filtering_bound_logger(0),
-        processors=[structlog.processors.add_log_level, structlog.processors.TimeStamper(fmt="iso", utc=True), last],
-    )

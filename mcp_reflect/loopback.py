@@ -24,10 +24,10 @@ def is_loopback(host: str) -> bool:
 def listening(port: int, option: str, host: str = HOST) -> Generator[socket.socket]:
     """Yield a socket that listens on a host's address; port 0 takes any free one.
 
-    InputError names `option` where the port is none, or the address cannot be had.
+    InputError names `option` if the port is not one, or the address cannot be used.
     """
     if not 0 <= port <= MOST_PORT:
-        raise InputError(option, f"{port} is no port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
+        raise InputError(option, f"{port} is not a port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -37,6 +37,6 @@ def listening(port: int, option: str, host: str = HOST) -> Generator[socket.sock
         try:
             listener.bind(address)
         except OSError as error:
-            raise InputError(option, f"port {port} cannot be had: {error.strerror}", "Give another.") from None
+            raise InputError(option, f"port {port} cannot be used: {error.strerror}", "Give another.") from None
         listener.listen()
         yield listener

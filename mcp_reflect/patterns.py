@@ -10,7 +10,7 @@ from typing import Any, cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return the pattern, to be used as if it were compiled; a fault in it shows when it is first used."""
+    """Return the pattern, to be used as a compiled one; a fault in it is raised at its first use."""
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 

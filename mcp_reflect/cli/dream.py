@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
-from mcp_reflect.analysis.text import clip
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import table, write_json, write_line, write_result
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.consolidation import Dream
+from mcp_reflect.models.consolidation import Dream, Undone
+from mcp_reflect.runs.text import clip
 from mcp_reflect.services.engine import Engine
 
 
@@ -41,7 +41,7 @@ async def _run(engine: Engine, options: Namespace) -> None:
 
         write_line(await prompt(engine.context))
     elif options.undo:
-        await undo(engine, options.undo, options)
+        report_undone(await engine.undo_dream(options.undo), options)
     else:
         analysis = read_text(options.analysis, engine.settings) if options.analysis else None
         dream = await engine.dream(plan_only=options.plan, analysis=analysis)
@@ -51,9 +51,8 @@ async def _run(engine: Engine, options: Namespace) -> None:
             await _print(engine, dream)
 
 
-async def undo(engine: Engine, dream_id: str, options: Namespace) -> None:
-    """Undo a dream, or a merge by hand, and print what was put back."""
-    undone = await engine.undo_dream(dream_id)
+def report_undone(undone: Undone, options: Namespace) -> None:
+    """Print what the undo of a dream, or of a merge by hand, put back."""
     lines = [f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were."]
     lines += [f"  {record_id} was changed since and stays as it is" for record_id in undone.skipped]
     write_result(options, plain(undone), "\n".join(lines))
@@ -69,7 +68,7 @@ async def _print(engine: Engine, dream: Dream) -> None:
         write_line(f"    {await _text(engine, merge.keep)}")
         if merge.wording:
             write_line(f"    now: {merge.wording.mistake} {merge.wording.correction}")
-    for generalization in plan.generalisations:
+    for generalization in plan.generalizations:
         write_line(f"new lesson from {', '.join(generalization.sources)}:\n    {generalization.lesson.text}")
     for archiving in plan.archivings:
         write_line(f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}")

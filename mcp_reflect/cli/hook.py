@@ -1,82 +1,67 @@
-"""Answer a host's hook: its JSON on stdin, the answer on stdout; silent, with status 0, if we fail."""
+"""Answer a hook with an engine, or by a team's service, where `cli.quick_hook` could not do without."""
 
 import json
 import os
 import sys
-import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.hosts.hook_events import hook_answer, read_hook
-from mcp_reflect.config import NESTED, Scopes, ServerUrl, Settings, bank_place, project_of
-from mcp_reflect.models.common import compact
+from mcp_reflect.config import ServerUrl, Settings, bank_place
+from mcp_reflect.hooks.prompt import ask_to_keep
 from mcp_reflect.models.hook import HookInput, Moment
+from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.spool import Spool
+from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
+from mcp_reflect.storage.folders import note_project
+from mcp_reflect.storage.spool import Spool, team_spool
 
 if TYPE_CHECKING:
     import subprocess
 
+    from mcp_reflect.cli.quick_hook import Watch
 
-MAX_SECONDS: Final = 3.0
-"""The process ends after this time, whatever it waits for."""
 
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
-_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks could not note
+_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks left
 
 _MOST_LOG_BYTES: Final = 100_000  # of the log of sessions that an agent program read; then it begins anew
 
-_CHUNK_BYTES: Final = 1 << 20
-_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
-       mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
 
-Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
-into a host's settings; nobody needs to run it by hand. To see what it would say:
+def answer_event(event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch") -> None:
+    """Print the answer to one event, if there is one; `sent` is the host's input of `size` bytes."""
+    settings = _settings(options)
+    hook = read_hook(event, sent) if size <= settings.max_hook_bytes else None
+    if hook is None:
+        return
+    hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
+    spool = team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
+    left = Spool(settings.bank_path)
 
-  echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
-"""
-
-
-def run_hook(arguments: list[str]) -> int:
-    """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
-    if arguments[:1] in (["-h"], ["--help"]):
-        sys.stdout.write(_HELP)
-        return 0
-    if os.environ.get(NESTED):
-        return 0
-    # argparse would end the process for an unknown argument.
-    options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
-    events = [word for word in arguments if not word.startswith("--")]
-    try:
-        settings = _settings(options)
-        spool = Spool(settings.bank_path)
-        watchdog = threading.Timer(MAX_SECONDS, _give_up, (spool,))
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            answer = _answer(events[0] if events else None, settings, spool, options)
-            if answer:
-                sys.stdout.write(answer)
-                sys.stdout.flush()
-        finally:
-            watchdog.cancel()
-            spool.keep()
-    except Exception:  # noqa: BLE001, S110 - the outermost handler: our failure must not become the host's
-        pass
-    return 0
-
-
-def _give_up(spool: Spool) -> None:
-    with suppress(OSError):
+    def keep() -> None:
+        left.keep()
         spool.keep()
-    os._exit(0)
+
+    watch.at_end = keep
+    try:
+        if "url" in options:
+            from mcp_reflect.cli.team_hook import ask_service  # noqa: PLC0415 - few hooks ask a service
+
+            transcript = _transcript(hook, settings) if hook.moment is Moment.STOP else ""
+            answer = ask_service(hook, transcript, spool, options)
+        else:
+            answer = _answer(hook, settings, spool, left, watch.began)
+        if answer:
+            sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+    finally:
+        keep()
 
 
 def _settings(options: dict[str, str]) -> Settings:
@@ -88,61 +73,35 @@ def _settings(options: dict[str, str]) -> Settings:
         project=options.get("project") or settings.project,
         llm=options.get("distil") or settings.llm,
         bank_busy_seconds=BUSY_SECONDS,
+        stores_names=False,
         sets_aside=False,
         log_level="error",
     )
 
 
-def _answer(event: str | None, settings: Settings, spool: Spool, options: dict[str, str]) -> str | None:
-    payload = _read_stdin(settings.max_hook_bytes)
-    hook = read_hook(event, json.loads(payload)) if payload else None
-    if hook is None:
-        return None
-    if "url" in options:
-        answer = _asked(hook, settings, options)
-        return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
+def _answer(hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
+    in_file = not isinstance(settings.bank, ServerUrl)
     if settings.project is None and hook.folder:
-        settings = replace(settings, project=project_of(Path(hook.folder)))
+        settings = replace(settings, folder=Path(hook.folder))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
-    in_file = not isinstance(settings.bank, ServerUrl)
-    if hook.moment is not Moment.AFTER and in_file and not settings.bank_path.exists():
-        return None  # nothing to say yet, and nothing to write
+    if hook.moment not in (Moment.AFTER, Moment.STOP) and in_file and not settings.bank_path.exists():
+        keep = ask_to_keep(hook.prompt or "", settings.ask) if hook.moment is Moment.PROMPT else None
+        return hook_answer(hook, keep) if keep else None  # no lesson to show yet, and nothing to write
     if hook.moment is Moment.AFTER and hook.tool is not None:
-        call = {"tool": hook.tool, "arguments": hook.arguments, "result": hook.result, "error": hook.error}
-        spool.pending.append({**call, "session": hook.session, "project": Scopes.of(settings).own.project})
-    answer = with_engine(lambda engine: _say(engine, hook, spool), settings)
-    return None if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
+        spool.pending.append(kept_call(hook, Scopes.of(settings).own.project))
+    return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)
 
 
-def _asked(hook: HookInput, settings: Settings, options: dict[str, str]) -> dict[str, Any] | None:
-    """Return the answer of a team's service, which knows nothing of this machine's files."""
-    from mcp_reflect.cli.remote import MOST_TRANSCRIPT_CHARS, ask  # noqa: PLC0415 - few hooks ask one
-
-    reads = hook.moment in (Moment.STOP, Moment.END)
-    transcript = _transcript(hook, settings)[-MOST_TRANSCRIPT_CHARS:] if reads else ""
-    sent = {"hook": compact(asdict(replace(hook, folder=None, transcript=None))), "transcript": transcript}
-    told = ask(options["url"], options.get("token-env"), "hook", sent, options.get("project"))
-    return hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
-
-
-def _read_stdin(max_bytes: int) -> bytes | None:
-    """Return the input, or None if it is longer. It is read to its end, so that the host can finish writing."""
-    content, size = bytearray(), 0
-    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
-        size += len(chunk)
-        if size <= max_bytes:
-            content += chunk
-    return bytes(content) if size <= max_bytes else None
-
-
-async def _say(engine: Engine, hook: HookInput, spool: Spool) -> dict[str, Any] | None:
-    """Note what happened, also to earlier hooks that had no time, and return the answer if there is one."""
-    began = time.monotonic()
-    transcript = _transcript(hook, engine.settings) if hook.moment is Moment.STOP else ""
-    text, hold = await services.hooks.answer(engine.context, hook, transcript)
+async def _say(engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
+    """Return the answer if there is one, and note what happened, first what earlier hooks `left`."""
+    folder = engine.settings.folder
+    if folder and not isinstance(engine.settings.bank, ServerUrl):
+        with suppress(OSError):
+            note_project(str(engine.bank.path), str(folder), engine.scopes.own.project)
+    await services.warnings.note_spooled(engine.context, left, _TAKING_SECONDS - (time.monotonic() - began))
+    text, hold = await services.hooks.answer(engine.context, hook)
     spool.pending.clear()
-    await services.warnings.note_spooled(engine.context, spool, _TAKING_SECONDS - (time.monotonic() - began))
     return hook_answer(hook, text, hold=hold) if text else None
 
 

@@ -4,26 +4,112 @@ A host's own command does the registering where it is on PATH; elsewhere the hos
 change is shown, a person agrees, and the file as it was is kept beside it.
 """
 
+import difflib
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.hosts.change import Change, read_file
+from mcp_reflect.cli.files import replace_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
 from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, CommandLine, HostConfig, Places, Remote, System
 from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
-from mcp_reflect.errors import InputError
+from mcp_reflect.config import Settings
+from mcp_reflect.errors import InputError, McpReflectError
+
+BACKUP_SUFFIX: Final = ".before-mcp-reflect"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file's text before and after a change; None means that there is no file.
+
+    `drops_backup`: the copy from before the first change has nothing that the file does not have again.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    drops_backup: bool = False
+
+    @property
+    def backup(self) -> Path:
+        """The path of the copy that is made before the first change."""
+        return self.path.with_name(f"{self.path.name}{BACKUP_SUFFIX}")
+
+    def diff(self) -> str:
+        """Return the change as a unified diff."""
+        before, after = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, str(self.path), str(self.path), n=2)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+    def apply(self) -> None:
+        """Back the file up and write it, or remove it with its empty folders. InputError if the disk refuses."""
+        try:
+            if self.after is None:
+                self.path.unlink(missing_ok=True)
+                if self.drops_backup:
+                    self.backup.unlink(missing_ok=True)
+                folder = self.path.parent
+                while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
+                    folder.rmdir()
+                    folder = folder.parent
+                return
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.keep_backup()
+            self._write(self.path, self.after)
+            if self.drops_backup:
+                self.backup.unlink(missing_ok=True)
+        except OSError as error:
+            fault = f"it cannot be written: {error.strerror}"
+            raise InputError(str(self.path), fault, "Nothing was changed.") from None
+
+    def keep_backup(self) -> None:
+        """Copy the file as it was, unless a copy from before an earlier change exists."""
+        if self.before is not None and not self.backup.exists():
+            self._write(self.backup, self.before)
+
+    def _write(self, path: Path, text: str) -> None:
+        mode = self.path.stat().st_mode & 0o777 if self.path.exists() else 0o600
+        with replace_file(path, mode) as file:
+            file.write(text)
+
+
+def read_file(path: Path) -> str | None:
+    """Return a file's text, or None if there is no file. Raises InputError if it cannot be read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(str(path), "it is not a regular file", "Nothing was changed.")
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(str(path), f"it cannot be read: {error.strerror}", "Nothing was changed.") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "it is not UTF-8", "Write the entry by hand (--print).") from None
+
 
 Edit: TypeAlias = Callable[[str], str]
 """Returns a file's new text for its present text."""
 
+_LOADED: Final = (
+    "Its model sees five of the tools from the start, which takes about 870 tokens of each session (3.5 kB); "
+    "MCP_REFLECT_ALWAYS_LOAD=false changes that."
+)
+_LAST_WORD: Final = (
+    "A last message that claims what its session does not show (tests pass, it builds, pushed) is held once; "
+    "MCP_REFLECT_LAST_WORD=tell or off changes that."
+)
+
+_ON_PATH: Final = "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
 _COMMAND_SECONDS: Final = 60
 """The longest that a host's own command may take."""
 
@@ -73,18 +159,28 @@ def run_install(options: Namespace) -> int:
         return _report(options, [], f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
     if not options.yes and not _agrees(plan, options):
         return 1
-    for line in plan.commands:
-        _run_host_command(host, line, plan)
-    for change in plan.changes:
-        change.apply()
-        if options.uninstall:
-            change.drop_backup()
+    _apply(host, plan, removes=options.uninstall)
     changes = [*([plan.registered] if plan.registered else []), *plan.changes]
     if options.uninstall:
-        return _report(options, changes, f"Removed from {host.title}.")
-    notes = [f"Registered in {host.title}.", host.restart, HOOK_SETTINGS[options.host].note if options.hooks else ""]
+        bank = Settings.from_env().bank_path
+        kept = "" if options.url or not bank.exists() else f" What was learned stays in {bank}; delete it if you like."
+        return _report(options, changes, f"Removed from {host.title}.{kept}")
+    hooked = (HOOK_SETTINGS[options.host].note, _LAST_WORD) if options.hooks else ()
+    loaded = _LOADED if options.host == "claude-code" else ""
+    notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else "", loaded, *hooked]
     read = f"When a session ends, {host.title} reads it once more without a window, on your account."
     return _report(options, changes, " ".join(filter(None, [*notes, read if distil else ""])))
+
+
+def _apply(host: HostConfig, plan: Plan, *, removes: bool) -> None:
+    for line in plan.commands:
+        _run_host_command(host, line, plan)
+    if plan.registered and removes:  # hosts leave their empty block behind
+        left = _change(plan.registered.path, [host.remove_entry, host.remove_empty], removes=True)
+        if left.after != left.before:
+            left.apply()
+    for change in plan.changes:
+        change.apply()
 
 
 def _plan(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> Plan:
@@ -101,7 +197,8 @@ def _plan(host: HostConfig, command: Command, distil: str | None, options: Names
         edits[server_file] = [edit_server]
     if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
         hooks = find_hooks(options.host, host)
-        hooks_file = (Path.cwd() if options.here else Path.home()) / hooks.file
+        place = hooks.project_file or hooks.file if options.here else hooks.file
+        hooks_file = (Path.cwd() if options.here else Path.home()) / place
         edits.setdefault(hooks_file, []).append(
             lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command, distil)
         )
@@ -156,11 +253,25 @@ def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
     if after == (before or ""):
         return Change(path, before, before)
     backup = read_file(Change(path, before, after).backup)
-    if after.strip() in {"", "{}"} and backup is None:
-        return Change(path, before, None)
-    if removes and backup is not None and "".join(after.split()) == "".join(backup.split()):
-        after = backup  # editors of TOML and YAML may leave other spaces
-    return Change(path, before, after)
+    if backup is None:
+        return Change(path, before, None if _is_empty(after) else after)
+    first = backup  # without what an earlier installation wrote, for a second one keeps the first copy
+    for edit in edits if removes else ():
+        first = edit(first)
+    if not removes or not (_compact(first) == _compact(after) or (_is_empty(first) and _is_empty(after))):
+        return Change(path, before, after)
+    if first == backup:
+        return Change(path, before, backup, drops_backup=True)  # editors of TOML and YAML may leave other spaces
+    return Change(path, before, None if _is_empty(after) else after, drops_backup=True)
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split())
+
+
+def _is_empty(text: str) -> bool:
+    """Return whether a file is empty, or has only an empty block."""
+    return re.fullmatch(r'(\{("\w+":\{\})?\})?', _compact(text)) is not None
 
 
 def _server_file(host: HostConfig, *, here: bool) -> Path:
@@ -174,7 +285,10 @@ def _server_file(host: HostConfig, *, here: bool) -> Path:
 
 
 def _server_command(options: Namespace) -> Command:
-    """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH."""
+    """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH.
+
+    In a project's file, which its people share, it is the name alone.
+    """
     settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
     env = {name: value for name, value in settings.items() if value}
     remote = None
@@ -186,19 +300,35 @@ def _server_command(options: Namespace) -> Command:
             option = "--bank" if options.bank else "--distil"
             raise InputError(option, "the service has the bank, and reads each session itself", "Leave it out.")
         remote = Remote(options.url, checked_variable(options.token_env), options.project)
+        if not (options.only_print or options.uninstall):
+            _try(remote)
+    if options.here:
+        return Command("mcp-reflect", (), env, remote)
     script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
     if script.exists():
         return Command(str(script), (), env, remote)
     return Command(sys.executable, ("-m", "mcp_reflect"), env, remote)
 
 
+def _try(remote: Remote) -> None:
+    """Say on stderr whether the service answers to the token of this environment; the host may have another one."""
+    from mcp_reflect.cli.remote import ask  # noqa: PLC0415 - a client of HTTP
+
+    try:
+        found = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
+        said = f"The service answers: you are '{found['name']}' ({found['role']}) of {found['tenant']}."
+    except McpReflectError as error:
+        said = f"The service could not be used from here: {error}"
+    sys.stderr.write(f"{said}\n")
+
+
 def _agrees(plan: Plan, options: Namespace) -> bool:
-    """Show the plan on stderr, and ask. Raises InputError if nobody can be asked."""
+    """Show the plan on stderr, and ask. Raises InputError if there is no person to ask."""
     lines = [f"run: {shlex.join(line)}\n" for line in plan.commands]
     lines += [f"which changes {plan.registered.path}\n"] if plan.registered else []
     sys.stderr.write("".join([*lines, *(change.diff() for change in plan.changes)]))
     if options.json or not is_interactive():
-        raise InputError("--yes", "nobody is there to ask", "Add --yes to make the change shown above.")
+        raise InputError("--yes", "there is no terminal to ask in", "Add --yes to make the change shown above.")
     return confirm("Make this change?", "the host's file would change")
 
 

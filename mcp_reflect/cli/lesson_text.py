@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, is_terminal, styled, visible, wrapped
-from mcp_reflect.models.common import compact, plain
-from mcp_reflect.models.lesson import Lesson, State
-from mcp_reflect.services.engine import Engine
+from mcp_reflect.hooks.guarded import refuses
+from mcp_reflect.models.lesson import GuardMode, Lesson, State
 
-HEADS: Final = ("id", "lesson", "effective", "applied", "state")
+HEADS: Final = ("id", "lesson", "effective", "shown", "state")
 """The columns of `list_row`."""
 
 TEXT_COLUMN: Final = 1
@@ -18,6 +17,12 @@ TEXT_COLUMN: Final = 1
 SHORT_ID_CHARS: Final = 6  # random ones: a thousand lessons share none in practice
 _LONG_FIELDS: Final = ("mistake", "correction", "why", "context")
 _SHORT_FIELDS: Final = ("task_type", "tags", "symptoms", "keywords")
+_GUARD_MODES: Final = {
+    GuardMode.ENFORCE: "holds, every time",
+    GuardMode.HOLD: "holds",
+    GuardMode.TELL: "tells",
+    GuardMode.OFF: "off",
+}
 _STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
 
 
@@ -33,8 +38,8 @@ def status(lesson: Lesson) -> str:
     return lesson.trust.value if lesson.state is State.ACTIVE else lesson.state.value
 
 
-async def lesson_page(engine: Engine, lesson: Lesson) -> str:
-    """Return all fields of a lesson and its effectiveness, for a terminal."""
+def lesson_page(lesson: Lesson, estimate: Mapping[str, Any], guards: GuardMode) -> str:
+    """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project."""
     word = status(lesson)
     lines = [styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))]
     if lesson.outside:
@@ -43,7 +48,6 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     elif lesson.suspicion:
         lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
-    estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
     learned = f"{_times(lesson.strength)}, first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
     about = {
         "project": lesson.project or "all projects",
@@ -52,7 +56,20 @@ async def lesson_page(engine: Engine, lesson: Lesson) -> str:
         "effectiveness": effectiveness_text(lesson, estimate),
         "learned": learned,
     }
-    return "\n".join([*lines, *long_fields(lesson), "", aligned({**short_fields(lesson), **about})])
+    return "\n".join(
+        [*lines, *long_fields(lesson), "", aligned({**short_fields(lesson), **_guard(lesson, guards), **about})]
+    )
+
+
+def _guard(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
+    if lesson.guard is None:
+        return {}
+    mode = GuardMode.OFF if setting is GuardMode.OFF else lesson.guard_mode or setting
+    mode = mode if mode in (GuardMode.TELL, GuardMode.OFF) or refuses(lesson) else GuardMode.TELL
+    state = f"off: {lesson.unarmed}" if lesson.unarmed else _GUARD_MODES[mode]
+    calls = {"wrong call": lesson.wrong_call, "right call": lesson.right_call}
+    shown = {name: visible(call) for name, call in calls.items() if call}
+    return {**shown, "guard": f"{visible(lesson.guard)} ({state})"}
 
 
 def long_fields(lesson: Lesson) -> list[str]:
@@ -80,27 +97,8 @@ def effectiveness_text(lesson: Lesson, estimate: Mapping[str, Any]) -> str:
     return f"{lesson.effectiveness:.2f} ({interval} by its evidence); shown {_times(lesson.times_applied)}{harmful}"
 
 
-async def lesson_record(engine: Engine, lesson: Lesson) -> dict[str, Any]:
-    """Return everything known about a lesson, for a program."""
-    own = engine.scopes.own
-    return {
-        **plain(lesson),
-        "effectiveness_estimate": await engine.bank.lessons.effectiveness(own, lesson),
-        "versions": compact(await engine.bank.lessons.history(own, lesson.id)),
-        "links": await engine.bank.lessons.links(own, lesson.id),
-        "neighbours": await engine.bank.views.neighbors(own, "record", lesson.id),
-    }
-
-
-async def lesson_history(engine: Engine, lesson: Lesson) -> dict[str, list[dict[str, Any]]]:
-    """Return a lesson's earlier versions, the outcomes of its use, and the recalls that showed it."""
-    own = engine.scopes.own
-    versions = compact(await engine.bank.lessons.history(own, lesson.id))
-    return {"versions": versions, **await engine.bank.views.use_of(own, lesson.id)}
-
-
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Format what `lesson_history` returned."""
+    """Format the history of a lesson: its versions, outcomes and recalls."""
 
     def version(record: Mapping[str, Any]) -> str:
         return f"{record['reason']}: {record['text']}"

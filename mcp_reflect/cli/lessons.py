@@ -1,27 +1,22 @@
 """Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`."""
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
-from mcp_reflect import services
-from mcp_reflect.cli.commands import CliParser, add_number
-from mcp_reflect.cli.dream import undo
-from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.lesson_document import add_in_editor, edit_in_editor
+from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
+from mcp_reflect.cli.dream import report_undone
+from mcp_reflect.cli.engine import Do, settings_of, with_engine, with_place
+from mcp_reflect.cli.lesson_files import edit_in_editor
 from mcp_reflect.cli.lesson_text import (
     HEADS,
     TEXT_COLUMN,
     history_text,
-    lesson_history,
     lesson_page,
-    lesson_record,
     list_row,
-    long_fields,
-    short_fields,
 )
 from mcp_reflect.cli.output import (
-    aligned,
     ask,
     confirm,
     is_interactive,
@@ -33,20 +28,27 @@ from mcp_reflect.cli.output import (
     write_line,
     write_result,
 )
-from mcp_reflect.clock import dated
+from mcp_reflect.cli.review import decide, review
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import GLOBAL, Scope, plain
+from mcp_reflect.models.common import GLOBAL, plain
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import EDITABLE, Lesson, RecordKind, State
+from mcp_reflect.models.lesson import EDITABLE, GuardMode, Lesson, RecordKind, State
+from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
 
 _STATES: Final = (*(state.value for state in State), "quarantined", "all")
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
-_MOST_WAITING: Final = 1000  # quarantined lessons that one review lists
+_NO_GUARD: Final = "none; add --wrong-call and --right-call to stop the call"
+_QUESTIONS: Final = {
+    "mistake": "What went wrong (Enter: leave it out): ",
+    "correction": "What to do instead: ",
+    "why": "Why (Enter: leave it out): ",
+}
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
     _add_filter_options(parser)
+    add_service_arguments(parser, project=False)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
 
     def action(name: str, description: str, example: str, ids: str = "") -> ArgumentParser:
@@ -58,6 +60,8 @@ def add_lessons_arguments(parser: CliParser) -> None:
             allow_abbrev=False,
         )
         added.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
+        if name in _USES:
+            add_service_arguments(added, project=name not in ("list", "search"), default=SUPPRESS)
         if ids:
             names = "the lesson's id, or its first or last characters"
             added.add_argument(ids, nargs="+" if ids == "ids" else None, metavar="ID", help=names)
@@ -69,26 +73,37 @@ def add_lessons_arguments(parser: CliParser) -> None:
     _add_filter_options(search)
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
-    add = action("add", "write a lesson yourself, in $EDITOR or by options", "--mistake A --correction B")
+    add = action(
+        "add", "write a lesson yourself: as a text, by options, or asked for", '"Run make setup before make test"'
+    )
+    add.add_argument("text", nargs="*", help="the lesson in a sentence")
     add.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
     edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
     for written in (add, edit):
         written.add_argument("--mistake", help="what went wrong")
         written.add_argument("--correction", help="what works")
         written.add_argument("--why", help="why it does")
+        written.add_argument("--wrong-call", help="the wrong call: a command, or JSON of {tool, arguments}")
+        written.add_argument("--right-call", help="the right call, in the same form")
+        written.add_argument(
+            "--guard", help="the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it anew"
+        )
         written.add_argument("--task-type", help="like debugging, search, deploy")
         written.add_argument("--importance", type=float, help="0 to 1")
         written.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
-    action("approve", "vouch for quarantined lessons: trusted, and recalled", "LES", "ids")
-    action("reject", "retire quarantined lessons", "LES", "ids")
+    guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
+    guard.add_argument("mode", choices=("hold", "tell", "off"), help="refuse the call once, tell the agent, or nothing")
+    action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
+    action("approve", "vouch for quarantined lessons, or keep findings: trusted, and recalled", "LES", "ids")
+    action("reject", "retire quarantined lessons, or drop findings", "LES", "ids")
     action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")
     action("undo", "undo a merge", "drm_…").add_argument("id", help="the id that merge printed")
-    forget = action("forget", "retire a lesson: out of every recall, its history stays", "LES", "id")
+    forget = action("forget", "retire lessons: out of every recall, their history stays", "LES", "ids")
     forget.add_argument("--reason", default="a person said so", help="stored in its history")
-    action("restore", "bring a retired lesson back", "LES", "id")
+    action("restore", "bring retired lessons back", "LES", "ids")
     erase = action("erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id")
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    review = action("review", "decide about quarantined lessons, one by one, or list them", "")
+    review = action("review", "decide about quarantined lessons and findings, one by one, or list them", "")
     review.add_argument(
         "--model", action="store_true", help="let the configured language model release harmless ones first"
     )
@@ -108,7 +123,14 @@ def _add_filter_options(parser: ArgumentParser) -> None:
 
 def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
-    return with_engine(lambda engine: _ACTIONS[options.action or "list"](engine, options))
+    name = options.action or "list"
+    if name in _USES:
+        settings = None if name in ("list", "search") else settings_of(options)
+        return with_place(options, lambda do: _USES[name](do, options), settings)
+    if getattr(options, "url", None):
+        fix = "Retire it: `lessons forget`."
+        raise InputError("--url", "`lessons erase` needs a bank of your own", fix)
+    return with_engine(lambda engine: _erase(engine, options))
 
 
 def _filter_of(options: Namespace) -> Filter:
@@ -135,55 +157,60 @@ def _state_fields(name: str) -> dict[str, Any]:
     return {"state": State(name), "held": False if name == "active" else None}
 
 
-async def _list(engine: Engine, options: Namespace) -> None:
-    scope = engine.scopes.named(getattr(options, "project", None))
-    lessons = await engine.bank.views.browse(scope, _filter_of(options))
+async def _list(do: Do, options: Namespace) -> None:
+    project = getattr(options, "project", None)
+    listed: Listed = await do("lessons", {"filter": asdict(_filter_of(options)), "project": project})
     if options.json:
-        write_json([plain(lesson) for lesson in lessons])
-    elif lessons:
-        write_line(table([list_row(lesson) for lesson in lessons], HEADS, TEXT_COLUMN))
+        write_json([plain(lesson) for lesson in listed.lessons])
+    elif listed.lessons:
+        write_line(table([list_row(lesson) for lesson in listed.lessons], HEADS, TEXT_COLUMN))
     elif is_terminal():
-        write_line(await _nothing_listed(engine, scope))
+        write_line(_nothing_listed(listed))
 
 
-async def _nothing_listed(engine: Engine, scope: Scope) -> str:
+def _nothing_listed(listed: Listed) -> str:
     """Return what to tell a person whose list is empty: where lessons are, or how the first one comes."""
-    counts = await engine.bank.lessons.projects(scope.tenant)
-    if counts.get(scope.project) or counts.get(GLOBAL):
-        return f"No such lessons in {scope}."
+    counts = listed.projects
+    if counts.get(listed.project) or counts.get(GLOBAL):
+        return f"No such lessons in {listed.scope}."
     if counts:
-        return f"No lessons in {scope}. {other_projects(counts, scope.project)}"
+        return f"No lessons in {listed.scope}. {other_projects(counts, listed.project)}"
     return (
-        f"No lessons in {scope} yet. An agent stores them when a run fails; write the first one yourself:\n"
+        f"No lessons in {listed.scope} yet. An agent stores them when a run fails; write the first one yourself:\n"
         "  mcp-reflect lessons add\n"
         "or see it learn: mcp-reflect demo. To register your agent: mcp-reflect install HOST."
     )
 
 
-async def _show(engine: Engine, options: Namespace) -> None:
-    lesson = await _lesson(engine, options.id)
+async def _show(do: Do, options: Namespace) -> None:
+    shown: Shown = await do("show", {"id": options.id})
     if options.json:
-        write_json(await lesson_record(engine, lesson))
+        known = asdict(shown)
+        del known["lesson"]
+        write_json({**plain(shown.lesson), **known})
     else:
-        write_line(await lesson_page(engine, lesson))
+        write_line(lesson_page(shown.lesson, shown.effectiveness_estimate, shown.guards))
 
 
-async def _history(engine: Engine, options: Namespace) -> None:
-    history = await lesson_history(engine, await _lesson(engine, options.id))
+async def _history(do: Do, options: Namespace) -> None:
+    history: dict[str, Any] = await do("history", {"id": options.id})
     write_result(options, history, history_text(history))
 
 
-async def _add(engine: Engine, options: Namespace) -> int:
+async def _add(do: Do, options: Namespace) -> int:
     fields: dict[str, Any] = {"visibility": "global" if options.is_global else "project"}
     given = _given_fields(options)
-    if given or not is_interactive():
-        stored = await services.lessons.add(engine.context, {**fields, **given})
-    else:
-        stored = await add_in_editor(lambda written: services.lessons.add(engine.context, {**fields, **written}))
-    if stored is None:
-        write_line("Nothing was stored.")
-        return 1
-    text = f"{stored.lesson_id}: {stored.status}, trusted. `mcp-reflect recall` finds it from now on."
+    if options.text:
+        given["lesson"] = " ".join(options.text)
+    if not given and is_interactive():
+        given = {name: text for name, question in _QUESTIONS.items() if (text := ask(question))}
+        if not given:
+            write_line("Nothing was stored.")
+            return 1
+    stored = await do("add", {**fields, **given})
+    trusted = "" if getattr(options, "url", None) else ", trusted"
+    text = f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
+    text += f"\nGuard: {stored.guard or _NO_GUARD}."
     write_result(options, plain(stored), text)
     return 0
 
@@ -193,117 +220,76 @@ def _given_fields(options: Namespace) -> dict[str, Any]:
     return {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
 
 
-async def _edit(engine: Engine, options: Namespace) -> None:
-    lesson = await _lesson(engine, options.id)
+async def _edit(do: Do, options: Namespace) -> None:
+    shown: Shown = await do("show", {"id": options.id})
+    lesson = shown.lesson
     changes = _given_fields(options)
     if changes:
-        edited = await engine.edit_lesson(lesson.id, changes)
+        edited = await do("edit", {"id": lesson.id, "changes": changes})
     elif is_interactive():
-        edited = await edit_in_editor(lesson, lambda after: engine.edit_lesson(lesson.id, after))
+        edited = await edit_in_editor(lesson, lambda after: do("edit", {"id": lesson.id, "changes": after}))
     else:
-        raise InputError("edit", "it changes nothing", "Give --mistake, --correction, --why, --importance or --tag.")
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
+        raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
     _report(edited or lesson, options, "changed; the wording before is in its history" if edited else "as it was")
 
 
-async def _decide(engine: Engine, options: Namespace, *, approved: bool) -> None:
-    """Decide about quarantined lessons, after showing each: a person approves what they have read."""
-    for part in options.ids:
-        lesson = await _lesson(engine, part)
-        if not options.json and lesson.held:
-            _print_waiting(lesson)
-        await _decide_one(engine, lesson, options, approved=approved)
+async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
+    after: Lesson = await do("guard", {"id": options.id, "mode": mode.value})
+    meaning = {
+        GuardMode.ENFORCE: "each call against it is refused",
+        GuardMode.HOLD: "a call against it is refused once",
+        GuardMode.TELL: "the agent is told at a call against it",
+        GuardMode.OFF: "its guard does nothing",
+    }
+    _report(after, options, f"{after.guard}: {meaning[mode]}")
 
 
-async def _decide_one(engine: Engine, lesson: Lesson, options: Namespace, *, approved: bool) -> None:
-    decided = await engine.bank.lessons.decide(engine.scopes.own, lesson.id, approved=approved)
-    _report(decided, options, "trusted, and recalled from now on" if approved else "retired")
+async def _merge(do: Do, options: Namespace) -> None:
+    result: dict[str, Any] = await do("merge", {"ids": options.ids})
+    text = f"{', '.join(result['merged'])} merged into {result['id']}.\n"
+    write_result(options, result, f"{text}`mcp-reflect lessons undo {result['dream_id']}` puts it back.")
 
 
-async def _merge(engine: Engine, options: Namespace) -> None:
-    from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
-
-    kept_id, *merged_ids = [(await _lesson(engine, part)).id for part in options.ids]
-    if not merged_ids:
-        raise InputError("merge", "it takes two lessons or more", "Name the one that stays, then the others.")
-    dream = await merge(engine.context, kept_id, merged_ids)
-    text = f"{', '.join(merged_ids)} merged into {kept_id}.\n`mcp-reflect lessons undo {dream.dream_id}` puts it back."
-    write_result(options, {"id": kept_id, "merged": merged_ids, "dream_id": dream.dream_id}, text)
+async def _undo(do: Do, options: Namespace) -> None:
+    report_undone(await do("undo", {"id": options.id}), options)
 
 
-async def _set_state(engine: Engine, options: Namespace, state: State, reason: str) -> None:
-    lesson = await _lesson(engine, options.id)
+async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> None:
     result = "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
-    _report(await engine.bank.lessons.set_state(engine.scopes.own, lesson.id, state, reason), options, result)
+    shown: list[Shown] = [await do("show", {"id": part}) for part in options.ids]  # all are known before one changes
+    for one in shown:
+        _report(await do("state", {"id": one.lesson.id, "state": state.value, "reason": reason}), options, result)
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
-    lesson = await _lesson(engine, options.id)
+    own = engine.scopes.own
+    lesson = await engine.bank.lessons.get(own, await engine.bank.lessons.resolve_id(own, options.id), "id")
     if not options.yes and not confirm(f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"):
         write_line("Nothing was erased.")
         return 1
-    await engine.bank.lessons.erase(engine.scopes.own, lesson.id)
+    await engine.bank.lessons.erase(own, lesson.id)
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 
 
-async def _review(engine: Engine, options: Namespace) -> None:
-    """List the quarantined lessons, or ask a person about each."""
-    scope = engine.scopes.own
-    if options.model:
-        from mcp_reflect.services.second_opinion import second_opinion  # noqa: PLC0415 - needs a model
-
-        released = await second_opinion(engine.context)
-        if not options.json:
-            write_line(f"The model released {len(released)} to observed: {', '.join(released) or 'none'}.")
-    waiting = await engine.bank.lessons.latest(scope, kind=None, limit=_MOST_WAITING, held=True)
-    if options.json:
-        write_json([dated(plain(lesson)) for lesson in waiting])
-    elif not waiting:
-        write_line(f"Nothing waits for you in {scope}.")
-    elif is_interactive():
-        await _ask_about_each(engine, waiting, options)
-    else:
-        for lesson in waiting:
-            _print_waiting(lesson)
-            write_line("\n")
-        write_line("`lessons approve ID` or `lessons reject ID` decides.")
-
-
-def _print_waiting(lesson: Lesson) -> None:
-    write_line(f"{lesson.id} ({lesson.kind}, from {lesson.source}): {lesson.held}")
-    write_line("\n".join([*long_fields(lesson), "", aligned(short_fields(lesson))]))
-
-
-async def _ask_about_each(engine: Engine, waiting: Sequence[Lesson], options: Namespace) -> None:
-    for lesson in waiting:
-        _print_waiting(lesson)
-        answer = (ask("[a]pprove, [r]eject, Enter to leave it: ") or "").lower()
-        if answer in ("a", "approve", "r", "reject"):
-            await _decide_one(engine, lesson, options, approved=answer.startswith("a"))
-
-
-_ACTIONS: Final[Mapping[str, Callable[[Engine, Namespace], Awaitable[int | None]]]] = {
+_USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
     "list": _list,
     "search": _list,
     "show": _show,
-    "history": _history,
     "add": _add,
     "edit": _edit,
-    "approve": lambda engine, options: _decide(engine, options, approved=True),
-    "reject": lambda engine, options: _decide(engine, options, approved=False),
+    "forget": lambda do, options: _set_state(do, options, State.RETIRED, f"forgotten: {options.reason}"),
+    "restore": lambda do, options: _set_state(do, options, State.ACTIVE, "restored"),
+    "history": _history,
+    "guard": lambda do, options: _guard(do, options, GuardMode(options.mode)),
+    "enforce": lambda do, options: _guard(do, options, GuardMode.ENFORCE),
+    "approve": lambda do, options: decide(do, options, approved=True),
+    "reject": lambda do, options: decide(do, options, approved=False),
     "merge": _merge,
-    "undo": lambda engine, options: undo(engine, options.id, options),
-    "forget": lambda engine, options: _set_state(engine, options, State.RETIRED, f"forgotten: {options.reason}"),
-    "restore": lambda engine, options: _set_state(engine, options, State.ACTIVE, "restored"),
-    "erase": _erase,
-    "review": _review,
+    "undo": _undo,
+    "review": review,
 }
-
-
-async def _lesson(engine: Engine, part: str) -> Lesson:
-    """Return the lesson with that id, or the one whose id begins or ends with it."""
-    own = engine.scopes.own
-    return await engine.bank.lessons.get(own, await engine.bank.lessons.resolve_id(own, part), "id")
 
 
 def _report(lesson: Lesson, options: Namespace, result: str) -> None:

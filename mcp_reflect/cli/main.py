@@ -11,7 +11,7 @@ from mcp_reflect import __version__
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
 
 _WELCOME: Final = """\
-mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so there is nothing to run here.
+mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so you do not run it yourself.
 
   mcp-reflect demo            see it learn, in half a minute
   mcp-reflect install HOST    register it: claude-code, claude-desktop, vscode, cursor, codex, gemini, goose, windsurf
@@ -61,7 +61,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(f"mcp-reflect {__version__}\n")
         return 0
     if name == "hook":
-        from mcp_reflect.cli.hook import run_hook  # noqa: PLC0415 - only hosts run it
+        from mcp_reflect.cli.quick_hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
     from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse

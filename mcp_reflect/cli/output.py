@@ -27,7 +27,7 @@ def is_terminal() -> bool:
 
 
 def is_interactive() -> bool:
-    """Return whether a person can be asked: stdin and stdout are both terminals."""
+    """Return whether there is a person to ask: stdin and stdout are both terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -126,9 +126,9 @@ def ask(question: str) -> str | None:
 def confirm(question: str, consequence: str) -> bool:
     """Ask a yes-or-no question and return whether the answer is yes.
 
-    Raises InputError if nobody can be asked; `consequence` says why the question matters, for example
+    Raises InputError if there is no person to ask; `consequence` says why the question matters, for example
     "erasing cannot be undone".
     """
     if not is_interactive():
-        raise InputError("--yes", f"{consequence}, and nobody can be asked here", "Add --yes.")
+        raise InputError("--yes", f"{consequence}, and there is no terminal to ask in", "Add --yes.")
     return (ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")

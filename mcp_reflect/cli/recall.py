@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from mcp_reflect.cli.commands import CliParser, add_number
+from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import other_projects, write_result
 from mcp_reflect.config import DEFAULT, Settings
@@ -27,9 +27,7 @@ def add_recall_arguments(parser: CliParser) -> None:
     add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
     add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
     add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
-    parser.add_argument("--project", help="a project that MCP_REFLECT_PROJECTS, or the token, allows")
-    parser.add_argument("--url", help="ask the service of a team, such as https://lessons.example.com/mcp")
-    parser.add_argument("--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)")
+    add_service_arguments(parser)
 
 
 def run_recall(options: Namespace) -> None:
@@ -43,9 +41,9 @@ def run_recall(options: Namespace) -> None:
     values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
     values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
     if options.url:
-        from mcp_reflect.cli.remote import ask  # noqa: PLC0415 - most have a bank of their own
+        from mcp_reflect.cli.remote import ask_as  # noqa: PLC0415 - most have a bank of their own
 
-        value = ask(options.url, options.token_env, "recall", values | {"kinds": options.kinds}, options.project)
+        value = ask_as(options, "recall", values | {"kinds": options.kinds})
         write_result(options, compact(value), _text(from_json(Recall, value)))
         return
     query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
@@ -67,6 +65,4 @@ def _text(recall: Recall) -> str:
         fit = "fits well" if hit.fit == "strong" else "fits weakly"
         text = hit.text.replace("\n", "\n   | ")  # no line of a text can pass for one of ours
         lines.append(f"{place}. {text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
-    hidden = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in recall.hidden.items())
-    lines += [f"Held back: {hidden}."] if hidden else []
     return "\n".join([*lines, f"Recall {recall.recall_id}."])

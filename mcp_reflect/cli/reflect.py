@@ -6,24 +6,29 @@ import zlib
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.analysis.transcripts import Transcript, read_transcript
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import plain
+from mcp_reflect.models.common import json_of, plain
+from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 
+_LINES_OF_A_HEAD: Final = 50  # of a transcript; one of them names the session's folder
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
 def add_reflect_arguments(parser: CliParser) -> None:
-    parser.add_argument("file", help="the file; - reads stdin")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a file, or a folder of .json and .jsonl files; - reads stdin"
+    )
     parser.add_argument(
         "--outcome", choices=_OUTCOMES, default="partial", help="how it ended, if the file does not say"
     )
@@ -31,17 +36,41 @@ def add_reflect_arguments(parser: CliParser) -> None:
 
 
 def run_reflect(options: Namespace) -> None:
-    """Reflect on each run of a file.
+    """Reflect on each run of some files, each for the project of the folder in which its session ran.
 
     The file is a session of an agent program, a list of messages (OpenAI, Anthropic, LangChain), or the arguments of
     the reflect tool (task, outcome, events, …) as JSON or one per line. Runs that were reflected on before are skipped.
     """
-    transcript = read_transcript(read_text(options.file, Settings.from_env()), options.outcome, options.session)
-    for fault in transcript.bad:
-        sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
-    if not transcript.runs:
-        raise InputError("file", "there is no call in it", "Give a transcript in which an agent called a tool.")
-    with_engine(lambda engine: _reflect(engine, transcript, options))
+    settings = Settings.from_env()
+    names = [name for given in options.files for name in _files(given)]
+    for name in names:
+        text = read_text(name, settings)
+        transcript = read_transcript(text, options.outcome, options.session)
+        for fault in transcript.bad:
+            sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
+        if transcript.runs:
+            own = replace(settings, folder=_session_folder(text))
+            with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
+        elif len(names) == 1:
+            raise InputError("file", "it has no tool call", "Give a transcript in which an agent called a tool.")
+
+
+def _files(name: str) -> list[str]:
+    folder = Path(name)
+    if name == "-" or not folder.is_dir():
+        return [name]
+    return [str(file) for file in sorted(folder.rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
+
+
+def _session_folder(text: str) -> Path | None:
+    """Return the folder in which the session of a transcript ran, as its host wrote it down; None if it did not."""
+    for line in text.split("\n", _LINES_OF_A_HEAD)[:_LINES_OF_A_HEAD]:
+        record = json_of(line)
+        for values in (record, record.get("payload") if isinstance(record, dict) else None):
+            folder = values.get("cwd") if isinstance(values, dict) else None
+            if isinstance(folder, str) and Path(folder).is_absolute():
+                return Path(folder)
+    return None
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Ask a team's service: one request, with the standard library alone, for commands that have to answer at once."""
+"""Ask a team's service: one request, with the standard library alone, for commands that must answer at once."""
 
 import http.client
 import json
@@ -8,21 +8,30 @@ from contextlib import closing
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_reflect.errors import BankError, InputError
+from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
 
 TOKEN_VARIABLE: Final = "REFLECT_TOKEN"  # noqa: S105 - the name of a variable
 MOST_TRANSCRIPT_CHARS: Final = 900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
 _VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
-_CONNECT_SECONDS: Final = 1.0  # a service that is down costs an agent no more
-_SECONDS: Final = 2.5
-_MOST_BYTES: Final = 4 << 20  # of an answer
+_CONNECT_SECONDS: Final = 10.0
+_SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
+_MOST_BYTES: Final = 1 << 30  # of an answer
 
 
-def ask(address: str, token_variable: str | None, name: str, value: Any, project: str | None = None) -> Any:
+def ask(
+    address: str,
+    token_variable: str | None,
+    name: str,
+    value: Any,
+    project: str | None = None,
+    *,
+    seconds: float = _SECONDS,
+) -> Any:
     """Return the JSON that the service at `address` (as it was registered) answers to `value`.
 
-    InputError where it refuses, in its words; BankError where it cannot be reached.
+    InputError where it refuses, in its words (NotAllowedError: for its token); BankError where it does not answer in
+    time, or cannot now.
     """
     place, token_variable = checked_address(address), checked_variable(token_variable)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
@@ -30,10 +39,10 @@ def ask(address: str, token_variable: str | None, name: str, value: Any, project
     headers = {"Content-Type": "application/json", "Authorization": token and f"Bearer {token}"}
     headers |= {"Mcp-Reflect-Project": project or ""}
     path = f"{place.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
-    with closing(kind(place.netloc, timeout=_CONNECT_SECONDS)) as connection:
+    with closing(kind(place.netloc, timeout=min(seconds, _CONNECT_SECONDS))) as connection:
         try:
             connection.connect()
-            connection.sock.settimeout(_SECONDS)
+            connection.sock.settimeout(seconds)
             sent = {header: text for header, text in headers.items() if text}
             connection.request("POST", path, json.dumps(value).encode("utf-8", "replace"), sent)
             answer = connection.getresponse()
@@ -42,10 +51,21 @@ def ask(address: str, token_variable: str | None, name: str, value: Any, project
             raise BankError(f"The service {place.netloc} does not answer: {type(error).__name__}.") from None
     if answer.status != http.client.OK:
         fault, _, fix = _words(body[:1000].decode("utf-8", "replace")).partition(". ")
+        fault, fix = f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again."
         if answer.status == http.client.UNAUTHORIZED:
-            fix = f"Set {token_variable} to a token of the service."
-        raise InputError(place.netloc, f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again.")
+            fix = f"The token is wrong or revoked: set {token_variable} to one that works." if token else ""
+            fix = fix or f"Set {token_variable} to a token of the service."
+        if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
+            raise NotAllowedError(place.netloc, fault, fix)
+        if answer.status >= http.client.INTERNAL_SERVER_ERROR or answer.status == http.client.TOO_MANY_REQUESTS:
+            raise BankError(f"{place.netloc}: {fault}. {fix}")
+        raise InputError(place.netloc, fault, fix)
     return json.loads(body)
+
+
+def ask_as(options: Any, name: str, value: Any) -> Any:
+    """Return what the service of a command's options answers to a use."""
+    return ask(options.url, options.token_env, name, value, getattr(options, "project", None))
 
 
 def _words(body: str) -> str:
@@ -57,7 +77,7 @@ def _words(body: str) -> str:
 
 
 def checked_variable(name: str | None) -> str:
-    """Return the name of the variable with the token. InputError for no name, which may be the token itself."""
+    """Return the name of the variable with the token. InputError for another text, which may be the token itself."""
     if name and not _VARIABLE.fullmatch(name):
         fix = f"Put the token into a variable such as {TOKEN_VARIABLE}, and give its name."
         raise InputError("--token-env", "it is not the name of a variable", fix)
@@ -65,10 +85,10 @@ def checked_variable(name: str | None) -> str:
 
 
 def checked_address(address: str) -> Any:
-    """Return the parts of a service's address. InputError where it is none, or would carry a token without TLS."""
+    """Return the parts of a service's address. InputError if it is not one, or would send a token without TLS."""
     place = urlsplit(address)
     if place.scheme not in ("https", "http") or not place.hostname:
-        raise InputError("--url", "it is no address", "Send one such as https://lessons.example.com/mcp.")
+        raise InputError("--url", "it is not an address", "Give one such as https://lessons.example.com/mcp.")
     if place.scheme == "http" and not is_loopback(place.hostname):
-        raise InputError("--url", "a token would travel without encryption", "Use https.")
+        raise InputError("--url", "it would send the token without encryption", "Use https.")
     return place

@@ -1,29 +1,63 @@
-"""Print counts, the effect of warnings, and the state of vectors: `mcp-reflect stats | proof | embed`."""
+"""Print counts, the effect of warnings, and the state of vectors: `mcp-reflect stats | embed`."""
 
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.cli.engine import with_engine
-from mcp_reflect.cli.output import aligned, table, write_line, write_result
+from mcp_reflect.cli.commands import CliParser, add_service_arguments
+from mcp_reflect.cli.engine import settings_of, with_engine, with_place
+from mcp_reflect.cli.output import aligned, write_line, write_result
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
 
 
+def add_stats_arguments(parser: CliParser) -> None:
+    add_service_arguments(parser)
+
+
 def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons."""
-    stats: dict[str, Any] = dict(with_engine(lambda engine: engine.get_stats()))
-    told = {name: value for name, value in stats.items() if name != "proof"}  # `mcp-reflect proof` prints it
+    stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}), settings_of(options))
+    told = {name: value for name, value in stats.items() if name not in ("proof", "helped")}
     told |= {"bank_capacity": stats["bank_capacity"] or "unlimited", "embeddings": vector_summary(stats["embeddings"])}
-    write_result(options, stats, report_text({**told, "uplift": _uplift(stats["uplift"])}))
+    told |= {"uplift": _uplift(stats["uplift"])}
+    if (proof := stats.get("proof")) is not None:
+        told |= {"warned sessions": _group(proof["warned"]), "only watched": _group(proof["held_out"])}
+    first = f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
+    write_result(options, stats, first + report_text(told))
+
+
+def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> str:
+    """Return in a line what lessons came to, and what these counts do not show."""
+    parts = [f"Lessons were shown {helped['shown']} times in {helped['sessions']} sessions"]
+    if helped["judged"]:
+        parts.append(f"followed at {helped['followed']} of the {helped['judged']} calls that could be judged")
+    if helped["failures"]:
+        met = f"met in {helped['before']} past sessions before and {helped['since']} since"
+        parts.append(f"what became {helped['failures']} lessons by a review was {met}")
+    parts.append(f"{last_messages['held']} last messages were held, {last_messages['corrected']} corrected after it")
+    limits = (
+        "These are counts of what hooks and `learn` saw, not a comparison: run `learn` again for later sessions; "
+        "MCP_REFLECT_HOLDOUT compares with sessions without lessons."
+    )
+    return f"{'; '.join(parts)}.\n{limits}"
 
 
 def _uplift(uplift: Mapping[str, Any]) -> str:
-    shown, held = uplift["shown"]["tasks"], uplift["held_out"]["tasks"]
-    known = uplift["difference"] is not None
-    text = _estimate(uplift["difference"]) if known else f"not known yet: it takes {uplift['least']} tasks of each"
-    return f"{text} ({shown} tasks with lessons, {held} without)"
+    shown, held = (
+        f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded" if arm["tasks"] else "no task yet"
+        for arm in (uplift["shown"], uplift["held_out"])
+    )
+    return f"with lessons {shown}, without {held}"
+
+
+def _group(group: Mapping[str, Any]) -> str:
+    repeats = sum(count for name, count in group["sequels"].items() if name not in ("heeded", "open"))
+    return (
+        f"{group['recurrences']} known failures again in {group['sessions']} sessions; "
+        f"{group['warnings_due']} warnings due, {repeats} calls made anyway"
+    )
 
 
 def report_text(report: Mapping[str, Json]) -> str:
@@ -44,40 +78,6 @@ def _value_text(value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "not known yet" if value is None else str(value)
-
-
-def run_proof(options: Namespace) -> None:
-    """Print how often failures come back in sessions with and without warnings.
-
-    MCP_REFLECT_HOLDOUT sets the share of sessions that are only watched, for comparison.
-    """
-    proof: dict[str, Any] = dict(with_engine(lambda engine: engine.proof()))
-    groups = [("warned", proof["warned"]), ("only watched", proof["held_out"])]
-    rows = [
-        (name, str(group["sessions"]), str(group["recurrences"]), _estimate(group["recurrences_per_session"]),
-         str(group["warnings_due"]), _estimate(group["repeated_after"]))
-        for name, group in groups
-    ]  # fmt: skip
-    heads = ("group", "sessions", "known failures again", "per session", "warnings due", "repeated anyway")
-    prevented = proof["recurrences_prevented_per_session"], proof["repeats_prevented_per_warning"]
-    needed = f"{proof['least_sessions']} sessions and {proof['least_warnings']} warnings in each group"
-    lines = [
-        table(rows, heads, 0),
-        f"Warnings prevent, per session: {_estimate(prevented[0])}; per warning: {_estimate(prevented[1])}."
-        if any(prevented)
-        else f"Whether warnings help is not known yet: that takes {needed}.",
-        f"{proof['warnings_given']} warnings were shown, {proof['characters_per_warning']} characters each."
-        if proof["warnings_given"]
-        else "No warning was shown.",
-    ]
-    write_result(options, proof, "\n".join(lines))
-
-
-def _estimate(estimate: Mapping[str, Any] | None) -> str:
-    if estimate is None:
-        return "not known yet"
-    low, high = estimate["interval"]
-    return f"{estimate['value']} ({low} to {high}, {estimate['cases']} cases)"
 
 
 def run_embed(options: Namespace) -> int:

@@ -4,7 +4,7 @@ import gc
 import os
 from typing import TYPE_CHECKING
 
-from mcp_reflect.config import NESTED
+from mcp_reflect.places import NESTED
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -16,13 +16,13 @@ _LEAST_KEY_CHARS: Final = 32
 
 
 def add_team_arguments(parser: CliParser) -> None:
-    """Add the options, which all are for --http HOST:PORT."""
-    team = parser.add_argument_group("a team's service (docs/team.md)", "All of it is for --http HOST:PORT.")
+    """Add the options for --http HOST:PORT."""
+    team = parser.add_argument_group("a team's service (docs/team.md)", "These options are for --http HOST:PORT.")
     team.add_argument("--public-url", metavar="URL", help="the address that clients use, such as https://NAME/mcp")
     team.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME[:PORT]", help="another Host that the proxy sends"
     )
-    team.add_argument("--without-authentication", action="store_true", help="ask nobody for a token")
+    team.add_argument("--without-authentication", action="store_true", help="answer without a token")
     team.add_argument("--oauth-issuer", metavar="URL", help="accept JWTs of this authorization server")
     team.add_argument("--oauth-jwks", metavar="URL", help="the address of its keys")
     team.add_argument("--oauth-audience", metavar="TEXT", help="the audience of its tokens (default: --public-url)")

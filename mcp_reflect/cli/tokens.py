@@ -6,10 +6,11 @@ from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import table, write_result
 from mcp_reflect.clock import iso
-from mcp_reflect.config import DEFAULT, stored_name
+from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import Role, Token
 from mcp_reflect.models.common import plain
+from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
 
 _MOST_DAYS = 3650.0
@@ -42,7 +43,7 @@ async def _add(engine: Engine, options: Namespace) -> None:
     projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
     for field, value in (("name", options.name), ("--tenant", options.tenant), *(("--projects", p) for p in projects)):
         if not value.strip() or not value.isprintable():
-            raise InputError(field, "it is empty, or has signs that nobody can see", "Send a name, such as shop.")
+            raise InputError(field, "it is empty, or has invisible characters", "Send a name, such as shop.")
         DEFAULT.refuse_more("max_label_chars", field, len(value))
     text = await engine.bank.tokens.add(
         stored_name(options.name),

@@ -7,6 +7,8 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.lesson import EDITABLE, Lesson, State
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.services.curation import reopened, settled
+from mcp_reflect.services.promote import refresh
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -24,7 +26,9 @@ async def act(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
     name = request.get("action")
     if not isinstance(name, str) or name not in ACTIONS:
         raise InputError("action", f"there is no '{quoted(name)}'", f"Send one of {', '.join(ACTIONS)}.")
-    return await ACTIONS[name](engine, request)
+    done = await ACTIONS[name](engine, request)
+    await refresh(engine.context)
+    return done
 
 
 async def lesson_details(engine: "Engine", lesson_id: str) -> dict[str, Any]:
@@ -78,6 +82,25 @@ async def _merge(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]
     return {"said": f"Merged in dream {dream.dream_id}; undoing it puts all back.", "reload": True}
 
 
+async def _settle(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
+    kept = request["action"] == "keep"
+    changes: Any = request.get("changes") or {}
+    if not isinstance(changes, dict) or not set(cast("dict[str, Any]", changes)) <= {"mistake", "correction"}:
+        raise InputError("changes", "it is not an object of words to change", "Send mistake or correction.")
+    sent: dict[str, Any] = {"id": _text(request, "id"), "approved": kept, "changes": changes}
+    done = await settled(engine, sent, whole=True)
+    undo = {"finding": sent["id"], "lesson": done.get("lesson_id") if done.get("is_new") else None}
+    said = "Kept: a lesson of yours, trusted." if kept else "Dropped: it is not found again."
+    return {"said": said, "reload": True, "undo": undo}
+
+
+async def _reopen(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
+    lesson = request.get("lesson")
+    sent = {"finding": _text(request, "finding"), "lesson": _text(request, "lesson") if lesson is not None else None}
+    await reopened(engine, sent, whole=True)
+    return {"said": "Undone: it waits again.", "reload": True}
+
+
 async def _undo(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
     undone = await engine.undo_dream(_text(request, "id"))
     stay = f" {len(undone.skipped)} were changed since and stay." if undone.skipped else ""
@@ -104,4 +127,7 @@ ACTIONS: Final[Mapping[str, Callable[["Engine", Mapping[str, Any]], Awaitable[di
     "edit": _edit,
     "merge": _merge,
     "undo": _undo,
+    "keep": _settle,
+    "drop": _settle,
+    "reopen": _reopen,
 }

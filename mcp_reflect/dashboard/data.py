@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.models.common import plain
+from mcp_reflect.models.finding import StoredFinding
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -28,9 +29,11 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
     data = await engine.bank.views.board(scope, most=most, whole=whole)
     plan, _ = await by_rules(engine.context, scope)
     shown = {row[0] for row in data["lessons"]["rows"]}
+    waiting = await engine.bank.findings.waiting(scope) if whole else []
     dreams = await engine.bank.consolidations.latest(scope)
     return {
         **data,
+        "findings": [_finding(one) for one in waiting],
         "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],
         "merges": [plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))],
         "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
@@ -42,9 +45,20 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
                 "thinker": dream["plan"]["thinker"],
                 "merged": sum(len(merge["gone"]) for merge in dream["plan"]["merges"]),
                 "archived": len(dream["plan"]["archivings"]),
-                "added": len(dream["plan"]["generalisations"]),
+                # An earlier release spelled the name with an s.
+                "added": len(dream["plan"].get("generalizations", dream["plan"].get("generalisations", ()))),
             }
             for dream in dreams
         ],
         "proof": await engine.proof(),
     }
+
+
+def _finding(found: StoredFinding) -> dict[str, Any]:
+    """Return a finding beside its evidence, the latest session first."""
+    draft = found.finding.draft
+    evidence = [
+        {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines} for one in found.seen[:-4:-1]
+    ]
+    texts = {"mistake": draft.mistake, "correction": draft.correction}
+    return {"id": found.id, "sessions": found.sessions, **texts, "evidence": evidence}

@@ -15,7 +15,7 @@ VENDORED: Final = _HERE / "vendor" / "uplot"
 ASSETS: Final = _HERE / "assets"
 STYLES: Final = ("base.css", "list.css", "views.css")
 SCRIPTS: Final = (
-    *("dom.js", "beta.js", "store.js", "backend.js", "host.js", "theme.js", "interval.js", "charts.js", "list.js"),
+    *("dom.js", "rate.js", "store.js", "backend.js", "host.js", "theme.js", "interval.js", "charts.js", "list.js"),
     *("detail.js", "editing.js", "lessons.js", "over_time.js", "events.js", "clusters.js", "deciding.js", "main.js"),
 )
 

@@ -107,7 +107,7 @@ class ProjectEngines:
             return self.own
         if project not in self._others:
             if project not in await self.counts():
-                raise InputError("project", "the bank has no lessons of it", "Choose one from the list.")
+                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
             self._others[project] = type(self.own)(replace(self.own.settings, project=project))
         return self._others[project]
 
@@ -171,10 +171,10 @@ def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
 def _refusal(request: Request, origin: str) -> Response | None:
     """Return the error for a request that does not come from this machine's own page, else None."""
     if request.headers.get("host") != origin:
-        return error_response(421, f"This server answers to http://{origin} alone.")
+        return error_response(421, f"This server only answers to http://{origin}.")
     foreign = request.headers.get("origin", f"http://{origin}") != f"http://{origin}"
     if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return error_response(403, "Another page may not ask this server.")
+        return error_response(403, "Other pages may not use this server.")
     return None
 
 
@@ -188,8 +188,8 @@ async def handle(engine: "Engine", handler: Handler, request: Request) -> Respon
         return error_response(status, str(error))
     except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
         trace = clean_text(traceback.format_exc())
-        engine.log("request_failed", "error", path=request.url.path, error=type(error).__name__, trace=trace)
-        return error_response(500, "mcp-reflect failed; nothing was stored. Its log has more.")
+        engine.log.error("request_failed", path=request.url.path, error=type(error).__name__, trace=trace)
+        return error_response(500, "mcp-reflect failed; nothing was stored. See its log for details.")
 
 
 async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> dict[str, Any]:

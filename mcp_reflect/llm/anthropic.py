@@ -1,12 +1,18 @@
-"""Claude, by Anthropic's Messages API over plain HTTP."""
+"""Claude, by Anthropic's SDK."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
-from mcp_reflect.llm.endpoint import ChatModel, Spec, count, open_endpoint, section
 from mcp_reflect.llm.json_replies import is_closed
-from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
+from mcp_reflect.llm.protocol import LLM, Request, Stop, TextChunk, Usage, count_of, whole
+from mcp_reflect.llm.sdk import Answer, SdkModel, garbled, unended
+from mcp_reflect.llm.settings import Spec, open_endpoint
 from mcp_reflect.models.common import Json
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message
+    from httpx2 import AsyncClient
 
 _URL = "https://api.anthropic.com"
 _KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
@@ -27,40 +33,55 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     return Anthropic(spec.model, endpoint)
 
 
-class Anthropic(ChatModel):
+class Anthropic(SdkModel):
     """One Claude model."""
 
-    PATH = "/v1/messages"
-    KEY_OF = "content"
-    HEADERS = MappingProxyType({"anthropic-version": "2023-06-01"})
     SCHEMA_WORDS = ("output_config", "output_format", "json_schema", "structured output")
 
     def takes(self, schema: Mapping[str, Json]) -> bool:
         """True if the schema leaves no names free."""
         return is_closed(dict(schema))
 
-    def body(self, request: Request, system: str, user: str, schema: dict[str, Json] | None) -> dict[str, Json]:
-        """Return the body of a request; the fixed part is marked for the prompt cache."""
-        body: dict[str, Json] = {"model": self._model, "max_tokens": request.max_tokens}
-        body["messages"] = [{"role": "user", "content": user}]
-        if system:
-            body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
-        if schema is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        return body
+    async def ask(self, client: "AsyncClient", request: Request) -> Answer:
+        """Return the text blocks of the message, its end, and its tokens."""
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - its import takes two seconds
 
-    def reply(self, answer: Mapping[str, Json]) -> tuple[str, Stop, Usage]:
-        """Return the text blocks of the content, the end, and the tokens."""
-        content = answer.get("content")
-        if not isinstance(content, list):
-            raise self._endpoint.garbled("a body without content")
-        blocks = [block for block in content if isinstance(block, dict)]
-        text = "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-        stop = _STOPS.get(str(answer.get("stop_reason")), Stop.END)
-        if stop is Stop.END and any(block.get("type") == "tool_use" for block in blocks):
-            stop = Stop.TOOL_USE
-        usage = section(answer, "usage")
-        read, write = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
-        # Anthropic counts cached tokens apart from `input_tokens`; `Usage` counts them in.
-        read_in = count(usage, "input_tokens") + read + write
-        return text, stop, Usage(read_in, count(usage, "output_tokens"), read, write)
+        sdk = AsyncAnthropic(
+            api_key=self._endpoint.key.text if self._endpoint.key else "",
+            base_url=self._endpoint.url,
+            timeout=request.timeout,
+            max_retries=self._endpoint.retries,
+            http_client=client,
+        )
+        message = await self._message(sdk, request)
+        if not isinstance(getattr(message, "content", None), list):
+            raise garbled(self._endpoint, "a body without content")
+        blocks = cast("list[Any]", message.content)
+        texts = [block.text for block in blocks if getattr(block, "type", "") == "text"]
+        stop = _STOPS.get(str(message.stop_reason), Stop.END)
+        usage = getattr(message, "usage", None)
+        # Anthropic counts cached tokens apart from `input_tokens`.
+        read_in = count_of(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        return Answer("".join(filter(None, texts)), stop, Usage(read_in, count_of(usage, "output_tokens")))
+
+    async def _message(self, sdk: "AsyncAnthropic", request: Request) -> "Message":
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.max_tokens,
+            "messages": [{"role": "user", "content": request.user}],
+        }
+        if request.system:  # the same for each question of a role: marked for the prompt cache
+            body["system"] = [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]
+        if request.schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+        if request.on_text is None:
+            return cast("Message", await sdk.messages.create(**body))
+        first = True
+        async with cast("Any", sdk.messages).stream(**body) as stream:
+            async for text in stream.text_stream:
+                request.on_text(TextChunk(role=request.role, text=whole(text), first=first))
+                first = False
+            message: Message = await stream.get_final_message()
+        if message.stop_reason is None:
+            raise unended(self._endpoint)
+        return message

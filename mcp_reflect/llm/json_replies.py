@@ -1,71 +1,39 @@
 """The JSON of replies of language models: read from any text, and the schema that asks for it.
 
-Nothing here raises, whatever the text. The reader finds the JSON containers (objects and lists) in it, reads each one
-strictly, or through the `json_repair` library where it is broken, and picks those that the text presents as its answer.
+No text makes the reader raise. A JSON code fence is read before the whole text; each object or list in it is read
+strictly, or through the `json_repair` library where it is broken.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate
-from typing import NamedTuple
 
 from mcp_reflect.models.common import Json
 
 MAX_DEPTH = 60
-"""Containers inside each other; a deeper value is not read."""
+"""Objects and lists inside each other; a deeper value is not read."""
 REPAIR_LIMIT = 200_000
-"""Characters. The library takes seconds to repair a longer text."""
-_VAIN_LIMIT = 300_000
-"""Characters that are read as containers in vain before the rest of a text is given up."""
+"""Characters. The library takes seconds to repair a longer text, or many parts that are not JSON."""
 
-_DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
-_NOTHING: Json = {"": None}
 _DECODER = json.JSONDecoder(strict=False)
-
+_FENCE = re.compile(
+    r"(?ms)^[ \t]*(?:`{3,}|~{3,})[ \t]*(?P<tag>[\w+-]*)[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?:`{3,}|~{3,})[ \t]*$|\Z)"
+)
+_DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
+_THINKING = r"(?:think|thinking|thought|reasoning|scratchpad)>"
+_THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
+_OPENING = re.compile(r"[{\[]")
 _BRACKET = re.compile(r"[{}\[\]]")
-_THINKING = re.compile(r"(?i)<(?:think|thinking|thought|reasoning|scratchpad)>")
-_THOUGHT = re.compile(r"(?i)</(?:think|thinking|thought|reasoning|scratchpad)>")
-_MARK = re.compile(r"(?:`{2,}|~{3,})[ \t]*(?P<tag>[\w+-]*)|(?P<bracket>[{\[])")
-_TAIL = re.compile(r"""[\s}\])]*[,"':]""")
-
-
-class _Container(NamedTuple):
-    """A JSON object or list in a text, its end, and the tag of the code fence around it (None outside a fence)."""
-
-    value: Json
-    end: int
-    fence: str | None
+_GOES_ON = re.compile(r"""[\s}\])]*[,"':]""")
 
 
 def read_json(text: str) -> Json:
-    """Return the value that a text presents as its answer; a list of values where several are equally likely.
-
-    Returns None where the text is too long or too deep to repair. A text without any container gives the result of
-    `json_repair`, mostly `""`.
-    """
-    text = text.removeprefix("\ufeff")
-    whole = _read_strictly(text)
-    if isinstance(whole, str) and (inner := containers(whole)):
-        return inner[0]
-    if whole is not _NOTHING:
-        return whole
-    text = without_thinking(text)
-    parts = list(_find_containers(text))
-    # A text that begins with a container and goes on like JSON is one broken value.
-    is_broken = text.lstrip()[:1] in {"{", "["} and any(_TAIL.match(text, one.end) for one in parts)
-    if not parts or is_broken:
-        repaired = _repair(text)
-        if repaired is not None or not parts:
-            return repaired
-    best = max(map(_rank, parts))
-    values = [part.value for part in parts if _rank(part) == best]
-    return values[0] if len(values) == 1 else values
-
-
-def containers(text: str) -> list[Json]:
-    """Return every outermost object and list in a text, in order."""
-    return [container.value for container in _find_containers(without_thinking(text))]
+    """Return the value that a text presents as its answer; a list where it has several, `""` where it has none."""
+    values = containers(text)
+    richest = [value for value in values if isinstance(value, dict) or any(isinstance(i, dict | list) for i in value)]
+    values = richest or values
+    return values[0] if len(values) == 1 else [*values] or ""
 
 
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
@@ -73,11 +41,75 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
     It also looks inside wrappers such as `{"analysis": {...}}` or a list of one.
     """
-    whole = _read_strictly(text)
-    in_text = text if whole is _NOTHING else whole
-    candidates = _objects_in(containers(in_text) if isinstance(in_text, str) else whole)
+    candidates = _objects_in([*containers(text)])
     with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
     return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
+
+
+def containers(text: str) -> list[dict[str, Json] | list[Json]]:
+    """Return the outermost objects and lists of a text, in order: those in its JSON fences, if there are any."""
+    try:
+        whole: Json = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict | list):
+        return [] if _is_too_deep(text) else [whole]
+    if isinstance(whole, str):
+        return containers(whole)
+    text = without_thinking(text)
+    start = len(text) - len(text.lstrip())
+    if text[start : start + 1] in {"{", "["} and _GOES_ON.match(text, _read_at(text, start)[1]):
+        repaired = _repair(text)  # closed too early
+        if isinstance(repaired, dict | list) and repaired:
+            return [repaired]
+    fences = [*_FENCE.finditer(text)]
+    in_fences = [one["body"] for one in fences if one["tag"].lower() in _DATA_TAGS]
+    # Code in another fence is not the answer where something stands outside it.
+    outside = _FENCE.sub(lambda one: "" if one["tag"] else one["body"], text)
+    for parts in (in_fences, [outside], [text]):
+        if found := [value for part in parts for value in _find_containers(part)]:
+            return found
+    repaired = _repair(text)
+    return [repaired] if isinstance(repaired, dict | list) and repaired else []
+
+
+def without_thinking(text: str) -> str:
+    """Remove text in thinking tags, unless no object or list stands outside them.
+
+    A text that begins with an object stays as it is: tags inside a JSON string belong to it.
+    """
+    if text.lstrip()[:1] in {"{", "["}:
+        return text
+    answer = _THOUGHT.sub("", text)
+    return answer if _OPENING.search(answer) else text
+
+
+def _find_containers(text: str) -> Iterator[dict[str, Json] | list[Json]]:
+    at, budget = 0, REPAIR_LIMIT
+    while budget > 0 and (opening := _OPENING.search(text, at)):
+        value, end = _read_at(text, opening.start())
+        if value:
+            yield value
+            at = end
+        else:
+            budget -= end - opening.start()
+            at = opening.end()
+
+
+def _read_at(text: str, start: int) -> tuple[dict[str, Json] | list[Json] | None, int]:
+    """Return the object or list at `start`, None where there is none, and its end."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
+        for bracket in _BRACKET.finditer(text, start):
+            depth += 1 if bracket[0] in "{[" else -1
+            if depth == 0:
+                end = bracket.end()
+                break
+        value = _repair(text[start:end])
+        return value if isinstance(value, dict if text[start] == "{" else list) else None, end
+    return None if _is_too_deep(text[start:end]) else value, end
 
 
 def _repair(text: str) -> Json:
@@ -90,68 +122,6 @@ def _repair(text: str) -> Json:
         return json_repair.loads(text, skip_json_loads=True)  # type: ignore[return-value]
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
         return None
-
-
-def without_thinking(text: str) -> str:
-    """Remove text in thinking tags, unless no container stands behind it.
-
-    A text that begins with a container stays as it is: tags inside a JSON string belong to it.
-    """
-    answer = _THINKING.split(_THOUGHT.split(text)[-1])[0]
-    return answer if text.lstrip()[:1] not in {"{", "["} and _MARK.search(answer) else text
-
-
-def _find_containers(text: str) -> Iterator[_Container]:
-    """Yield the outermost containers of a text, from left to right.
-
-    A container owns every fence inside its strings; a fence owns the containers that begin in it.
-    """
-    fence: str | None = None
-    at, budget = 0, _VAIN_LIMIT
-    while budget > 0 and (mark := _MARK.search(text, at)):
-        start, at = mark.span()
-        if not mark["bracket"]:
-            fence = None if fence is not None and not mark["tag"] else mark["tag"].lower()
-            continue
-        value, end = _read_at(text, start)
-        if value is None:
-            budget -= end - start
-        else:
-            yield _Container(value, end, fence)
-            at = end
-
-
-def _read_at(text: str, start: int) -> tuple[Json, int]:
-    """Return the container at `start` or None, and its end."""
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
-        for bracket in _BRACKET.finditer(text, start):
-            depth += 1 if bracket[0] in "{[" else -1
-            if depth == 0:
-                end = bracket.end()
-                break
-        value = _repair(text[start:end])
-        return value if value and isinstance(value, dict if text[start] == "{" else list) else None, end
-    return None if _is_too_deep(text[start:end]) else value, end
-
-
-def _read_strictly(text: str) -> Json:
-    try:
-        value: Json = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return _NOTHING
-    return _NOTHING if _is_too_deep(text) else value
-
-
-def _rank(container: _Container) -> int:
-    """Return 0 (code, or empty) to 3 (fenced JSON): how likely a container is the answer, by its place and kind."""
-    value, fence = container.value, container.fence
-    if not value or fence not in {None, "", *_DATA_TAGS}:
-        return 0
-    is_flat = isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
-    return 3 if fence in _DATA_TAGS else 1 if is_flat else 2
 
 
 def _is_too_deep(text: str) -> bool:

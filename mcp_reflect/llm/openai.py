@@ -1,13 +1,19 @@
-"""Any endpoint that speaks OpenAI's chat completions, by plain HTTP: OpenAI, Ollama, vLLM, LM Studio and more."""
+"""Any endpoint that speaks OpenAI's chat completions, by OpenAI's SDK: OpenAI, Ollama, vLLM, LM Studio and more."""
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-from mcp_reflect.llm.endpoint import ChatModel, Endpoint, Spec, count, open_endpoint, section
 from mcp_reflect.llm.json_replies import is_closed
-from mcp_reflect.llm.protocol import LLM, Request, Stop, Usage
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Request, Stop, TextChunk, Usage, count_of, whole
+from mcp_reflect.llm.sdk import Answer, SdkModel, garbled, status_error, unended
+from mcp_reflect.llm.settings import MAIN, Endpoint, Spec, open_endpoint
 from mcp_reflect.models.common import Json
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletionChunk
 
 URL = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"
@@ -26,55 +32,104 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     return OpenAI(spec.model, open_endpoint(spec, settings, URL, URL_SETTING, (KEY_NAME,), key_name=KEY_NAME))
 
 
-class OpenAI(ChatModel):
+def open_sdk(endpoint: Endpoint, client: "AsyncClient", seconds: float, retries: int) -> "AsyncOpenAI":
+    """Return the SDK, which may try `retries` times more. Raises `LLMSettingError` where it is not installed."""
+    try:
+        from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        fix = "Run: pip install 'mcp-reflect-server[openai]'"
+    else:
+        return AsyncOpenAI(
+            api_key=endpoint.key.text if endpoint.key else "none",  # `open_client` takes it out again
+            base_url=endpoint.url,
+            timeout=seconds,
+            max_retries=retries,
+            http_client=client,
+        )
+    raise LLMSettingError(MAIN, f"the model {endpoint.llm} needs the package openai", fix)
+
+
+class OpenAI(SdkModel):
     """One model behind one address. It learns the newer name of the token limit."""
 
-    PATH = "/chat/completions"
-    KEY_OF = "choices"
     SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
-    STREAM = MappingProxyType({"stream": True, "stream_options": {"include_usage": True}})
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         super().__init__(model, endpoint)
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
+        self._stream: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
     def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
-        """True if another form of the request avoids the fault: a schema in words, the newer name of the limit."""
-        renamed = self._limit_name == "max_tokens" and "max_completion_tokens" in fault
-        self._limit_name = "max_completion_tokens" if renamed else self._limit_name
-        return super().adapts(fault, schema) or renamed
+        """True if another form of the request avoids the fault: the limit's newer name, fewer options of a stream."""
+        if self._limit_name == "max_tokens" and "max_completion_tokens" in fault:
+            self._limit_name = "max_completion_tokens"
+        elif self._stream and "stream" in fault:
+            self._stream.popitem()
+        else:
+            return super().adapts(fault, schema)
+        return True
 
-    def body(self, request: Request, system: str, user: str, schema: dict[str, Json] | None) -> dict[str, Json]:
-        """Return the body of a request, with the schema in its strict form where it leaves no names free."""
-        messages: list[Json] = [{"role": "system", "content": system}] if system else []
-        messages.append({"role": "user", "content": user})
-        body: dict[str, Json] = {"model": self._model, "messages": messages, self._limit_name: request.max_tokens}
-        if schema is not None:
-            named: dict[str, Json] = {"name": f"{request.role.value}_reply", "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": {**named, "strict": is_closed(schema)}}
-        return body
+    async def ask(self, client: "AsyncClient", request: Request) -> Answer:
+        """Return the text of the first choice without thoughts at its start, its end, and the tokens."""
+        sdk = open_sdk(self._endpoint, client, request.timeout, self._endpoint.retries)
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [*messages, {"role": "user", "content": request.user}],
+            self._limit_name: request.max_tokens,
+        }
+        if request.schema is not None:
+            named = {"name": f"{request.role.value}_reply", "schema": dict(request.schema)}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {**named, "strict": is_closed(dict(request.schema))},
+            }
+        if request.on_text is not None and self._stream:
+            chunks = cast(
+                "AsyncIterator[ChatCompletionChunk]", await sdk.chat.completions.create(**body, **self._stream)
+            )
+            return await self._streamed(chunks, request)
+        completion = cast("Any", await sdk.chat.completions.create(**body))
+        if not completion.choices:
+            if error := getattr(completion, "error", None):
+                raise status_error(self._endpoint, 200, {}, {"error": error})
+            raise garbled(self._endpoint, "a body without choices")
+        choice = completion.choices[0]
+        text, refusal = _text(choice.message.content), _text(getattr(choice.message, "refusal", None))
+        calls = bool(getattr(choice.message, "tool_calls", None))
+        return _answer(text, refusal, choice.finish_reason, getattr(completion, "usage", None), calls=calls)
 
-    def reply(self, answer: Mapping[str, Json]) -> tuple[str, Stop, Usage]:
-        """Return the text of the first choice without thoughts at its start, the end, and the tokens."""
-        choices = answer.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise self._endpoint.garbled("a body without choices")
-        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
-        stop = _STOPS.get(str(choice.get("finish_reason")), Stop.END)
-        if stop is Stop.END and message.get("tool_calls"):
-            stop = Stop.TOOL_USE
-        if refusal:
-            text, stop = text or refusal, Stop.REFUSAL
-        usage = section(answer, "usage")
-        cached = count(section(usage, "prompt_tokens_details"), "cached_tokens")
-        tokens = Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens"), cached)
-        return _THOUGHT.sub("", text), stop, tokens
+    async def _streamed(self, chunks: "AsyncIterator[ChatCompletionChunk]", request: Request) -> Answer:
+        text = refusal = ""
+        stop: str | None = None
+        usage: object = None
+        async for chunk in chunks:
+            usage = chunk.usage or usage
+            for choice in chunk.choices[:1]:
+                stop = choice.finish_reason or stop
+                piece = choice.delta.content or choice.delta.refusal
+                if piece and request.on_text:
+                    request.on_text(TextChunk(role=request.role, text=whole(piece), first=not (text or refusal)))
+                text += choice.delta.content or ""
+                refusal += choice.delta.refusal or ""
+        if stop is None:
+            raise unended(self._endpoint)
+        return _answer(text, refusal, stop, usage)
 
 
-def _text(content: Json) -> str:
+def _answer(text: str, refusal: str, finish_reason: str | None, sent_usage: object, *, calls: bool = False) -> Answer:
+    stop = _STOPS.get(str(finish_reason), Stop.END)
+    if stop is Stop.END and calls:
+        stop = Stop.TOOL_USE
+    if refusal:
+        text, stop = text or refusal, Stop.REFUSAL
+    tokens = Usage(count_of(sent_usage, "prompt_tokens"), count_of(sent_usage, "completion_tokens"))
+    return Answer(_THOUGHT.sub("", text), stop, tokens)
+
+
+def _text(content: object) -> str:
     """Return the words of a message, which are a string or a list of parts."""
     if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        parts = [cast("dict[str, object]", part) for part in cast("list[object]", content) if isinstance(part, dict)]
+        return "".join(str(part.get("text", "")) for part in parts)
     return content if isinstance(content, str) else ""

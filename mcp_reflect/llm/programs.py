@@ -15,10 +15,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mcp_reflect.config import NESTED
-from mcp_reflect.llm.endpoint import MAIN, Spec, count, reply_of, section, strict_json, whole
-from mcp_reflect.llm.protocol import LLM, AuthError, BadRequestError, LLMSettingError, Reply, Request, Stop, Usage
+from mcp_reflect.llm.protocol import (
+    LLM,
+    AuthError,
+    BadRequestError,
+    LLMSettingError,
+    Reply,
+    Request,
+    Stop,
+    Usage,
+    count_of,
+    reply_of,
+    strict_json,
+    whole,
+)
+from mcp_reflect.llm.settings import MAIN, Spec
 from mcp_reflect.models.common import Json
+from mcp_reflect.places import NESTED
 from mcp_reflect.security.redact import quoted
 
 _LONGEST_QUOTE = 300
@@ -40,28 +53,32 @@ def _object(output: str) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
+def _section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}
+
+
 def _read_claude(output: str) -> Output:
     result = _object(output)
     text = result.get("result")
     if not isinstance(text, str) or result.get("is_error"):
         return Output(error=str(text or output))
-    usage = section(result, "usage")
-    read, write = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
-    return Output(text, Usage(count(usage, "input_tokens") + read + write, count(usage, "output_tokens"), read, write))
+    usage = _section(result, "usage")
+    read = count_of(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return Output(text, Usage(read, count_of(usage, "output_tokens")))
 
 
 def _read_codex(output: str) -> Output:
     text, error, usage = "", output, Usage()
     for event in map(_object, output.splitlines()):
-        item = section(event, "item")
+        item = _section(event, "item")
         if item.get("type") == "agent_message":
             text = str(item.get("text", ""))
         elif event.get("type") == "turn.completed":
-            tokens = section(event, "usage")
-            cached = count(tokens, "cached_input_tokens")
-            usage = Usage(count(tokens, "input_tokens"), count(tokens, "output_tokens"), cached)
+            tokens = _section(event, "usage")
+            usage = Usage(count_of(tokens, "input_tokens"), count_of(tokens, "output_tokens"))
         elif event.get("type") in ("error", "turn.failed"):
-            error = str(event.get("message") or section(event, "error").get("message"))
+            error = str(event.get("message") or _section(event, "error").get("message"))
     return Output(text, usage) if text else Output(error=error)
 
 
@@ -69,11 +86,11 @@ def _read_gemini(output: str) -> Output:
     result = _object(output[output.find("{") :])
     text = result.get("response")
     if not isinstance(text, str):
-        return Output(error=str(section(result, "error").get("message") or output))
-    models = section(section(result, "stats"), "models").values()
-    tokens = [section(model, "tokens") for model in models if isinstance(model, dict)]
-    sums = {name: sum(count(one, name) for one in tokens) for name in ("prompt", "candidates", "thoughts", "cached")}
-    return Output(text, Usage(sums["prompt"], sums["candidates"] + sums["thoughts"], sums["cached"]))
+        return Output(error=str(_section(result, "error").get("message") or output))
+    models = _section(_section(result, "stats"), "models").values()
+    tokens = [_section(model, "tokens") for model in models if isinstance(model, dict)]
+    read, written = (sum(count_of(one, *names) for one in tokens) for names in (["prompt"], ["candidates", "thoughts"]))
+    return Output(text, Usage(read, written))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The interface to a language model: one question, one reply, one method; and its errors."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import Protocol, cast
 
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import Json
@@ -18,8 +19,6 @@ class LLMError(McpReflectError):
     the three together are the message. `retry_after` is the seconds the endpoint asked us to wait, None
     where it did not. None of them holds a key.
     """
-
-    retryable: ClassVar[bool] = False
 
     def __init__(self, llm: str, fault: str, fix: str, *, retry_after: float | None = None) -> None:
         super().__init__(f"{llm}: {fault}. {fix}")
@@ -48,19 +47,13 @@ class NotServedError(LLMError):
 class RateLimitedError(LLMError):
     """Too many requests or tokens for now (429)."""
 
-    retryable = True
-
 
 class OverloadedError(LLMError):
     """The endpoint is there and cannot answer now (408, 409, 5xx, 529)."""
 
-    retryable = True
-
 
 class UnreachableError(LLMError):
     """No connection, or one that broke before the reply was whole."""
-
-    retryable = True
 
 
 class TimedOutError(LLMError):
@@ -111,16 +104,10 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one completion, as the provider counted them; all zero where it did not say.
-
-    `input_tokens` is everything that was read; `cache_read` and `cache_write` are the parts of it that
-    came from, or went into, the provider's prompt cache.
-    """
+    """Tokens of one completion, those of the provider's prompt cache included; zero where it did not count them."""
 
     input_tokens: int = 0
     output_tokens: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
 
 
 NOTHING_USED = Usage()
@@ -180,3 +167,36 @@ class LLM(Protocol):
     """
 
     async def complete(self, request: Request) -> Reply: ...
+
+
+def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
+    """Return the reply, with its JSON where the request has a schema; a blank text is an empty reply."""
+    text = whole(text)
+    if stop is Stop.END and not text.strip():
+        stop = Stop.EMPTY
+    parsed = strict_json(text) if request.schema is not None and stop is Stop.END else None
+    return Reply(text=text, stop=stop, llm=llm, parsed=parsed, usage=usage)
+
+
+def count_of(usage: object, *names: str) -> int:
+    """Return the sum of the counts under these names in an object or a mapping; what is not a count is 0."""
+    fields = cast("Mapping[str, object]", usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {}))
+    return sum(count for name in names if isinstance(count := fields.get(name), int) and count > 0)
+
+
+def whole(text: str) -> str:
+    """Return `text` with each half of a surrogate pair replaced: it can be neither sent nor stored."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def strict_json(text: str) -> Json:
+    """Return the JSON value of `text`; None for any other text, NaN and endless nesting."""
+    try:
+        value: Json = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)

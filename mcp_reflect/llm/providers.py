@@ -1,16 +1,22 @@
-"""From settings to a provider for each role, wrapped in retries and budget."""
+"""From settings to the language model of each role."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, cast
 
-from mcp_reflect.clock import Clock
-from mcp_reflect.llm import protocol
-from mcp_reflect.llm.budget import Account, Budget, UsageStore, read_limits, read_prices
-from mcp_reflect.llm.endpoint import OFF, Spec, parse_spec, setting_of
-from mcp_reflect.llm.protocol import LLM, LLMError, LLMSettingError, Reply, Request, Role
+from mcp_reflect.llm.budget import Account, UsageStore, read_limits
+from mcp_reflect.llm.protocol import (
+    LLM,
+    GarbledReplyError,
+    LLMError,
+    LLMSettingError,
+    Reply,
+    Request,
+    Role,
+    TimedOutError,
+)
+from mcp_reflect.llm.settings import OFF, Spec, parse_spec, setting_of
 
 
 def open_package(
@@ -40,80 +46,45 @@ def open_package(
     raise LLMSettingError(setting, fault, f"Reinstall the package {name}, or write to its authors")
 
 
-class Foreign:
-    """A model of other code, described by `origin`. Whatever it raises becomes an `LLMError`."""
+class Model:
+    """A model that is held to the time of each request and to the limits. Whatever it raises becomes an `LLMError`.
 
-    def __init__(self, llm: LLM, name: str, origin: str) -> None:
-        self._llm = llm
+    `origin` says whose code the model is. Without an account its tokens are not counted.
+    """
+
+    def __init__(self, llm: LLM, name: str, origin: str, account: Account | None = None) -> None:
+        self.llm = llm
         self._name = name
         self._origin = origin
+        self._account = account
 
     async def complete(self, request: Request) -> Reply:
-        """Return the wrapped model's reply, or raise an `LLMError` that repeats no text: it may hold a key."""
+        """Return the reply in time. Raises an `LLMError` that repeats no text of a bug: it may hold a key."""
+        if self._account is None:
+            return await self._ask(request)
+        return await self._account.complete(self._name, self._ask, request)
+
+    async def _ask(self, request: Request) -> Reply:
+        limit, fault, late = asyncio.timeout(request.timeout), "", ""
         try:
-            reply: object = await self._llm.complete(request)
+            async with limit:
+                reply = cast("object", await self.llm.complete(request))
+            if isinstance(reply, Reply):
+                return reply
             fault = f"returned {type(reply).__name__}"
         except LLMError:
             raise
-        except (Exception, asyncio.CancelledError, SystemExit) as error:  # foreign code: its bug must not fail the tool
+        except TimeoutError:
+            late = f"no reply within {round(request.timeout, 2):g} s" if limit.expired() else "raised TimeoutError"
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # a bug of the model must not fail the tool
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise
-            reply, fault = None, f"raised {type(error).__name__}"
-        if isinstance(reply, Reply):
-            return reply
+            fault = f"raised {type(error).__name__}"
+        if late:  # raised here, not above: the model's own error may hold a key
+            raise TimedOutError(self._name, late, "Try again, or bind a faster model to this role")
         fix = "Report it to its authors, or bind another provider"
-        raise protocol.GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
-
-
-Sleep = Callable[[float], Awaitable[None]]
-_FIRST_PAUSE = 0.5  # seconds
-_LONGEST_PAUSE = 8.0
-
-
-class Retry:
-    """Holds a completion to `request.timeout`, and tries up to `attempts` times while the error is retryable.
-
-    Before try n + 1 it pauses a random time between 0 and 0.5 * 2^(n-1) seconds, at most 8, and never less than the
-    endpoint asked for. It begins no pause that would reach past the timeout. Each try gets the time that is left.
-    """
-
-    def __init__(
-        self, llm: LLM, name: str, *, clock: Clock | None = None, sleep: Sleep = asyncio.sleep, attempts: int = 3
-    ) -> None:
-        self._llm = llm
-        self._name = name
-        self._clock = clock or Clock()
-        self._sleep = sleep
-        self._attempts = attempts
-
-    async def complete(self, request: Request) -> Reply:
-        """Return the first reply that comes, or raise the error of the last try; never later than the timeout."""
-        try:
-            async with asyncio.timeout(request.timeout):
-                return await self._first_reply(request)
-        except TimeoutError:
-            fault = f"no reply within {round(request.timeout, 2):g} s"
-        raise protocol.TimedOutError(self._name, fault, "Try again, or bind a faster model to this role")
-
-    async def _first_reply(self, request: Request) -> Reply:
-        deadline = self._clock.now() + request.timeout
-
-        def left() -> float:
-            """Return seconds until the deadline: above 0, and never more than the whole if the clock is set back."""
-            return min(request.timeout, max(0.001, deadline - self._clock.now()))
-
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await self._llm.complete(replace(request, timeout=left()))
-            except LLMError as error:
-                widest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1))
-                pause = max(error.retry_after or 0.0, widest * int.from_bytes(self._clock.random(8)) / 2**64)
-                if not error.retryable or attempt >= self._attempts or pause >= left():
-                    raise
-            await self._sleep(pause)
+        raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
 
 
 class Unusable:
@@ -143,20 +114,15 @@ class Registry:
     """The language model of each role, held to the limits of the settings. Roles with the same spec share one.
 
     `settings` maps names to texts, as the environment does; nothing else is read but a key file that they
-    name. Nothing is imported, opened or looked up before a role is first needed.
-
-    From outside in, the budget refuses, and retries share the request's time; without a `store` there are no such
-    wrappers.
+    name. Nothing is imported, opened or looked up before a role is first needed. Without a `store` no tokens are
+    counted.
     """
 
-    def __init__(
-        self, settings: Mapping[str, str], store: UsageStore | None = None, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, settings: Mapping[str, str], store: UsageStore | None = None) -> None:
         self._settings = settings
         self._store = store
-        self._clock = clock
         self._account: Account | None = None
-        self._opened: dict[Spec, LLM] = {}
+        self._opened: dict[Spec, Model] = {}
 
     def llm(self, role: Role) -> LLM | None:
         """Return the role's language model, None where it is off.
@@ -195,13 +161,14 @@ class Registry:
         if spec in self._opened:
             return self._opened[spec]
         if spec.provider in _OWN:  # no package can take the name of one of ours
-            llm = cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings)
+            llm, origin = (
+                cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings),
+                "the server",
+            )
         else:
-            theirs, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
-            llm = Foreign(theirs, spec.name, f"the package {package}")
+            llm, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
+            origin = f"the package {package}"
         if self._store is not None:
-            price = read_prices(self._settings).get(spec.name)
             self._account = self._account or Account(read_limits(self._settings), self._store)
-            llm = Budget(Retry(llm, spec.name, clock=self._clock), spec.name, self._account, price)
-        self._opened[spec] = llm
-        return llm
+        self._opened[spec] = Model(llm, spec.name, origin, self._account)
+        return self._opened[spec]

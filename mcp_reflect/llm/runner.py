@@ -6,14 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import Account, Budget, SpendLimits, UsageStore, one_call
+from mcp_reflect.llm.budget import Account, TokenLimits, UsageStore, one_call
 from mcp_reflect.llm.json_replies import read_object, schema_of
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
-from mcp_reflect.llm.providers import Foreign, Registry, Retry
+from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.fencing import fence
@@ -66,15 +65,13 @@ class ModelResult(Generic[_Read]):
 class ModelRunner:
     """Asks the language model of a role with a prompt template, and reads the reply."""
 
-    def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log) -> None:
         self.prompts = Prompts(settings.prompts_folder)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
-        self._llm = None
-        if llm:
-            account = Account(SpendLimits(), store)  # its tokens are counted, and limits are those of configured models
-            self._llm = Budget(Retry(Foreign(llm, GIVEN, "the model"), GIVEN, attempts=1), GIVEN, account)
+        # Its tokens are counted; limits are those of configured models.
+        self._llm = Model(llm, GIVEN, "the model", Account(TokenLimits(), store)) if llm else None
         self._log = log
-        self._registry = Registry(settings.llm_settings, store, clock)
+        self._registry = Registry(settings.llm_settings, store)
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Return the model for a role: the one given in Python, the configured one, the host's, or None."""
@@ -131,14 +128,14 @@ class ModelRunner:
                 return await _converse(llm, request, rendered, read, read_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
-            self._log("llm_failed", "warning", role=role.value, kind=type(error).__name__, llm=llm_name)
+            self._log.warning("llm_failed", role=role.value, kind=type(error).__name__, llm=llm_name)
             return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
         """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""
         rendered = self.prompts.render(prompt, **inputs)
         if problem := rendered.template.problem:
-            self._log("prompt_override_refused", "warning", prompt=prompt, problem=str(problem))
+            self._log.warning("prompt_override_refused", prompt=prompt, problem=str(problem))
         return rendered
 
 
@@ -195,7 +192,7 @@ async def _complete(llm: LLM, request: Request) -> Reply:
         heard = chunk.text if chunk.first else heard + chunk.text
         try:
             listener(chunk)
-        except Exception as error:  # noqa: BLE001 - raised below: it is no fault of the model
+        except Exception as error:  # noqa: BLE001 - raised below: it is not a fault of the model
             errors.append(error)
 
     reply = await llm.complete(replace(request, on_text=on_text))

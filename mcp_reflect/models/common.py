@@ -30,6 +30,15 @@ class Scope:
         return f"project {self.project}" if self.project else "global"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link from a record to another one, or to an event, tool, file or error code."""
+
+    relation: str
+    to_kind: str
+    to_id: str
+
+
 def plain(model: Any) -> dict[str, Any]:
     """Return a model as a JSON object without members that are None or empty."""
     return compact(asdict(model))

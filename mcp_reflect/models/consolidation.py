@@ -16,7 +16,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generalisation:
+class Generalization:
     """A new lesson, and the records that it is derived from."""
 
     lesson: LessonDraft
@@ -41,7 +41,7 @@ class DreamPlan:
     looked_at: int
     clusters: tuple[tuple[str, ...], ...] = ()
     merges: tuple[Merge, ...] = ()
-    generalisations: tuple[Generalisation, ...] = ()
+    generalizations: tuple[Generalization, ...] = ()
     archivings: tuple[Archiving, ...] = ()
     refused: tuple[str, ...] = ()
     thinker: str
@@ -51,7 +51,7 @@ class DreamPlan:
     @property
     def empty(self) -> bool:
         """True if it changes nothing."""
-        return not (self.merges or self.generalisations or self.archivings)
+        return not (self.merges or self.generalizations or self.archivings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The claims of a piece of work, the verdicts on them, and the result of `critique`."""
+"""The claims of a piece of work with the lines that decide them, and the result of `critique`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,18 +6,17 @@ from enum import StrEnum
 
 from mcp_reflect.models.reflection import Score
 
+NO_OUTPUT = "none was sent"
+NO_GOAL = "Check this work"
+"""Stands for the goal of work that was sent without one."""
 
-class Status(StrEnum):
-    """The verdict on a claim.
 
-    Evidence or computation supports (`pass`) or contradicts (`fail`) it. `unsupported`: it says that something was run
-    or done, and no tool result shows it. `unchecked`: every other open claim.
-    """
+class Verdict(StrEnum):
+    """A judge's verdict on a claim: what shows it, what contradicts it, or neither."""
 
-    PASS = "pass"  # noqa: S105 - a verdict, no password
-    FAIL = "fail"
-    UNSUPPORTED = "unsupported"
-    UNCHECKED = "unchecked"
+    HOLDS = "holds"
+    WRONG = "wrong"
+    NOT_SHOWN = "not_shown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,32 +29,42 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """One checker's verdict on one claim of one step. Steps count from 1."""
+class Line:
+    """A line of a tool result that decides a claim. `result` is the number of the result, from 1."""
 
-    step: int
-    status: Status
-    checker: str
-    claim: str
-    expected: str | None = None
-    detail: str | None = None
+    text: str
+    tool: str | None = None
+    exit_code: int | None = None
+    result: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """How much of the work the verdicts cover, in numbers of claims.
+class Claim:
+    """A claim of the work, the lines that decide it, and the verdict on it. Numbers and steps count from 1.
 
-    `checked` = `supported` + `contradicted`; the rest is `unsupported` or `open`. `open_claims` quotes up to five of
-    the rest, unsupported ones first.
+    `computes` marks a computation that holds; if it is the one to make is for the judge. `judge` gave the verdict:
+    `rules`, `host` or a model. `reason` is what shows it, `correction` what would be right.
     """
 
-    claims: int
-    checked: int
-    supported: int
-    contradicted: int
-    unsupported: int
-    open: int
-    open_claims: tuple[str, ...] = ()
+    number: int
+    step: int
+    text: str
+    lines: tuple[Line, ...] = ()
+    computes: bool = False
+    verdict: Verdict | None = None
+    judge: str | None = None
+    reason: str | None = None
+    correction: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judge's verdict on the claim with this number."""
+
+    claim: int
+    verdict: Verdict
+    reason: str | None = None
+    correction: str | None = None
 
 
 class Action(StrEnum):
@@ -64,15 +73,6 @@ class Action(StrEnum):
     KEEP = "keep"
     REVISE = "revise"
     VERIFY_FIRST = "verify_first"
-
-
-class Basis(StrEnum):
-    """The basis of the judgement."""
-
-    CHECKED = "checked"
-    TOOL_RESULTS = "tool_results"
-    MODEL = "model"
-    NONE = "none"
 
 
 class Stopped(StrEnum):
@@ -87,15 +87,15 @@ class Stopped(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """The validated critique of the host or a model. `quality_score` is in 0..1.
+    """The critique of the host or a model, as read. `quality_score` is in 0..1.
 
-    `claims` has its verdict on each claim that it quotes, `unchecked` for what states no fact. The contradicted ones
-    are issues too.
+    `accepts` marks one in plain words that finds no fault in the whole.
     """
 
-    quality_score: float | None = None
-    claims: Mapping[str, Status] = field(default_factory=dict[str, Status])
+    accepts: bool = False
+    verdicts: tuple[Judged, ...] = ()
     issues: tuple[str, ...] = ()
+    quality_score: float | None = None
     suggested_fix: str | None = None
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     corrected_steps: tuple[str, ...] = ()
@@ -105,20 +105,20 @@ class Opinion:
 class Critique:
     """The result of `critique`.
 
-    Verdicts, coverage, score (0..1), gate and first_error_step (from 1) describe the work as it was sent. Rules give a
-    score only where they checked every claim. The gate passes if nothing is contradicted or unsupported and either
-    every claim was checked or the host or a model judged the work; it is None where this is unknown. `corrected_steps`
-    is the best version, checked again, if it is better; `corrected_by` is its author: `rules`, `host` or a model.
+    Claims, score (0..1), gate and first_error_step (from 1) describe the work as it was sent. Gate and score are None
+    until the host or a model has judged every claim; where a rule is certain that one is wrong, the gate is False.
+    `corrected_steps` is the better version, if there is one; `corrected_by` is its author: `rules`, `host` or a model.
+    `evidence` says where the outputs came from, if not from the call: those of the session, or none.
     """
 
     critique_id: str
     thinker: str
     note: str | None = None
+    evidence: str | None = None
     passes_quality_gate: bool | None = None
     quality_score: float | None = None
     action: Action
-    coverage: Coverage
-    verdicts: tuple[Verdict, ...] = ()
+    claims: tuple[Claim, ...] = ()
     first_error_step: int | None = None
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None
@@ -129,7 +129,6 @@ class Critique:
     criteria: Mapping[str, Score] = field(default_factory=dict[str, Score])
     iterations: int
     stopped: Stopped | None = None
-    basis: Basis
     tokens: Mapping[str, int] = field(default_factory=dict[str, int])
     triggered_by: str | None = None
     reflection_time_ms: int

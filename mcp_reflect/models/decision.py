@@ -47,7 +47,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A metric of the execution; None is unknown. `given` is the value sent where that is no number."""
+    """A metric of the execution; None: unknown. `given` is the value that was sent if it is not a number."""
 
     name: str
     value: float | None = None

@@ -7,7 +7,10 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 
-EDITABLE: Final = ("mistake", "correction", "why", "task_type", "importance", "tags")
+EDITABLE: Final = (
+    *("mistake", "correction", "why", "task_type", "importance", "tags"),
+    *("wrong_call", "right_call", "guard"),
+)
 """The fields of a stored lesson that a person may change."""
 
 
@@ -46,6 +49,15 @@ class Source(StrEnum):
     RULES = "rules"
 
 
+class GuardMode(StrEnum):
+    """What a guard does at a call that goes against its lesson: None of these is the setting's."""
+
+    ENFORCE = "enforce"  # refused every time
+    HOLD = "hold"  # refused once, if a person or a proof stands behind the lesson
+    TELL = "tell"
+    OFF = "off"
+
+
 class Fit(StrEnum):
     """How well a lesson fits a task. A weak hit never scores as much as a strong one."""
 
@@ -64,8 +76,10 @@ class Evidence(StrEnum):
 
 _SHORT_ID_CHARS: Final = 6  # 30 random bits
 _WORD: Final = lazy_compile(r"[^\W\d_]{2,}")
+FEW: Final = 3
+"""Lessons that a recall returns where the caller says nothing else."""
 UNKNOWN_SCORE: Final = 0.5
-"""The score of a record that nobody scored."""
+"""The score of a record without a score."""
 
 
 def lesson_text(mistake: str, correction: str) -> str:
@@ -74,9 +88,14 @@ def lesson_text(mistake: str, correction: str) -> str:
     return f"{mistake.rstrip()}{end} {correction.strip()}"
 
 
+def short_id(lesson_id: str) -> str:
+    """Return the end of a lesson's id, which record_outcome, forget_lesson and the command line take."""
+    return f"les_{lesson_id[-_SHORT_ID_CHARS:]}"
+
+
 def with_id(lesson_id: str, text: str) -> str:
-    """Return a lesson as hooks show it: behind the end of its id, which record_outcome and forget_lesson take."""
-    return f"les_{lesson_id[-_SHORT_ID_CHARS:]}: {text}"
+    """Return a lesson as hooks show it: behind the end of its id."""
+    return f"{short_id(lesson_id)}: {text}"
 
 
 def told_lesson(mistake: str | None, correction: str | None) -> str | None:
@@ -92,6 +111,31 @@ def has_content(*texts: str | None, letters: int = 3) -> bool:
     return sum(map(len, words)) >= letters
 
 
+_LABELED: Final = lazy_compile(
+    r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
+    r"\W*\b(?:correction|fix|solution|instead|what works|right)\W*:\W*(?P<correction>.+)$"
+)
+_INSTRUCTION: Final = (  # what is sure to begin an instruction: other words may go on about the mistake
+    r"(?:(?:so|then|please|always|now|next time|in future|first|better|(?:I|we|you) (?:should|must|will))[ ,]+)*"
+    r"(?:instead|use|run|rerun|do|don['’]t|never|avoid"
+    r"|add|set|go|put|call|make|check|try|install|deploy|write|read|open|create|remove|delete|replace|switch|update|upgrade"
+    r"|pin|pass|send|keep|move|wait|retry|ask|verify|ensure|prefer|fix|start|stop|restart|configure|enable|disable"
+    r"|increase|raise|lower|reduce|commit|push|pull|merge|rebase|rename|catch|skip|ignore|wrap|clear|generate|declare|convert)"
+    r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|把|请|使用|改用|应该|必须|不要|先|用"
+)
+_TWO_SENTENCES: Final = lazy_compile(  # a dot inside of a name, as in `.env`, ends no sentence
+    rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"
+)
+_ADVICE: Final = lazy_compile(f"(?i){_INSTRUCTION}")
+
+
+def lesson_parts(text: str) -> tuple[str, str]:
+    """Return the mistake and the correction in a text; an empty one for each that its form does not show."""
+    if parts := _LABELED.match(text) or _TWO_SENTENCES.match(text):
+        return parts["mistake"].strip(), parts["correction"].strip()
+    return "", text.strip() if _ADVICE.match(text.strip()) else ""
+
+
 ORIGINS: Final = {"imported": "imported from outside", "repeated": "repeats text from outside"}
 """What `Hit.why` says of words that came from outside."""
 
@@ -103,7 +147,11 @@ def waits(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonDraft:
-    """A record to be stored. Only lessons have `mistake` and `correction`. Scores are in 0..1."""
+    """A record to be stored. Only lessons have `mistake` and `correction`. Scores are in 0..1.
+
+    `wrong_call` and `right_call` are a shell command, or JSON of {tool, arguments}; `guard` is the readable form of
+    guards.guard, and `unarmed` the reason why it does nothing yet.
+    """
 
     kind: RecordKind = RecordKind.LESSON
     text: str
@@ -118,6 +166,11 @@ class LessonDraft:
     importance: float = 0.5
     confidence: float = 0.5
     external_id: str | None = None
+    wrong_call: str | None = None
+    right_call: str | None = None
+    guard: str | None = None
+    unarmed: str | None = None
+    guard_mode: GuardMode | None = None
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
     source: Source = Source.AGENT
@@ -125,7 +178,10 @@ class LessonDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson(LessonDraft):
-    """A stored record. Times are seconds since 1970 (UTC); `effectiveness` is None until the first outcome.
+    """A stored record.
+
+    `guard_repeats` counts calls against its guard that were made all the same and worked, one after the other.
+    Times are seconds since 1970 (UTC); `effectiveness` is None until the first outcome.
 
     `wins` and `losses` are sums of outcomes, weighted by evidence; `proof` is the weight of those that are more than
     an agent's own word. `strength` counts how often the lesson was learned. `held` is the reason of a quarantine.
@@ -148,13 +204,14 @@ class Lesson(LessonDraft):
     wins: float = 0.0
     losses: float = 0.0
     proof: float = 0.0
+    guard_repeats: int = 0
     created_at: float
     updated_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """A query of lessons. `strong_only` leaves out weak hits and neighbors: hooks and prompts show neither."""
+    """A query of lessons. `strong_only` leaves out weak hits: hooks and prompts show none."""
 
     task: str
     task_type: str | None = None
@@ -162,19 +219,16 @@ class RecallQuery:
     symptoms: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     kinds: tuple[RecordKind, ...] = ()
-    limit: int = 3
+    limit: int = FEW
     max_chars: int = 1500
     min_importance: float = 0.0
     min_effectiveness: float = 0.0
     strong_only: bool = False
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """A linked record and its relation; `(back)` marks a link that starts at the other record."""
-
-    id: str
-    relation: str
+    @property
+    def wants_more(self) -> bool:
+        """True if the caller asks for more lessons than an answer has by default."""
+        return self.limit > FEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,13 +253,12 @@ class Hit:
     score: float
     fit: Fit
     why: str
-    related: tuple[Near, ...] = ()
     scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """The result of `recall_lessons`. `hidden` counts the lessons that were held back, by reason."""
+    """The result of `recall_lessons`. `hidden` counts the lessons that were left out, by reason."""
 
     recall_id: str
     lessons: tuple[Hit, ...]
@@ -217,12 +270,17 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The result of storing a lesson: `status` is stored, merged (`lesson_id` is the other one) or quarantined."""
+    """The result of storing a lesson: `status` is stored, merged (`lesson_id` is the other one) or quarantined.
+
+    `text` is the lesson as it is kept, None in quarantine; `similar` is one of nearly the same meaning, with its id.
+    """
 
     lesson_id: str
     status: str
     reason: str | None = None
     text: str | None = None
+    similar: tuple[str, str] | None = None
+    guard: str | None = None
     scope: str
     ignored: tuple[str, ...] = ()
 

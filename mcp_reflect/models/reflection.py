@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, Link
 from mcp_reflect.models.decision import Validation
 from mcp_reflect.models.lesson import LessonDraft
 from mcp_reflect.models.run import Failure, WorkedCall
@@ -52,6 +52,8 @@ class Analysis:
     tags: tuple[str, ...] = ()
     mistake: str | None = None
     correction: str | None = None
+    wrong_call: str | None = None
+    right_call: str | None = None
     symptoms: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     source_event_ids: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearntLesson:
+class LearnedLesson:
     """A lesson of a reflection; `status` is stored, merged or quarantined."""
 
     id: str
@@ -94,7 +96,7 @@ class Reflection:
     insights: Insights | None = None
     assessment: Assessment | None = None
     validation: Validation | None = None
-    lessons: tuple[LearntLesson, ...] = ()
+    lessons: tuple[LearnedLesson, ...] = ()
     related: tuple[str, ...] = ()
     triggered_by: str | None = None
     generated_at: str
@@ -103,15 +105,6 @@ class Reflection:
     scope: str
     ignored: tuple[str, ...] = ()
     next: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A link from a record to another one, or to an event, tool, file or error code."""
-
-    relation: str
-    to_kind: str
-    to_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

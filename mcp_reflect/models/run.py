@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mcp_reflect.models.common import Json
+from mcp_reflect.models.finding import Draft
 
 
 class EventType(StrEnum):
@@ -106,7 +107,7 @@ class FailingCall:
     """A failing call in a form that later calls can be compared with.
 
     `fingerprint` is the error without numbers, paths, ids and times, `signature` 16 hex digits over tool, call and
-    fingerprint. `head`, `exact`, `bare` and `loose` are keys of the call's forms (`analysis.known_failures.Forms`).
+    fingerprint. `head`, `exact`, `bare` and `loose` are keys of the call's forms (`runs.known_failures.Forms`).
     `worked` holds the arguments of the later call that succeeded, if there is one.
     """
 
@@ -162,25 +163,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One argument that differs between two calls. `path` is nested (`filters.dates[0]`), `""` the whole.
-
-    `before` is None for an argument that was `added`, `after` for one that was `removed`.
-    """
-
-    path: str
-    before: Json
-    after: Json
-    added: bool = False
-    removed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
     """A call that failed and the related later call that worked.
 
-    `changes` is empty where the same call worked the second time; `steps` are then the events between the two that
-    made the difference. `also` names earlier failures with the same correction. Scores are in 0..1.
+    `also` names earlier failures with the same correction.
     """
 
     failed_event_id: str
@@ -192,8 +178,6 @@ class Correction:
     correction: str
     symptoms: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    importance: float = 0.5
-    confidence: float = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +186,7 @@ class Diagnosis:
 
     `category` is that of the most important failure: a later one where the first was corrected. `calls` counts calls,
     `wasted` those that failed or repeated others. `without_lesson` are corrected and open failures of which no rule
-    made a lesson; `open_points` describe those that were hard-won or came again, if the agent stored no lesson itself.
+    made a lesson; `draft` is that of the first which was hard-won.
     `evidence` are corrections that the agent told in its own words, each with the id of the lesson that it stored.
     """
 
@@ -220,5 +204,5 @@ class Diagnosis:
     calls: int = 0
     wasted: int = 0
     without_lesson: tuple[Finding, ...] = ()
-    open_points: tuple[str, ...] = ()
+    draft: Draft | None = None
     evidence: tuple[tuple[str, Correction], ...] = ()

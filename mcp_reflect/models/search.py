@@ -16,7 +16,7 @@ class Strategy(StrEnum):
 
 
 class EmptyCause(StrEnum):
-    """Why a search came back empty, as far as the call tells."""
+    """Why a search came back empty, as far as the call shows it; `unknown` where nothing is shown."""
 
     UNKNOWN_WORDS = "unknown_words"
     TOO_MANY_CONDITIONS = "too_many_conditions"
@@ -27,7 +27,12 @@ class EmptyCause(StrEnum):
     EXACT_PHRASE = "exact_phrase"
     WRITTEN_FORM = "written_form"
     OPERATOR = "operator"
-    NOTHING_THERE = "nothing_there"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "EmptyCause":  # noqa: ARG003 - enum gives it by name
+        """A search that an earlier version stored may name a cause that is not here any more."""
+        return cls.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,8 @@ class SearchRequest:
     """A search that failed, wholly or in part.
 
     `results` counts the rows by table; `zero_result_tables` names empty tables. With neither, all came
-    back empty. `retry_count` is what the caller counted; our own count wins where it is larger.
+    back empty. `retry_count` is what the caller counted; our own count wins where it is larger. `takes_bounds`: the
+    tool takes a threshold and a limit also where a query names none.
     """
 
     search_id: str
@@ -78,6 +84,15 @@ class SearchRequest:
     catalog: tuple[CatalogEntry, ...] = ()
     suggestions: tuple[str, ...] = ()
     max_retries: int = 2
+    takes_bounds: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMove:
+    """A move whose words the caller has to write: `rewrite` or `ask`. `write` says what to write."""
+
+    move: str
+    write: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +100,16 @@ class SearchPlan:
     """The queries to run next: the answer of `replan_search`.
 
     `kept_queries` found something and stay as they are. `retry_count` is the count after this plan, `cause` the
-    likeliest reason for the failure. `note` says why no better thinker than `thinker` planned, `notes` what was
-    corrected or refused. `stopped` is `deadline` if a language model did not answer in time. `thinking` is for a list
-    of updates that a person sees.
+    reason for the failure that the call itself shows. `note` says why no better thinker than `thinker` planned, `notes`
+    what was corrected or refused, and `open_moves` what the caller can write itself. `stopped` is `deadline` if a
+    language model did not answer in time. `thinking` is for a list of updates that a person sees.
     """
 
     search_id: str = ""
     thinker: str = RULES
     note: str | None = None
     strategy: Strategy
-    cause: EmptyCause = EmptyCause.NOTHING_THERE
+    cause: EmptyCause = EmptyCause.UNKNOWN
     reasoning: str
     user_message: str
     new_queries: tuple[Query, ...] = ()
@@ -103,6 +118,7 @@ class SearchPlan:
     retry_count: int = 1
     original_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
+    open_moves: tuple[OpenMove, ...] = ()
     stopped: str | None = None
     thinking: Mapping[str, object] = field(default_factory=dict[str, object])
     next: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -127,30 +143,11 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Payoff:
-    """How often a strategy was used against a kind of failure in this bank, and how often it found something.
-
-    `paid` is at most `used`; a search that brought a part of what was wanted counts half.
-    """
-
-    kind: EmptyCause
-    strategy: Strategy
-    used: int = 0
-    paid: float = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
-    """The attempts of one search, and how strategies paid off in the bank.
-
-    `pending` is the last plan, until a later call or an outcome says what came of it. `payoffs` belong to
-    the bank: `learned` of the returned state is what this search adds to them, to be added and then emptied.
-    """
+    """The attempts of one search. `pending` is the last plan, until a later call says what came of it."""
 
     search_id: str
     retry_count: int = 0
     tried: tuple[Tried, ...] = ()
     original_queries: tuple[Query, ...] = ()
     pending: SearchPlan | None = None
-    payoffs: tuple[Payoff, ...] = ()
-    learned: tuple[Payoff, ...] = ()

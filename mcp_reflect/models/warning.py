@@ -1,10 +1,21 @@
 """Known failing calls, warnings before such calls, and their outcomes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from mcp_reflect.models.common import Json
+from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.models.run import FailingCall
+
+TOLD: Final = " told"
+"""Behind a call against a lesson that was made while its agent was told of the lesson."""
+
+SETTLED: Final = " settled"
+"""Behind one after which the agent's next call was judged."""
+
+_MOST_HELD: Final = 50  # calls of a session that were refused, the last ones
 
 
 class Match(StrEnum):
@@ -13,6 +24,7 @@ class Match(StrEnum):
     EXACT = "exact"  # the same call, or the same in more quotation marks
     LOOSE = "loose"  # the same but for dates, ids, ports and temporary paths
     TOOL_AND_ERROR = "tool_and_error"  # its tool or command has failed with one error whatever the arguments
+    GUARD = "guard"  # it goes against a lesson
 
 
 class Sequel(StrEnum):
@@ -44,6 +56,50 @@ class KnownFailure(FailingCall):
     reflection_id: str | None = None
 
 
+LAST_WORD_COUNTS: Final = ("held", "ran", "corrected", "repeated", "told")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWord:
+    """What was said about the last messages of a session, and what came of it.
+
+    `held` counts messages that were held; then the agent `ran` what it had claimed, `corrected` its message or
+    `repeated` it. `told` counts those that were told at the next prompt, `due` is the text that waits for it. `said`
+    has the keys of doubts, `open` the kinds that the latest held message claimed, `step` the number of calls before it.
+    """
+
+    held: int = 0
+    told: int = 0
+    ran: int = 0
+    corrected: int = 0
+    repeated: int = 0
+    said: tuple[str, ...] = ()
+    due: str = ""
+    open: tuple[str, ...] = ()
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionNotes:
+    """What hooks note of a session beside its calls; a field that an older release does not know is left out.
+
+    `held` has the exact keys of the calls that were refused once, `guarded` the ids of lessons, each with the key of a
+    call against it of which it was told.
+    """
+
+    held: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    last_word: LastWord = LastWord()
+
+    def after_guard(self, watched: str) -> "SessionNotes":
+        """Return the notes with a call against a lesson."""
+        return replace(self, guarded=(*(key for key in self.guarded if key != watched), watched)[-_MOST_HELD:])
+
+    def after_hold(self, exact: str) -> "SessionNotes":
+        """Return the notes with a call that was refused."""
+        return replace(self, held=(*self.held, exact)[-_MOST_HELD:])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """The state of a session: the number of calls, and of the last call that changed something.
@@ -57,10 +113,30 @@ class SessionState:
     changed: int = 0
     worked: tuple[tuple[str, int], ...] = ()
     shown: tuple[str, ...] = ()
+    notes: SessionNotes = SessionNotes()
 
     def worked_step(self, head: str) -> int:
         """Return the number of the last call of `head` that worked, 0 for none."""
         return dict(self.worked).get(head, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCalls:
+    """What the bank knows of a call: failures of the same call, failures in its session of the same head, lessons.
+
+    `lessons` has those that may be shown, by the reflection that noted a failure, `guards` those that the call goes
+    against; `guard_mode` is what a person chose for all of the project.
+    """
+
+    same_call: tuple[KnownFailure, ...] = ()
+    same_head: tuple[KnownFailure, ...] = ()
+    lessons: Mapping[str, tuple[Lesson, ...]] = field(default_factory=dict[str, tuple[Lesson, ...]])
+    guards: tuple[Lesson, ...] = ()
+    guard_mode: GuardMode | None = None
+
+    def with_lessons(self, other: "KnownCalls") -> "KnownCalls":
+        """Return the same with the lessons of others too."""
+        return replace(self, lessons={**self.lessons, **other.lessons})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,12 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
-from mcp_reflect.models.search import Payoff, Query, SearchPlan, SearchRequest, SearchState, Tried
+from mcp_reflect.models.search import Query, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan.words import fold, normalized
 
-Key: TypeAlias = tuple[str, str, str, str]
 
-
-def key(query: Query) -> Key:
+def key(query: Query) -> tuple[str, str, str, str]:
     """Return what near-identical queries share: table, mode, normalized text and filters."""
     filters = json.dumps(dict(query.filters), sort_keys=True, default=str) if query.filters else ""
     return fold(query.table), fold(query.search_mode), normalized(query.query_text), filters
@@ -55,11 +52,6 @@ def describe_all(queries: Sequence[Query]) -> str:
     return "; ".join(map(describe, queries[:20])) + (f"; and {len(queries) - 20} more" if len(queries) > 20 else "")
 
 
-def found_in(request: SearchRequest, table: str) -> int | None:
-    """Return the rows found in a table, None where the call does not say."""
-    return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
-
-
 def is_empty(request: SearchRequest, table: str) -> bool:
     """True if a table has to be planned for: without any report all tables, and those that a report of counts omits.
 
@@ -67,15 +59,15 @@ def is_empty(request: SearchRequest, table: str) -> bool:
     """
     if request.results and not any(query.table in request.results for query in request.queries):
         return not any(request.results.values())
-    count = found_in(request, table)
+    count = _found_in(request, table)
     return count == 0 or (count is None and not request.zero_result_tables)
 
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Take in what the call reports: queries that ran, what they found, and whether the last plan paid off."""
-    state = _settle(state, request)
-    tried = {_identity(entry.query): entry for entry in state.tried}
-    tried |= {_identity(query): Tried(query=query, found=found_in(request, query.table)) for query in request.queries}
+    """Take in what the call reports: queries that ran, and what they found."""
+    state = close(state)
+    ran = (*state.tried, *(Tried(query=query, found=_found_in(request, query.table)) for query in request.queries))
+    tried = {(*key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran}
     return replace(
         state,
         tried=tuple(tried.values()),
@@ -84,8 +76,9 @@ def observe(state: SearchState, request: SearchRequest) -> SearchState:
     )
 
 
-def _identity(query: Query) -> tuple[object, ...]:
-    return (*key(query), query.limit, query.score_threshold)
+def _found_in(request: SearchRequest, table: str) -> int | None:
+    """The rows found in a table, None where the call does not say."""
+    return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
 
 
 def record(state: SearchState, request: SearchRequest, plan: SearchPlan) -> SearchState:
@@ -100,29 +93,7 @@ def reopen(state: SearchState) -> SearchState:
     return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)
 
 
-def settle(state: SearchState, *, paid: float) -> SearchState:
-    """Close the pending plan and learn from it, if it proposed anything.
-
-    `paid` is in 0..1: 1 where the plan found what was wanted, .5 a part of it.
-    """
-    plan = state.pending
-    if plan is None:
-        return state
-    ran = tuple(Tried(query=query) for query in plan.new_queries)
-    learned = state.learned
-    if ran or (plan.give_up and paid):  # a success after giving up is that of the strategy that was tried last
-        learned += (Payoff(kind=plan.cause, strategy=plan.strategy, used=1, paid=paid),)
-    return replace(state, tried=state.tried + ran, pending=None, learned=learned)
-
-
-def _settle(state: SearchState, request: SearchRequest) -> SearchState:
-    """Close the pending plan by what a later call reports; without a report of it nothing is learned."""
-    plan = state.pending
-    if plan is None or plan.give_up:
-        return settle(state, paid=float(any((request.results or {}).values())))
-    proposed = {key(query): query.table for query in plan.new_queries}
-    reported = set(proposed.values()) if request.results is not None else set[str]()
-    ran = {query.table for query in request.queries if key(query) in proposed}
-    if tables := ran if request.queries else reported:
-        return settle(state, paid=float(any((found_in(request, table) or 0) > 0 for table in tables)))
-    return replace(settle(state, paid=0), learned=state.learned)
+def close(state: SearchState) -> SearchState:
+    """Return the attempts with the queries of the pending plan among them: they ran, or will not run any more."""
+    ran = tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
+    return replace(state, tried=state.tried + ran, pending=None)

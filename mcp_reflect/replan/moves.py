@@ -1,116 +1,217 @@
-"""The moves: each gives queries to run instead of a failed one, the likeliest first."""
+"""The moves: each gives queries to run instead of a failed one, the best first."""
 
-import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.catalog import Catalog, breadth, in_table, nearest, widest
-from mcp_reflect.replan.syntax import Tool, pivot_sql, relax_sql, rewrite_command, rewrite_sql, tool_of
-from mcp_reflect.replan.wordings import wordings
-from mcp_reflect.replan.words import tokens
-from mcp_reflect.stemmer import stem
+from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters, in_table, widest
+from mcp_reflect.replan.syntax import (
+    LITERAL,
+    Tool,
+    ignoring_case,
+    is_identifier,
+    pattern_rewrites,
+    read_operators,
+    sql_rewrites,
+    tool_of,
+    variants,
+)
+from mcp_reflect.replan.vocabulary import Vocabulary, abbreviations
+from mcp_reflect.replan.words import (
+    OTHER_STOP_WORDS,
+    content,
+    fold,
+    is_name,
+    plain_umlauts,
+    stems,
+    telling,
+    terms,
+    tokens,
+    unquoted,
+    weight,
+)
 
-_STEP: Final = 0.6  # a threshold becomes this share of itself: 0.8, 0.48, 0.29
-_LEAST: Final = 0.2  # below it a vector search returns whatever is nearest, however far that is
+MARGIN: Final = 0.5  # by which another table has to fit better: a word of its description is 1
 _MOST_ROWS: Final = 1_000_000
 _OTHER_TABLES: Final = 3  # more than three other tables is a search of everything, which the person did not ask for
+_MOST_WORDS: Final = 12  # a text of more words is a document; search engines weigh the rest as noise
+_FEW: Final = 3  # words of a text that the message may add to or replace
+_RARE: Final = 350  # weight of a word that may be searched alone
+_READ: Final = 50  # suggestions read; tools propose ten or so
+_OFFERED: Final = 3  # suggestions before our own words: bad ones must not take all places
+_PLACE: Final = 0.05  # cost of a place further down the tool's list: a tool orders by likeness
+_LENGTH: Final = 0.03  # cost of a word more: a short text finds the longer ones as well
 
 
 # Relax: ask for less of the same. No relaxed query lets through less than the one before, which a test holds.
 
 
 def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
-    """Return the next rung of the fixed ladder: lower threshold and double limit first, later the widest mode.
+    """Return the next rung of the fixed ladder: threshold .15 and double limit first, later the widest mode, .2 and 20.
 
-    A threshold or limit that the query does not have is not added: it could only let through less. Graphs of an older
-    engine count on the numbers.
+    A query without a threshold or limit gets one, as in the graphs that count on these numbers.
     """
+    least = 1.0 if query.score_threshold is None else query.score_threshold
     if retry <= 0:
-        return _bounded(query, 0.15, 2 * (query.limit or 0))
-    return _widened(_bounded(query, 0.2, 20), entry)
-
-
-def loosened(query: Query, entry: CatalogEntry | None, steps: int) -> Query:
-    """Return the query with its threshold lowered by steps and its limit doubled; from the second in the widest mode.
-
-    A threshold stays above what the tool needs to tell a hit from a miss.
-    """
-    threshold = math.floor((query.score_threshold or 0) * _STEP**steps * 1000) / 1000
-    threshold = max(threshold, _LEAST if tool_of(query) is Tool.VECTOR else 0.0)
-    loose = _bounded(query, threshold, min(2 * (query.limit or 0), _MOST_ROWS))
-    return _widened(loose, entry) if steps > 1 else loose
-
-
-def relaxed(query: Query, entry: CatalogEntry | None, retry: int) -> Iterator[Query]:
-    """Yield the query without its filters, then with lower thresholds."""
-    if tool_of(query) is Tool.SQL:
-        yield from (replace(query, query_text=text) for text in relax_sql(query.query_text))
-        return
-    query = in_table(query, entry) if entry else query
-    eased, further = (loosened(query, entry, retry + step) for step in (1, 2))
-    if query.filters:
-        yield replace(eased, filters={})
-        yield replace(further, filters={})
-    yield eased
-    yield further
-
-
-def _bounded(query: Query, threshold: float, limit: int) -> Query:
-    """The query with at most that threshold and at least that limit, where it has them."""
-    return replace(
-        query,
-        score_threshold=None if query.score_threshold is None else min(query.score_threshold, threshold),
-        limit=None if query.limit is None else max(query.limit, limit),
-    )
-
-
-def _widened(query: Query, entry: CatalogEntry | None) -> Query:
+        return replace(query, score_threshold=min(least, 0.15), limit=2 * (query.limit or 10))
     mode = widest(entry) if entry else query.search_mode
-    return replace(query, search_mode=mode) if breadth(mode) >= breadth(query.search_mode) else query
+    mode = mode if breadth(mode) >= breadth(query.search_mode) else query.search_mode
+    return replace(query, search_mode=mode, score_threshold=min(least, 0.2), limit=max(query.limit or 0, 20))
+
+
+def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
+    """Return the rung of the ladder for a query, without a threshold or limit where it has none."""
+    rung = ladder(query, entry, retry)
+    limit = None if query.limit is None else max(query.limit, min(rung.limit or 0, _MOST_ROWS))
+    return replace(rung, score_threshold=query.score_threshold and rung.score_threshold, limit=limit)
+
+
+def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
+    """Yield the query without the filters that nothing can pass, without any, and with lower thresholds."""
+    entry = places.entry(query.table)
+    query = in_table(query, entry)
+    first, later = (eased(query, entry, retry + step) for step in (0, 1))
+    closing = closing_filters(query, entry)
+    yield replace(first, filters={name: value for name, value in query.filters.items() if name not in closing})
+    yield replace(first, filters={})
+    yield replace(later, filters={})
 
 
 # Rewrite: ask for the same in other words
 
 
 def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int) -> Iterator[Query]:
-    """Yield the query in other words, with looser bounds; on the first try with its filters, later without them."""
-    entry, known, tool = places.entry(query.table), places.words_of(query.table), tool_of(query)
-    if tool in {Tool.SQL, Tool.COMMAND}:
-        text = query.query_text
-        texts = rewrite_sql(text, entry) if tool is Tool.SQL else rewrite_command(text)
-        yield from (replace(query, query_text=text) for text in texts)
-        return
-    base = loosened(in_table(query, entry) if entry else query, entry, retry + 1)
+    """Yield the query in other words, with looser bounds; on the first try with the filters that can hold."""
+    entry = places.entry(query.table)
+    base = eased(in_table(query, entry), entry, retry)
     if entry and breadth(base.search_mode) == 0:
         base = replace(base, search_mode=widest(entry))
-    corrected = misspelled_values(query, entry) if entry else {}
-    base = replace(base, filters={**query.filters, **corrected} if retry <= 0 else {})
-    if corrected:
-        yield base
-    for name, value in query.filters.items() if not corrected else ():
-        if isinstance(value, str) and not (entry and value in entry.fields.get(name, ())):
-            cases = (case for case in (value.upper(), value.capitalize(), value.lower()) if case != value)
-            for other in (*known.near(value)[:1], *cases)[:1]:
-                yield replace(base, filters={**query.filters, name: other})
-        if not query.query_text.strip():
-            others = {other: kept for other, kept in query.filters.items() if other != name}
-            yield replace(base, query_text=str(value), filters=others)
-    texts = wordings(query.query_text, message, known, suggestions, tool)
-    yield from (replace(base, query_text=text) for text in texts if text)
+    closing = closing_filters(query, entry)
+    corrected = {name: closing.get(name, value) for name, value in query.filters.items()}
+    kept = {name: value for name, value in corrected.items() if value is not None}
+    base = replace(base, filters={} if retry > 0 else kept)
+    if any(closing.values()) or not query.query_text.strip():
+        yield replace(base, query_text=query.query_text or " ".join(map(str, query.filters.values())))
+    texts = list(filter(None, wordings(query, message, places.words_of(query.table), suggestions)))
+    yield from (replace(base, query_text=text) for text in texts[:2])
+    if texts and entry and tool_of(query) not in LITERAL:
+        yield replace(base, query_text=texts[0], search_mode=widest(entry))
+    yield from (replace(base, query_text=text) for text in texts[2:])
 
 
-def misspelled_values(query: Query, entry: CatalogEntry) -> dict[str, str]:
-    """Return the filters whose value the field does not have, with the known value that is written nearly alike."""
-    corrected: dict[str, str] = {}
-    for name, value in query.filters.items():
-        plain = {"".join(map(stem, tokens(known))): known for known in reversed(entry.fields.get(name, ()))}
-        near = nearest("".join(map(stem, tokens(value))), plain) if isinstance(value, str) else None
-        if near and plain[near] != value:
-            corrected[name] = plain[near]
-    return corrected
+def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield other wordings of a failed text that the tool can take, the best first. Some may be empty or equal.
+
+    What the tool suggests comes first, then the words of the data; where these are not known, the text without its
+    operators, with identifiers in other forms, and without its least telling words.
+    """
+    # Umlauts as the person wrote them: `Niederoesterreich` may find nothing where `Niederösterreich` does.
+    said = {plain_umlauts(fold(term)): term for term in terms(message) if not term.isascii()}
+    text = re.sub(r"[^\W_]+", lambda match: said.get(plain_umlauts(fold(match[0])), match[0]), query.query_text)
+    tool = tool_of(query)
+    if tool is Tool.SQL:
+        yield from sql_rewrites(text)
+    elif tool is Tool.COMMAND:
+        yield ignoring_case(text)
+    elif tool is Tool.PATTERN:
+        yield from pattern_rewrites(text)
+    else:
+        own = _in_words_of_the_data(text, message, known) if known.words else _in_own_words(text, message, query)
+        offered = ranked_suggestions(suggestions, text, message)
+        yield from chain(offered[:_OFFERED], islice(own, 1), offered[_OFFERED:], own)
+
+
+def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterator[str]:
+    """The search in the vocabulary's own words, then in fewer of them; else the entry nearest in meaning."""
+    plain = read_operators(text).plain or message
+    matches = known.matches(content(plain)[:_MOST_WORDS])
+    found = {term: match.words for term, match in matches.items() if match.words}
+    own = {word for words in found.values() for word in words}
+    said = {term: match.words for term, match in known.matches(content(message)[:_MOST_WORDS]).items()}
+    more = tuple(term for term, words in said.items() if words and own.isdisjoint(words))
+    added = {term: said[term] for term in telling(more, message)[:_FEW]}
+    phrase = known.phrase(own.union(*added.values()))
+
+    def in_order(chosen: Mapping[str, tuple[str, ...]]) -> str:
+        return known.written(dict.fromkeys(word for words in chosen.values() for word in words))
+
+    if found:
+        if len(found) == 1 < len(matches):  # one word of several: the phrase that has it says more
+            yield phrase
+        yield in_order(found)
+        yield phrase
+        if len(matches) < _FEW and added:
+            yield in_order(found | dict(list(added.items())[:1]))
+    ranked = telling(tuple(found), message)
+    for chosen in (ranked[:2], ranked[:1]):
+        yield in_order({term: words for term, words in found.items() if term in chosen})
+    if added:
+        yield in_order(added)
+        yield in_order(dict(list(added.items())[:1]))
+    elif not found and not OTHER_STOP_WORDS.intersection(tokens(f"{plain} {message}")):  # the word vectors are English
+        yield known.near(plain)
+
+
+def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
+    """The search as it was written, without operators and stop words, then with fewer words, and in other forms."""
+    reading, tool = read_operators(text), tool_of(query)
+    least = _FEW + 1 if tool is Tool.WEB else 2
+    plain = reading.plain or message
+    words = content(plain if len(content(plain)) > 1 else unquoted(plain))
+    words = tuple(_spelled_out(word, message) for word in words[:_MOST_WORDS])
+    # A sentence is cut to its rare words, a list of keywords from its end: people begin with the subject.
+    ranked = telling(words, message, by_weight=len(words) < len(terms(plain)))
+    shorter = [
+        " ".join(word for word in words if word in ranked[:count])
+        for count in (max(least, (len(words) + 1) // 2), max(least, (len(words) + 3) // 4))
+        if count < len(words)
+    ]
+    if reading.scopes and tool is Tool.WEB:
+        yield " ".join(((shorter or [plain])[0], *reading.scopes))
+    if reading.has_operators:
+        yield plain
+    for word in filter(is_identifier, words) if tool is not Tool.WEB else ():
+        if len(words) == 1:
+            yield from variants(word)
+        elif not re.search(r"\d", word):  # codes, versions and dates are written in one way
+            yield from (" ".join(form if other == word else other for other in words) for form in variants(word)[:1])
+    yield " ".join(words)
+    yield unquoted(plain)
+    asked = tuple(term for term in content(message) if stems(query.table).isdisjoint(stems(term)))
+    if len(words) < _FEW and not stems(plain) >= stems(" ".join(asked)):
+        chosen = telling(asked, message)[: _FEW + 1]
+        yield " ".join(word for word in asked if word in chosen)
+    yield from shorter
+    alone = ranked[:2] if tool is not Tool.WEB and len(words) > 1 else ()
+    yield from (word for word in alone if is_name(word, plain) or weight(word) >= _RARE)
+    if len(words) < _FEW and text.isascii():
+        yield " ".join(re.sub(r"(?<=\w\w[^sui])s$", "", word) for word in words)
+
+
+def _spelled_out(word: str, message: str) -> str:
+    """What an abbreviation stands for, where the person says it."""
+    said = set(tokens(message))
+    return next((long for long in abbreviations().get(fold(word), ()) if said.issuperset(tokens(long))), word)
+
+
+@lru_cache(maxsize=64)
+def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, ...]:
+    """Return the suggestions, best first: like the text that was searched, with words of the message that it lacks.
+
+    A suggestion of the very words that failed is left out; of equal ones the first stays.
+    """
+    wanted, asked = stems(text), stems(message)
+    scores: dict[str, float] = {}
+    for place, suggestion in enumerate(suggestions[:_READ]):
+        own = stems(suggestion)
+        score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(1, len(own))
+        if set(tokens(suggestion)) not in (set(tokens(text)), set()):
+            scores.setdefault(suggestion.strip(), score - _PLACE * place - _LENGTH * len(own))
+    return tuple(sorted(scores, key=lambda suggestion: -scores[suggestion]))
 
 
 # Pivot: ask somewhere else, where the catalog says that such things are
@@ -122,28 +223,25 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
     `searched` are the tables that were searched already. From the second try on, any other table is better than giving
     up, and each gets one query before any gets two.
     """
-    here = places.entry(query.table)
-    need = f"{message} {query.query_text}"
-    least = places.fit(here, need) if here and places.is_described(query.table) and retry <= 0 else -1.0
+    if tool_of(query) in {Tool.SQL, Tool.COMMAND}:
+        return
+    here, need = places.entry(query.table), f"{message} {query.query_text}"
+    least = places.fit(here, need) + MARGIN if here and places.is_described(query.table) and retry <= 0 else -1.0
     others = [entry for entry in places.described if entry.table != query.table and entry.table not in searched]
     fits = {entry.table: places.fit(entry, need) for entry in others}
     better = sorted((entry for entry in others if fits[entry.table] > least), key=lambda entry: -fits[entry.table])
-    if here is None and (near := places.nearest(query.table)):
-        better = [near, *(entry for entry in better if entry is not near)]
-    visits = [_visit(query, entry, places, message) for entry in better[:_OTHER_TABLES]]
+    near = places.nearest(query.table) if here is None else here if query.search_mode not in here.search_modes else None
+    better = [near, *(entry for entry in better if entry is not near)] if near else better
+    visits = [_visit(query, entry, places, message) for entry in better[: _OTHER_TABLES if retry > 0 else 1]]
     yield from chain(*(islice(visit, 1) for visit in visits), *visits)
 
 
 def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> Iterator[Query]:
-    """The subject in another table, first in the query's own mode, then in the widest, then in other words."""
-    tool = tool_of(query)
-    if tool is Tool.SQL:
-        for text in pivot_sql(query.query_text, entry):
-            yield replace(query, table=entry.table, query_text=text)
-        return
-    base = replace(loosened(in_table(query, entry), entry, 1), filters={}, limit=query.limit)
-    wide = replace(base, search_mode=widest(entry))
-    yield base
-    yield wide
-    for other in wordings(query.query_text, message, places.words_of(entry.table), (), tool):
-        yield replace(wide, query_text=other)
+    """The subject in another table: in the words that the table has, then as it was, in its mode and the widest."""
+    base = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
+    known = places.words_of(entry.table)
+    texts = [text for text in wordings(query, message, known) if text]
+    texts = [*texts[:1], query.query_text, *texts[1:]] if known.words else [query.query_text, *texts]
+    for text in texts:
+        yield replace(base, query_text=text)
+        yield replace(base, query_text=text, search_mode=widest(entry))

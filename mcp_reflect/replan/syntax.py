@@ -1,15 +1,13 @@
-"""How the caller's tool reads a query: the kind of tool, the operators in a text, SQL statements and command lines."""
+"""How the caller's tool reads a query: the kind of tool, operators, identifiers, patterns and SQL statements."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from mcp_reflect.models.search import CatalogEntry, Query
-from mcp_reflect.replan.forms import loose_pattern, sql_pattern, terms, variants
-from mcp_reflect.replan.words import CAMEL, tokens
+from mcp_reflect.models.search import Query
+from mcp_reflect.replan.words import CAMEL, terms, tokens
 
 
 class Tool(StrEnum):
@@ -23,17 +21,16 @@ class Tool(StrEnum):
     WEB = "web"
 
 
+LITERAL: Final = frozenset({Tool.PATTERN, Tool.COMMAND, Tool.SQL})
+"""Tools that compare letter by letter."""
+
 _NAMES: Final = {
-    name: tool
-    for tool, names in {
-        Tool.PATTERN: "grep rg ripgrep egrep regex regexp ag ack code",
-        Tool.VECTOR: "vector semantic embedding embeddings dense knn similarity",
-        Tool.WEB: "web google bing duckduckgo brave tavily internet",
-    }.items()
-    for name in names.split()
+    Tool.PATTERN: set("grep rg ripgrep egrep regex regexp ag ack code".split()),
+    Tool.VECTOR: set("vector semantic embedding embeddings dense knn similarity".split()),
+    Tool.WEB: set("web google bing duckduckgo brave tavily internet".split()),
 }
 _SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
-_COMMAND: Final = re.compile(r"\s*(?:git\s+grep|e?grep|fgrep|rg|ag|ack)\s+\S")
+_COMMAND: Final = re.compile(r"\s*(git\s+grep|[ef]?grep|rg|ag|ack)\s+(?=\S)")
 
 
 def tool_of(query: Query) -> Tool:
@@ -43,9 +40,13 @@ def tool_of(query: Query) -> Tool:
     if _COMMAND.match(query.query_text):
         return Tool.COMMAND
     named = tokens(CAMEL.sub(" ", f"{query.search_mode} {query.tool} {query.table}"))
-    return next(
-        (_NAMES[word] for word in named if word in _NAMES), Tool.WEB if "site:" in query.query_text else Tool.TEXT
-    )
+    found = (tool for word in named for tool, names in _NAMES.items() if word in names)
+    return next(found, Tool.WEB if "site:" in query.query_text else Tool.TEXT)
+
+
+def ignoring_case(command: str) -> str:
+    """Return a command line of grep or the like with `-i`; other changes are the caller's, who knows the folders."""
+    return command if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command) else _COMMAND.sub(r"\1 -i ", command, count=1)
 
 
 # Operators
@@ -55,32 +56,26 @@ _NEAR: Final = re.compile(r"\bNEAR(?:/\d+)?\s*\(([^()]*?)(?:,\s*\d+)?\s*\)")
 _FIELD: Final = re.compile(
     r"(?<![\w:/])([A-Za-z_]\w*)(?::(?![:/\s\\])|\s+:\s+|:\s*(?=\"))(\"[^\"]*\"|\([^()]*\)|[^\s()]+)?"
 )
-_EXCLUDED: Final = re.compile(r"(?:^|(?<=\s))(?:NOT\s+|-(?=[\w\"])|!(?=\w))(\"[^\"]*\"|\S+)")
-_OR: Final = re.compile(r"\s+(?:OR|\|\|?)\s+")
-_AND: Final = re.compile(r"\s+(?:AND|&&|\+)\s+|(?:^|(?<=\s))\+(?=\w)")
-_MARKS: Final = re.compile(r"[\"“”„«»()]|(?<=\w)[*~](?:\d\b)?|\^\d+(?:\.\d+)?|(?<!\w)\*(?!\w)")
+_EXCLUDED: Final = re.compile(r"(?:^|(?<=\s))(?:NOT\s+|-(?=[\w\"])(?!\d)|!(?=\w))(\"[^\"]*\"|\S+)")
+_MARKS: Final = re.compile(
+    r"\s(?:OR|\|\|?|AND|&&|\+)(?=\s)|(?:^|(?<=\s))\+(?=\w)|[()]|(?<=\w)[*~](?:\d\b)?|\^\d+(?:\.\d+)?|(?<!\w)\*(?!\w)"
+)
 _SCOPES: Final = frozenset(
     "site file path repo lang language ext filetype intitle inurl is in type user org author label".split()
 )
-_REGEX: Final = re.compile(r"\\[dswbDSWB]|[\[\](){}+?|^$*]|\.\*|\\\.")
 
 
 class Reading(NamedTuple):
-    """A text with its operators read.
-
-    `plain` are the words that are asked for, without operators, exclusions and scopes. `groups` are the alternatives
-    of an OR, else the terms of an AND. `scopes` stay as they were written: `site:example.org`.
-    """
+    """A text with its operators read: the words that are asked for, and scopes as they were written (`site:a.org`)."""
 
     plain: str
-    groups: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     has_operators: bool = False
 
 
 @lru_cache(maxsize=256)
 def read_operators(text: str) -> Reading:
-    """Read the operators of a text: quotes, OR, AND, NOT, a minus, NEAR, `field:value` and `site:`."""
+    """Read the operators of a text: OR, AND, NOT, a minus, NEAR, `field:value` and `site:`. Quoted parts stay."""
     scopes: list[str] = []
 
     def value_of(match: re.Match[str]) -> str:
@@ -92,136 +87,111 @@ def read_operators(text: str) -> Reading:
     line = " ".join(text.split())
     if text.isupper():
         return Reading(line)
-    bare = _EXCLUDED.sub(" ", _FIELD.sub(value_of, _NEAR.sub(r" \1 ", text)))
-    groups = [_unmarked(group) for group in (_OR if _OR.search(bare) else _AND).split(bare)]
-    plain = _unmarked(_AND.sub(" ", _OR.sub(" ", bare)))
-    return Reading(plain, tuple(filter(None, groups)) if len(groups) > 1 else (), tuple(scopes), plain != line)
+    plain = _EXCLUDED.sub(" ", _FIELD.sub(value_of, _NEAR.sub(r" \1 ", text)))
+    plain = " ".join(_MARKS.sub(" ", plain).split())
+    return Reading(plain, tuple(scopes), plain != line)
 
 
-def has_regex(text: str) -> bool:
-    """True if a text holds signs of regular expressions."""
-    return bool(_REGEX.search(text))
+# Identifiers, and patterns that find a text however it is written
 
 
-def literals(pattern: str) -> tuple[str, ...]:
-    """Return the literal parts of a regular expression, the longest first."""
-    parts = re.split(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\", pattern)
-    return tuple(sorted({part.strip() for part in parts if len(part.strip()) > 2}, key=lambda part: -len(part)))
+_SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
+_TICKET: Final = re.compile(r"([A-Za-z]{0,10})[-_ #]?0*(\d+)")
+_ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
+_REGEX: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
+_LOOSE: Final = "[-_. ]*"
+_RARE: Final = 7  # letters of a word that is seldom common
 
 
-def _unmarked(text: str) -> str:
-    return " ".join(_MARKS.sub(" ", text).split())
+def parts(term: str) -> tuple[str, ...]:
+    """Return the words of `calculateShippingCost`, `pay-out` or `CONN_MAX_AGE`, as they are written."""
+    words = _SEPARATORS.sub(" ", term).split()
+    return tuple(
+        part for word in words for part in ((word,) if _ACRONYM.fullmatch(word) else CAMEL.sub(" ", word).split())
+    )
+
+
+def is_identifier(term: str) -> bool:
+    """Return True for a name of code, a path, a ticket, a version or a long number."""
+    is_code = len(term) > 3 and term[-1].isdigit() and (term.startswith("0") or not term.isdigit() or len(term) > 6)
+    return " " not in term and (len(parts(term)) > 1 or is_code)
+
+
+def variants(term: str) -> tuple[str, ...]:
+    """Return other ways to write an identifier, the likeliest first. Numbers keep their digits."""
+    words = [word.lower() for word in parts(term)]
+    joined, spaced, snake = (sign.join(words) for sign in ("", " ", "_"))
+    camel = words[0] + "".join(map(str.capitalize, words[1:])) if words else ""
+    forms = [joined, spaced, snake] if "-" in term else [snake, spaced, camel, " ".join(words[1:])]
+    if ticket := _TICKET.fullmatch(term):
+        prefix, number = ticket.groups()
+        forms = [prefix + sign + number for sign in (" ", "-", "") if prefix] + [number]
+    return tuple(dict.fromkeys(form for form in forms if form and form not in (term, term.lower())))
+
+
+def loose_pattern(words: tuple[str, ...]) -> str:
+    """Return a pattern that finds words capitalized or not, with any separators between them.
+
+    Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
+    """
+    written = [word.lower() if word.isupper() else word for word in words]
+    escaped = (re.sub(r"([^\w ])", r"[\1]", word[1:]) for word in written)
+    firsts = (f"[{word[0].lower()}{word[0].upper()}]" if word[0].isalpha() else word[0] for word in written)
+    return _LOOSE.join(map(str.__add__, firsts, escaped))
+
+
+def pattern_rewrites(text: str) -> Iterator[str]:
+    """Yield patterns for grep: the identifier however it is written, then a longer part of it."""
+    plain = read_operators(text).plain
+    literal = sorted((part.strip() for part in _REGEX.split(plain) if len(part.strip()) > 2), key=len, reverse=True)
+    if _LOOSE in text:  # a pattern of an earlier plan is loose already
+        return
+    for part in literal:
+        for term in [term for term in terms(part) if is_identifier(term)] or [part]:
+            words, last = parts(term), parts(re.split(r"[/.:]+", term.strip("/"), maxsplit=1)[-1])
+            yield loose_pattern(words)
+            yield loose_pattern(last)
+            if len(words) > 2:
+                yield from (loose_pattern(words[1:]), loose_pattern(words[:-1]))
+            elif words and len(words[-1]) >= _RARE:
+                yield loose_pattern(words[-1:])
 
 
 # SQL: nothing is checked, and what is not understood stays as it is.
 
 
-_SAMPLE: Final = 20  # rows of a table that are looked at where no condition is known to hold
+_SAMPLE: Final = 20  # values that are looked at where no condition is known to hold
 _FROM: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
 _WHERE: Final = re.compile(r"\bWHERE\b(.*?)(?=\bGROUP\s+BY\b|\bORDER\s+BY\b|\bLIMIT\b|;|$)", re.IGNORECASE | re.DOTALL)
 _TEXT: Final = re.compile(
     r"(?:(?:LOWER|UPPER|TRIM)\()?(?<![\w.\"`])(?!NOT\b)([\w.\"`]+)\)?\s*(?:==?|\b(?:I?LIKE|GLOB|REGEXP|MATCH|IS)\b|~\*?)\s*'((?:[^']|'')*)'",
     re.IGNORECASE,
 )
-_SQL_AND: Final = re.compile(r"\s+AND\s+(?![^()]*\))", re.IGNORECASE)
-_LONG_NUMBER: Final = 7  # digits: parcels, accounts and telephones, which are stored with and without separators
+_TWO: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
-def rewrite_sql(text: str, entry: CatalogEntry | None) -> Iterator[str]:
-    """Compare loosely (any case, part of the value, any separators), then in other columns."""
-    yield _with_where(text, _loosened(text))
-    for match in map(_TEXT.search, _conditions(text)) if entry and entry.fields else ():
-        if entry and match:
-            yield _with_where(text, [f"({_in_any(entry, match[2])})"])
-
-
-def relax_sql(text: str) -> Iterator[str]:
-    """Keep one condition, then look at a sample."""
-    loose = _loosened(text)
-    if len(loose) > 1:
-        yield from (_with_where(text, [condition]) for condition in loose[:2])
-    if table := _FROM.search(text):
-        yield _sample(table[1].strip('"`'))
-
-
-def pivot_sql(text: str, entry: CatalogEntry) -> Iterator[str]:
-    """Ask another table: in the columns that are known of it, else by a sample of its rows."""
-    match = _TEXT.search(" ".join(_conditions(text)))
-    if match and entry.fields:
-        yield f"SELECT * FROM {entry.table} WHERE {_in_any(entry, match[2])}"  # noqa: S608 - the caller runs it
-    yield _sample(entry.table)
-
-
-def _conditions(text: str) -> list[str]:
-    """The conditions of a WHERE that AND joins."""
-    where = _WHERE.search(text)
-    return [part.strip() for part in _SQL_AND.split(where[1])] if where else []
-
-
-def _loosened(text: str) -> list[str]:
-    return [_TEXT.sub(_loosely, condition) for condition in _conditions(text)]
-
-
-def _with_where(text: str, conditions: list[str]) -> str:
-    return _WHERE.sub(lambda _: f"WHERE {' AND '.join(conditions)} ", text, count=1).strip()
-
-
-def _sample(table: str) -> str:
-    return f"SELECT * FROM {table} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it with its own rights
-
-
-def _in_any(entry: CatalogEntry, value: str) -> str:
-    """The condition that one of the columns holds the value."""
-    return " OR ".join(_like(name, value) for name in entry.fields)
+def sql_rewrites(text: str) -> Iterator[str]:
+    """Compare in any case and for a part of the value; then by one condition and its most telling word; then look."""
+    where, table = _WHERE.search(text), _FROM.search(text)
+    column = _TEXT.search(where[1]) if where else None
+    if where and table and column:
+        before, after = text[: where.start(1)], text[where.end(1) :]
+        yield f"{before}{_TEXT.sub(lambda match: _like(match[1], match[2]), where[1])}{after}"
+        word = max(column[2].split(), key=lambda word: (not word.isdigit(), len(word)), default="")
+        yield f"{before} {_like(column[1], word)} {after}".strip()
+        yield f"SELECT DISTINCT {column[1]} FROM {table[1]} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it
+    elif table:
+        yield f"SELECT * FROM {table[1]} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it
 
 
 def _like(column: str, value: str) -> str:
-    """A condition that holds in any case also where LOWER knows only ASCII letters, as that of SQLite."""
-    pattern = sql_pattern(value)
-    cased = (pattern.title(), pattern.upper(), "%" + value.strip("%*").replace("'", "''") + "%")
-    # The lower() of bytes knows only ASCII letters too.
-    forms = (pattern, *(form.encode().lower().decode() for form in (() if value.isascii() else cased)))
-    likes = [f"LOWER({column}) LIKE '{form}'" for form in dict.fromkeys(forms)]
-    return likes[0] if len(likes) == 1 else f"({' OR '.join(likes)})"
-
-
-def _loosely(match: re.Match[str]) -> str:
-    """A comparison with a text that holds in any case, for a part of the value and with any separators."""
-    column, value = match[1], match[2].replace("''", "'")
-    digits = re.sub(r"[\s%*_./-]", "", value)
-    if digits.isdigit() and len(digits) >= _LONG_NUMBER:
-        return f"REPLACE(REPLACE({column}, ' ', ''), '-', '') LIKE '%{digits}%'"
-    loose = _like(column, value)
-    return match[0] if match[0] in loose else loose  # a query of the last round stays as it is
-
-
-# Command lines
-
-
-def rewrite_command(text: str) -> Iterator[str]:
-    """Ignore case, look in every folder, allow other spellings, then look for a shorter pattern."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return
-    start = 2 if words[:2] == ["git", "grep"] else 1
-    options = [word for word in words[start:] if word.startswith("-") and word != "-e"]
-    rest = [word for word in words[start:] if not word.startswith("-")]
-    if not rest:
-        return
-    program, pattern, places = words[:start], rest[0], rest[1:]
-    kept = [option for option in options if not re.match(r"--(?:include|exclude|glob|type)|-[gtFwx]$", option)]
-    no_case = [] if any("i" in option for option in options if not option.startswith("--")) else ["-i"]
-    yield _line(program, [*options, *no_case], pattern, places)
-    if forms := [form for term in terms(pattern) for form in variants(term)]:
-        extended = [] if program[0] in {"rg", "ag", "ack", "egrep"} else ["-E"]
-        either = "|".join(map(re.escape, forms[:6])).replace(r"\ ", " ")
-        yield _line(program, [*kept, *no_case, *extended], either, places)
-    yield _line(program, kept, loose_pattern(pattern), ["."])
-    shorter = max((part for term in terms(pattern) for part in re.split(r"\W+|_", term)), key=len, default="")
-    if len(shorter) > 2:
-        yield _line(program, [*kept, *no_case], shorter, ["."])
-
-
-def _line(program: list[str], options: list[str], pattern: str, places: list[str]) -> str:
-    return " ".join((*program, *options, shlex.quote(pattern), *map(shlex.quote, places)))
+    """A condition that holds in any case, also where LOWER knows ASCII letters alone, as that of SQLite."""
+    words = re.findall(r"[^\W_](?:[^\s%*_/+()-]|'')*", value)
+    pattern = f"%{'%'.join(words)}%"
+    if value.isascii() or any(letter.isascii() and letter.isalpha() for letter in value):
+        lower = pattern.lower()  # an umlaut may be stored as one letter or as two
+        column, patterns = f"LOWER({column})", [re.sub(r"[^\x00-\x7f]", "_", lower), lower.translate(_TWO)]
+    else:
+        patterns = [pattern, pattern.title(), pattern.upper()]
+    forms = [f"{column} LIKE '{form}'" for form in dict.fromkeys(patterns)]
+    return forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})"

@@ -5,8 +5,10 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.critique import NO_GOAL
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, ReadContext, parsed
+from mcp_reflect.schemas.results import Results
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:
@@ -40,15 +42,16 @@ class CritiqueArguments(Arguments):
     step_description: fields.Phrase | None = None
     decided: Annotated[fields.Label | None, Field(description="The component or tool that was decided on")] = None
     executed: Annotated[fields.Label | None, Field(description="The one that ran")] = None
-    tool_results: fields.Results = ()
+    tool_results: Results = ()
     criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
     max_iterations: Annotated[fields.Count | None, Field(ge=0, le=5)] = None
     recall_id: fields.Label | None = None
     critique_id: fields.Label | None = None
-    analysis: Annotated[
+    verdicts: Annotated[
         fields.Judgment,
-        Field(description="Your own: {quality_score, claims, issues, corrected_steps}"),
+        WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{claim, verdict, correction}]"}),
     ] = None
+    analysis: fields.Judgment = None
     trigger: fields.Label | None = None
     detail: fields.Detail = False
     project: fields.Label | None = None
@@ -57,7 +60,7 @@ class CritiqueArguments(Arguments):
     @classmethod
     def _default_goal(cls, values: Any) -> Any:
         """Work without a goal is checked for its claims."""
-        return values if "goal" in values or "critique_id" in values else {**values, "goal": "Check this work"}
+        return values if "goal" in values or "critique_id" in values else {**values, "goal": NO_GOAL}
 
     @model_validator(mode="after")
     def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":
@@ -66,8 +69,13 @@ class CritiqueArguments(Arguments):
         if self.critique_id is None:
             if self.response is None and not self.steps:
                 raise InputError("response", "neither it nor steps is there", "Send the work to check.")
-        elif self.analysis is None:
-            raise InputError("analysis", "it is missing beside critique_id", "Send your critique of that work.")
+            if self.verdicts is not None:
+                raise InputError(
+                    "critique_id", "it is missing beside verdicts", "Send the id that critique gave with the claims."
+                )
+        elif self.verdicts is None and self.analysis is None and not self.tool_results:
+            fix = 'Send your verdicts: [{"claim": 1, "verdict": "holds"}].'
+            raise InputError("verdicts", "it is missing beside critique_id", fix)
         if any(not step.strip() for step in self.steps) or (self.response is not None and not self.response.strip()):
             raise InputError("steps" if self.steps else "response", "it is empty", "Send text.")
         ReadContext.of(info).limits.refuse_more("max_work_chars", "steps", sum(map(len, self.steps)))

@@ -1,4 +1,4 @@
-"""Reading the arguments of a call, and their types: what can be understood is used, the rest is reported or refused.
+"""Read the arguments of a call: what can be understood is used, the rest is reported or refused.
 
 Names are matched in any case and with known synonyms. An optional argument that cannot be read is left out and
 reported in `ignored`. An InputError remains where a required argument is missing or unreadable, or a limit is exceeded.
@@ -25,7 +25,6 @@ from pydantic import (
     PrivateAttr,
     ValidationError,
     ValidationInfo,
-    WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
 
@@ -196,7 +195,7 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
 
 
 def _with_ignored(error: InputError, ignored: Sequence[str]) -> InputError:
-    """Return an error that says why its argument was left out, where it was, and which names are no arguments."""
+    """Return an error that says why its argument was left out, where it was, and which names are not arguments."""
     own, unknown = f"{error.field}: ", ": no such argument"
     fault = next((note.removeprefix(own) for note in ignored if note.startswith(own)), error.fault)
     names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][:_MOST_IGNORED]
@@ -272,20 +271,28 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     def check(value: object, path: tuple[Any, ...]) -> None:
         nonlocal count
         if isinstance(value, Mapping | list | tuple):
-            mapping = isinstance(value, Mapping)
-            items: Any = cast("Any", value).items() if mapping else enumerate(cast("Any", value))
+            items: Any = cast("Any", value).items() if isinstance(value, Mapping) else enumerate(cast("Any", value))
             count += len(cast("list[Any]", value))
             limits.refuse_more("max_values", "arguments", count, "values")
             if value and len(path) >= limits.max_depth:
                 fault = f"it is nested more than {limits.max_depth} levels deep"
                 raise InputError(_error_path(path)[:80], fault, "Send a flatter value, or its text.")
+            if not isinstance(value, Mapping) and set(map(type, cast("list[str]", value))) == {str}:
+                items = () if _is_plain("".join(cast("list[str]", value))) else items  # a word list is checked at once
             for name, item in items:
-                _check_value(name, path)
-                check(item, (*path, name))
+                if not _is_plain(name):
+                    _check_value(name, path)
+                if not _is_plain(item):
+                    check(item, (*path, name))
         else:
             _check_value(value, path)
 
     check(sent, ())
+
+
+def _is_plain(value: object) -> bool:
+    """True for what most values are, so that a call of many megabytes is checked in milliseconds."""
+    return (isinstance(value, str) and value.isascii() and "\0" not in value) or value is None
 
 
 def _check_value(value: object, path: tuple[Any, ...]) -> None:
@@ -347,7 +354,7 @@ def at_most(name: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise ValueError("it is empty|Send text.")
     return text
@@ -443,13 +450,13 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
 
 
 _Text: Final = BeforeValidator(as_text)
-Task: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_task_chars"), _Text]
-Passage: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_lesson_chars"), _Text]
+Task: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_task_chars"), _Text]
+Passage: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_lesson_chars"), _Text]
 Label: TypeAlias = Annotated[
-    str, Field(min_length=1), AfterValidator(clean_text), AfterValidator(_not_blank), most("max_label_chars"), _Text
+    str, Field(min_length=1), AfterValidator(clean_text), AfterValidator(not_blank), most("max_label_chars"), _Text
 ]
 """A name, redacted as it is stored, so that it can be looked up."""
-Phrase: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_not_blank), most("max_phrase_chars"), _Text]
+Phrase: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_phrase_chars"), _Text]
 Labels: TypeAlias = Annotated[tuple[Label, ...], most("max_list_items"), BeforeValidator(_as_labels)]
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], most("max_list_items"), BeforeValidator(as_list)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1), BeforeValidator(_as_share)]
@@ -457,41 +464,3 @@ Count: TypeAlias = Annotated[int, BeforeValidator(_as_count)]
 Detail: TypeAlias = Annotated[bool, Field(description="Answer with every field")]
 Judgment: TypeAlias = Annotated[JsonValue, in_all("max_analysis_chars"), BeforeValidator(as_json)]
 """An analysis by the agent: an object, its JSON text, or plain text."""
-
-
-class ResultArguments(Arguments):
-    """Evidence: what a tool printed."""
-
-    SYNONYMS: ClassVar = {
-        "content": "output stdout result text response message stderr error",
-        "tool": "tool_name name command cmd",
-        "exit_code": "exitcode code status returncode return_code",
-    }
-
-    tool: Label | None = None
-    content: Annotated[str, most("max_result_chars"), _Text] = ""
-    exit_code: Count | None = None
-
-
-def _results(value: Any, info: ValidationInfo) -> Any:
-    """Return tool results under our names; a text is a result."""
-    value = as_objects(value, info)
-    if not isinstance(value, list | tuple):
-        return value
-    items = [item for item in cast("list[Any]", value) if item is not None]
-    context = ReadContext.of(info)
-    return [
-        named(ResultArguments, cast("dict[str, Any]", item), context, f"tool_results[{place}].")
-        if isinstance(item, dict)
-        else {"content": item}
-        for place, item in enumerate(items)
-    ]
-
-
-Results: TypeAlias = Annotated[
-    tuple[ResultArguments, ...],
-    most("max_results"),
-    BeforeValidator(_results),
-    # The description has the fields: a nested schema would cost every client 250 bytes more.
-    WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
-]

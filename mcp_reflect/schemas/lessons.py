@@ -1,17 +1,29 @@
 """The arguments of the tools on lessons: recall, store, record an outcome, forget."""
 
 import dataclasses
-import re
+import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
-from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.guard import MOST_CHARS as MOST_GUARD_CHARS
 from mcp_reflect.models.lesson import (
     UNKNOWN_SCORE,
     Evidence,
+    GuardMode,
     Lesson,
     LessonDraft,
     RecallQuery,
@@ -20,26 +32,80 @@ from mcp_reflect.models.lesson import (
     State,
     Trust,
     has_content,
+    lesson_parts,
     lesson_text,
 )
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, field_of, normalized
+from mcp_reflect.schemas.results import Results
 from mcp_reflect.security.redact import quoted
 
-_LABELED: Final = re.compile(
-    r"(?is)^\W*(?:mistake|problem|what went wrong|wrong)\W*:\W*(?P<mistake>.+?)"
-    r"\W*\b(?:correction|fix|solution|instead|what works|right)\W*:\W*(?P<correction>.+)$"
+_WORDS: Final = frozenset(
+    """
+    a about act acting again alert all always an and any are as at atento atenção attentif attention attentive
+    attentively attento attenzione auf aufmerksam aufmerksamer aufpassen avoid aware be become before being
+    besser best beter better bugs careful carefully caution cautious check checking checks closely closer
+    concentrate correct correctly cuidado details diligent do does doing don don't double down easy effort else
+    error errors every everything extra fai fail failing faire fare fewer first focus focused for from future
+    genauer get go going good great hard harder have i importance important improve in is issues it just keep
+    learn less lesson let mais make making me meer meglio mehr mejor mieux mind mindful mistake mistakes more
+    most must my más need needs never next no not now of on once op opletten our out pass patient pay più please
+    plus precise preste problems properly prova prudent prueba quality really remember repeat result results
+    review right same sei seid should slow slower smarter so sois sorgfältiger soyez stai stay stop sure take
+    task ten tener tenha test teste testen testing tests than that the them then things think thinking this
+    thorough thoroughly thought time to too try twice us verify very vigilant voorzichtig voorzichtiger
+    vorsichtig vorsichtiger was watch we wees well when while will with without work working works would wrong
+    you your
+    """.split()
 )
-_INSTRUCTION: Final = (  # what is sure to begin an instruction: other words may go on about the mistake
-    r"(?:(?:so|then|please|always|now|next time|first|better)[ ,]+)*(?:instead|use|run|rerun|do|don['’]t|never|avoid"
-    r"|add|set|go|put|call|make|check|try|install|deploy|write|read|open|create|remove|delete|replace|switch|update|upgrade"
-    r"|pin|pass|send|keep|move|wait|retry|ask|verify|ensure|prefer|fix|start|stop|restart|configure|enable|disable"
-    r"|increase|raise|lower|reduce|commit|push|pull|merge|rebase|rename|catch|skip|ignore|wrap|clear|generate|declare|convert)"
-    r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|把|请|使用|改用|应该|必须|不要|先|用"
+_WORD: Final = lazy_compile(r"[^\s,.;:!?()…–—-]+")
+_UNSPACED: Final = lazy_compile(
+    r"[、。！!\s]*(?:(?:もっと|よく|次は|请|要|下次|更加?|多)*(?:気をつける|気をつけて|注意する|注意して|小心|注意|仔细|认真|测试|一点|一些|点))+[、。！!\s]*"
 )
-_TWO_SENTENCES: Final = re.compile(  # a dot inside of a name, as in `.env`, ends no sentence
-    rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"
-)
+
+
+def is_vague(text: str) -> bool:
+    """Return whether a text only says to be careful, to test more or to do better."""
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    return bool(_UNSPACED.fullmatch(text)) or (bool(words) and _WORDS.issuperset(words))
+
+
+TOLD_BY_PERSON: Final = 0.9
+"""The least importance of a lesson that a person told: an agent may send as much, and words from outside are judged."""
+
+_AS_SENT: Final = {"why", "task_type", "context", "symptoms", "keywords", "wrong_call", "right_call"}
+
+
+def _as_call(value: Any, info: ValidationInfo) -> Any:
+    """Return a call as a lesson keeps it: a shell command, else the JSON text of {tool, arguments}."""
+    value = (
+        fields.parsed(value, fields.ReadContext.of(info))
+        if isinstance(value, str) and value.lstrip()[:1] == "{"
+        else value
+    )
+    if not isinstance(value, Mapping):
+        return " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
+    call = cast("Mapping[str, Any]", value)
+    arguments = call.get("arguments", call.get("input", call.get("tool_input", {})))
+    tool = call.get("tool", call.get("tool_name", call.get("name")))
+    if tool is None and isinstance(command := call.get("command"), str):
+        return command
+    try:
+        return json.dumps({"tool": str(tool or ""), "arguments": arguments}, ensure_ascii=False)
+    except RecursionError:
+        raise ValueError("it is nested too deep|Send the arguments that matter.") from None
+
+
+_Call: TypeAlias = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(fields.not_blank),
+    fields.most("max_lesson_chars"),
+    BeforeValidator(_as_call),
+    WithJsonSchema({}),
+]
+"""A call: a shell command as text, or {tool, arguments}."""
 
 
 class RecallArguments(Arguments):
@@ -98,11 +164,14 @@ class LessonArguments(Arguments):
         "visibility": "scope",
     }
     FEWEST_LETTERS: ClassVar[int] = 3  # of a lesson's words
+    REFUSES_VAGUE: ClassVar[bool] = True
 
     lesson: fields.Passage | None = None
     mistake: fields.Passage | None = None
     correction: fields.Passage | None = None
     why: fields.Passage | None = None
+    wrong_call: _Call | None = None
+    right_call: _Call | None = None
     task_type: fields.Label | None = None
     context: fields.Task | None = None
     symptoms: fields.Phrases = ()
@@ -111,6 +180,12 @@ class LessonArguments(Arguments):
     confidence: fields.Share | None = None
     tags: fields.Labels = ()
     visibility: Literal["project", "global"] = "project"
+    evidence: Annotated[
+        Literal[Evidence.SELF, Evidence.USER], Field(description="user: a person told you, in this conversation")
+    ] = Evidence.SELF
+    replaces: Annotated[
+        fields.Label | None, Field(description="The lesson_id of one that says this in worse words, or is outdated")
+    ] = None
     detail: fields.Detail = False
     project: fields.Label | None = None
 
@@ -122,21 +197,31 @@ class LessonArguments(Arguments):
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
             raise InputError("lesson" if self.lesson else "mistake", "it is empty of content", fix)
+        told = self.correction or self.lesson
+        if told and self.REFUSES_VAGUE and not (self.wrong_call or self.right_call) and is_vague(told):
+            fault = f"'{quoted(told, 60)}' does not say what to do differently"
+            fix = "Name the command, input, order or place to use the next time."
+            raise InputError("correction" if self.correction else "lesson", fault, fix)
         return self
 
     def draft(self, source: Source) -> LessonDraft:
         """Return the lesson that the bank stores."""
         text, mistake, correction = self._texts()
         return LessonDraft(
-            **self.model_dump(include={"why", "task_type", "context", "symptoms", "keywords"}),
+            **self.model_dump(include=_AS_SENT),
             text=text,
             mistake=mistake,
             correction=correction,
             tags=tuple(dict.fromkeys((*self.tags, *((self.task_type,) if self.task_type else ())))),
-            importance=UNKNOWN_SCORE if self.importance is None else self.importance,
+            importance=self._importance(),
             confidence=UNKNOWN_SCORE if self.confidence is None else self.confidence,
             source=source,
         )
+
+    def _importance(self) -> float:
+        """Return the importance as sent: what a person told is at least so important that it is never archived."""
+        sent = UNKNOWN_SCORE if self.importance is None else self.importance
+        return max(sent, TOLD_BY_PERSON) if self.evidence is Evidence.USER else sent
 
     def _texts(self) -> tuple[str, str, str]:
         """Return the whole text, the mistake and the correction."""
@@ -148,10 +233,8 @@ class LessonArguments(Arguments):
         if mistake or correction:
             correction = correction or self.lesson
             return lesson_text(mistake or self.lesson, correction), mistake, correction
-        parts = _LABELED.match(self.lesson) or _TWO_SENTENCES.match(self.lesson)
-        if parts is None:
-            return self.lesson, self.lesson, ""
-        return self.lesson, parts["mistake"].strip(), parts["correction"].strip()
+        mistake, correction = lesson_parts(self.lesson)
+        return (self.lesson, mistake, correction) if mistake else (self.lesson, self.lesson, "")
 
 
 class ImportArguments(LessonArguments):
@@ -164,10 +247,12 @@ class ImportArguments(LessonArguments):
 
     STRICT: ClassVar[frozenset[str]] = frozenset({"state", "trust", "source"})
     FEWEST_LETTERS: ClassVar[int] = 2
+    REFUSES_VAGUE: ClassVar[bool] = False  # older banks have such lessons
 
     mistake: Annotated[str, fields.most("max_lesson_chars")] | None = None
     correction: Annotated[str, fields.most("max_lesson_chars")] | None = None
     external_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    guard: Annotated[str, Field(max_length=MOST_GUARD_CHARS)] | None = None
     project: str | None = None
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
@@ -177,6 +262,7 @@ class ImportArguments(LessonArguments):
         return replace(
             super().draft(source),
             external_id=self.external_id,
+            guard=self.guard or None,
             state=self.state,
             trust=Trust.QUARANTINED if self.trust is Trust.QUARANTINED else Trust.OBSERVED,
         )
@@ -202,7 +288,7 @@ class PastOutcomeArguments(Arguments):
 
 
 class OwnExportArguments(ImportArguments):
-    """A line of a person's own export: all of it is taken as it was."""
+    """A line of a person's own export; every field is stored as it is."""
 
     id: Annotated[str, Field(pattern=r"^les_[0-9a-z]{8,40}$")]
     source: Source = Source.AGENT
@@ -217,6 +303,8 @@ class OwnExportArguments(ImportArguments):
     losses: Annotated[float, Field(ge=0)] = 0.0
     proof: Annotated[float, Field(ge=0)] = 0.0
     held: str | None = None
+    unarmed: str | None = None
+    guard_mode: GuardMode | None = None
     versions: tuple[VersionArguments, ...] = ()
     outcomes: tuple[PastOutcomeArguments, ...] = ()
 
@@ -229,7 +317,9 @@ class OwnExportArguments(ImportArguments):
         return Lesson(**values, project=project)
 
 
-_AS_STORED: Final = "id trust tags strength times_applied effectiveness wins losses proof held outside agent".split()
+_AS_STORED: Final = (
+    "id trust tags strength times_applied effectiveness wins losses proof held outside agent unarmed guard_mode"
+).split()
 
 
 _OUTCOMES: Final[dict[str, Any]] = {
@@ -280,7 +370,7 @@ class OutcomeArguments(Arguments):
         Field(description="user needs a quoted word in note"),
         fields.choice(Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}),
     ] = Evidence.SELF
-    tool_results: fields.Results = ()
+    tool_results: Results = ()
     note: fields.Phrase | None = None
     detail: fields.Detail = False
     project: fields.Label | None = None

@@ -42,6 +42,7 @@ _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _LIST: Final = 'Send a list, such as [{"tool": "bash", "arguments": {"command": "make"}}, {"error": "No rule"}].'
 _NO_OUTPUT: Final = "(no output)"
+_OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "unknown", "unknown_error")  # rules name the cause
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
@@ -129,6 +130,8 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
+    if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
+        item = {**item, "type": EventType.USER_FEEDBACK.value}
     event: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for name, value in ((str(name), value) for name, value in item.items() if value is not None):
@@ -139,6 +142,9 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
             metadata[own if own in ("exit_code", "command") else name] = value
     own_metadata = event.pop("metadata", {})
     metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
+    name = metadata.get("tool") or metadata.get("tool_name")
+    if isinstance(name, str) and "tool" not in event:
+        event["tool"] = name
     if "command" in metadata and "arguments" not in event:
         event = {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
     word = normalized(str(event.get("type", "")))
@@ -166,6 +172,17 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = event.get("content") or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
+    elif isinstance(event.get("error"), dict):
+        event["error"] = _error_words(event["error"], str(event.get("content") or "")) or event["error"]
+
+
+def _error_words(error: dict[str, Any], content: str) -> str | None:
+    """Return {message, code} and what the event says beside it as one text; None for an object of another form."""
+    message, code = error.get("message"), error.get("code")
+    if not isinstance(message, str) or error.keys() - {"message", "code", "type"}:
+        return None
+    words = f"{message} ({code})" if isinstance(code, str | int) else message
+    return f"{content}: {words}" if content and message not in content else content or words
 
 
 class ErrorArguments(Arguments):
@@ -191,7 +208,7 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
     known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
     if known:
         error["category"] = known[0]
-    elif category is not None:
+    elif category is not None and word not in _OPEN_CATEGORIES:
         context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
     return error
 
@@ -234,7 +251,7 @@ class ReflectArguments(Arguments):
         # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
         WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
     ] = None
-    # A failed check of these two is a result, not an error: see `analysis.decisions`.
+    # A failed check of these two is a result, not an error: see `runs.decisions`.
     decision: Annotated[
         JsonValue,
         BeforeValidator(fields.as_json),
@@ -306,10 +323,19 @@ def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | N
     told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
     main = [told.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
-    last = "A run without a task in its record" if events else None
+    last = "A run without a task in its record" if events else _decided(sent)
     texts = (*asked[:1], sent.get("goal"), *main, *told.values(), last)
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     return title and " ".join(title.split())[:_TITLE_CHARS]
+
+
+def _decided(sent: dict[str, Any]) -> str | None:
+    """Return the title of a decision that was sent without a task."""
+    decision = parsed(sent.get("decision"))
+    if decision is None and sent.get("execution") is None:
+        return None
+    component = cast("dict[str, Any]", decision).get("component") if isinstance(decision, dict) else None
+    return f"Decide what becomes of the component '{component}'" if component else "Decide about a component"
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
@@ -323,6 +349,8 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
     ]
     if failed:
         return Outcome.FAILURE if failed[-1] else Outcome.SUCCESS
+    if sent.get("decision") is not None or sent.get("execution") is not None:  # with an error it fails its checks
+        return Outcome.SUCCESS
     return Outcome.PARTIAL if sent.get("analysis") or events else None
 
 

@@ -72,7 +72,7 @@ def _rules() -> _Rules:
 
 
 def read_rules(text: str) -> _Rules:
-    """Return the rules of a file; ValueError for one that names words which it does not have."""
+    """Return the rules of a file; ValueError if a rule names a group of words that the file does not have."""
     import tomllib  # noqa: PLC0415 - few processes judge a text
 
     tables: dict[str, Any] = tomllib.loads(text)
@@ -98,45 +98,6 @@ def _pattern(group: str) -> str:
     )
     pattern = rf"(?:(?<!\w)(?:{apart})(?!\w){f'|{joined}' if joined else ''})"
     return pattern.replace("\n", "").replace("~", r"\w*")
-
-
-_TOKEN: Final = lazy_compile(
-    r"((?:(?:[\w ',:@/-]|\\[./])(?![?*{]))+)|({[A-Z]+}|\((?:\?(?::|-i:|<?[=!]))?|\)(?:[?*]|{0[^}]*})?|\|)"
-    r"|\\(?:u\w{4}|.)|\[(?:\\.|[^\]\\])+\]|{\d[^}]*}"
-)
-
-
-@cache
-def _needs(group: str) -> set[str]:
-    """Return texts of which one occurs in all that a group matches. To look for them costs less than its pattern."""
-    pattern = _rules().forms.get(group) or "|".join(_rules().words[group].values())
-    return _needs_of(_TOKEN.finditer(pattern.replace("\n", "")))[0]
-
-
-def _needs_of(tokens: Iterator[re.Match[str]]) -> tuple[set[str], str]:
-    """Return the longest texts that each alternative of a pattern needs, and the sign that ends the pattern."""
-    needs, longest, length = set[str](), {""}, 0
-    for token in tokens:
-        text, sign = token.groups()
-        if text:
-            part = {text.replace("\\", "").lower()}
-        elif not sign:
-            continue
-        elif sign == "|":
-            needs |= longest
-            longest, length = {""}, 0
-            continue
-        elif sign[0] == ")":
-            return needs | longest, sign
-        elif sign[0] == "{":
-            part = _needs(sign[1:-1])
-        else:
-            part, end = _needs_of(tokens)
-            if end != ")" or sign[-1] in "=!":  # it may be left out
-                continue
-        if (shortest := min(map(len, part))) > length:
-            longest, length = part, shortest
-    return needs | longest, ""
 
 
 _NO_SPACES: Final = ("zh", "ja", "ko")  # in Korean, endings follow words directly
@@ -172,9 +133,9 @@ def _sequence(sequence: str) -> re.Pattern[str]:
 
 
 def suspicion(texts: Iterable[str | None], *, own: bool = False) -> str | None:
-    """Return the reason why one of the texts is suspicious, None where none is. Each text counts alone.
+    """Return the reason why one of the texts is suspicious, or None. Each text is judged by itself.
 
-    A sentence that reports an attack is honest if it is in the `own` words of who stored it: an attacker can report too.
+    A sentence that reports an attack counts as honest only in the caller's `own` words: an attacker can report, too.
     """
     for text in texts:
         if text and (reason := _judge(text[:MOST_CHARS], own)):
@@ -199,61 +160,31 @@ def _judge(text: str, own: bool) -> str | None:
 def _judge_plain(text: str, own: bool) -> str | None:
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
-    pairs = pairwise((sentence, _possible_groups(sentence.lower())) for sentence in sentences)
-    return next(filter(None, (_judge_sentence(*pair, own) for pair in pairs)), None)
+    return next(filter(None, (_judge_sentence(*pair, own) for pair in pairwise(sentences))), None)
 
 
-@cache
-def _needs_by_start() -> dict[str, list[tuple[str, str]]]:
-    """Return what each group needs, with the group, by its first two characters."""
-    groups = frozenset[str]().union(*(link.groups for rule in _rules().rules for link in rule.links))
-    table: dict[str, list[tuple[str, str]]] = {}
-    for group in groups:
-        for need in _needs(group.removeprefix("^")):
-            table.setdefault(need[:2], []).append((need, group))
-    return table
-
-
-def _possible_groups(text: str) -> frozenset[str]:
-    """Return the groups of which a text in lower case holds what they need."""
-    table = _needs_by_start()
-    starts = {"", *text, *map("".join, pairwise(text))}
-    return frozenset(group for start in starts & table.keys() for need, group in table[start] if need in text)
-
-
-def _judge_sentence(told: tuple[str, frozenset[str]], after: tuple[str, frozenset[str]], own: bool) -> str | None:
-    """Return the reason of the first rule that a sentence breaks, None for one that reports or tells.
-
-    The sentence and the next one come with the groups that they may hold.
-    """
+def _judge_sentence(sentence: str, following: str, own: bool) -> str | None:
+    """Return the reason of the first rule that a sentence breaks, None for one that reports or tells."""
     rules = _rules()
-    (sentence, possible), (following, possible_after) = told, after
-    here_or_next = possible | possible_after
-
-    def may_fit(link: _Link) -> bool:
-        return link.absent or not link.groups.isdisjoint(here_or_next if link.next_too else possible)
-
-    @cache
-    def holds(group: str, text: str, groups: frozenset[str]) -> bool:
-        return group in groups and bool(_group(group).search(text))
 
     def fits(link: _Link) -> bool:
-        return any(
-            holds(group, sentence, possible) or (link.next_too and holds(group, following, possible_after))
-            for group in link.groups
+        return (
+            any(_holds(group, sentence) or (link.next_too and _holds(group, following)) for group in link.groups)
+            is not link.absent
         )
 
     for rule in rules.rules:
-        if (
-            all(map(may_fit, rule.links))
-            and all(fits(link) is not link.absent for link in rule.links)
-            and all(_in_order(sequence, sentence) for sequence in rule.sequences)
-        ):
+        if all(map(fits, rule.links)) and all(_in_order(sequence, sentence) for sequence in rule.sequences):
             if own and re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
             if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
                 return rule.reason
     return None
+
+
+@lru_cache(maxsize=2048)  # a lesson's sentences are judged in its parts and in the whole
+def _holds(group: str, text: str) -> bool:
+    return bool(text) and bool(_group(group).search(text))
 
 
 def _in_order(sequence: str, sentence: str) -> bool:
@@ -290,7 +221,7 @@ _UNSEEN: Final = lazy_compile(
 
 
 def hides_text(text: str) -> bool:
-    """True if the text carries characters that are not shown, in the ways in which text is hidden."""
+    """True if the text has invisible characters in an order that hides text."""
     return bool(_HIDDEN.search(_FLAG.sub("", text)))
 
 
@@ -375,7 +306,7 @@ _ERROR: Final = lazy_compile(r"error|exception|fail|fatal|denied|not found|trace
 
 
 def repeats(text: str, outside: Iterable[str]) -> bool:
-    """True if a text repeats a passage of one of the texts from outside, beyond the lines that tell an error."""
+    """True if a text repeats a passage of a text from outside, apart from lines that report an error."""
     own = _letters(text)
     if len(own) < _SHARED:
         return False

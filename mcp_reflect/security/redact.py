@@ -1,11 +1,9 @@
-"""Redaction: texts lose their secrets and the characters that nobody sees.
+"""Redaction: secrets and invisible characters are taken out of texts.
 
 Every text passes here once at the entrance, before it is split, and the database does it again over all that it
 writes. Doing it twice changes nothing.
 """
 
-import base64
-import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -13,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Any, Final, cast
-from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, holds, named_secrets
@@ -24,7 +21,7 @@ _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
 # Colors, moves of the cursor, titles and links of terminals (ECMA-48), with the characters that they consist of
 _TERMINAL: Final = lazy_compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,200}[ -/]{0,8}[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{1,8}[0-~]|\x1b[0-~]"
 )
 # Control characters but tab, newline and return; zero-width and direction marks, annotations, tags: they hide text
@@ -32,7 +29,6 @@ _UNSEEN: Final = lazy_compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_OVERSTRIKE: Final = lazy_compile("[^\n\b]\b")
 _SHORT: Final = 5_000  # characters of a text of which every view is read
 _LEAST: Final = 20  # characters of one word from which on it can be a key
 # A long text is read in pieces: a search holds the interpreter for all of its text, and other calls wait meanwhile
@@ -52,9 +48,20 @@ def normalize(text: str) -> str:
         return text
     if "\x1b" in text or not text.isascii():
         text = _TERMINAL.sub("", text)
-    while _OVERSTRIKE.search(text):  # bold and underlined text of `man`
-        text = _OVERSTRIKE.sub("", text)
+    if "\b" in text:
+        text = "\n".join(_without_overstrikes(line) if "\b" in line else line for line in text.split("\n"))
     return _UNSEEN.sub("", text)
+
+
+def _without_overstrikes(line: str) -> str:
+    """Return a line without what a backspace takes back: bold and underlined text of `man`."""
+    kept: list[str] = []
+    for sign in line:
+        if sign != "\b":
+            kept.append(sign)
+        elif kept:
+            kept.pop()
+    return "".join(kept)
 
 
 def clean_text(text: str) -> str:
@@ -72,14 +79,12 @@ def clean_text(text: str) -> str:
 
 def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
     """Return the text with marks for its secrets; with `keep_lines`, each line of a secret has its own."""
-    for _ in range(_PASSES):
+    for attempt in range(_PASSES):
         spans: list[Secret] = []
         start = 0
         while start < len(text):
             piece = text[start : start + _PIECE + _OVERLAP]
-            found = _find(piece)
-            for changes, across in _views(piece):
-                found += _find_in_view(piece, changes, across=across) if changes else ()
+            found = _find_everywhere(piece) if not attempt or START in piece else ()  # a piece without a cut is done
             spans += [(first + start, end + start, kind) for first, end, kind in found]
             line = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
             start = line if len(piece) == _PIECE + _OVERLAP else len(text)
@@ -87,6 +92,14 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
             break
         text = _replaced(text, spans, keep_lines=keep_lines)
     return text
+
+
+def _find_everywhere(text: str) -> list[Secret]:
+    """Return the secrets of a text as it stands and in each of its views."""
+    found = _find(text)
+    for changes, across in _views(text):
+        found += _find_in_view(text, changes, across=across) if changes else ()
+    return found
 
 
 def _find(text: str) -> list[Secret]:
@@ -180,6 +193,8 @@ def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
     if "base64" in text:
         yield [*_plain_base64(text)], False
     if len(codes := [*_PERCENT.finditer(text)] if "%" in text else ()) > 1:  # one alone is a share
+        from urllib.parse import unquote  # noqa: PLC0415 - few texts have such codes, and a hook has no time
+
         yield [(*code.span(), unquote(code[0])) for code in codes], False
     if not text.isascii():
         yield [(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in _WIDE.finditer(text)], False
@@ -204,6 +219,8 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 def _plain_base64(text: str) -> Iterator[Change]:
     """Yield the texts that stand in base64, beside a command that decodes it."""
+    import base64  # noqa: PLC0415 - few texts have any, and a hook has no time
+
     for run in _BASE64.finditer(text):
         try:
             plain = base64.b64decode(run[0] + "=" * (-len(run[0]) % 4)).decode()
@@ -238,7 +255,7 @@ def _wraps(text: str) -> list[Change]:
 
 
 def _is_broken(text: str, end: int) -> bool:
-    """True if a long word with a digit goes on behind the line end."""
+    """True if a long word with a digit continues on the next line."""
     before = text[max(0, end - _LEAST) : end]
     return len(before) == _LEAST and not any(map(str.isspace, before)) and any(map(str.isdigit, before))
 
@@ -272,6 +289,31 @@ def clean(value: Any) -> Any:
             return value
 
 
+_MARK: Final = lazy_compile(r"\[redacted:(\w{1,40})\]")
+_MOST_CUTS: Final = 5  # that a note names
+
+
+def cuts(value: Any) -> str:
+    """Return what `clean` cuts out of a value, such as "password in correction"; nothing where it cuts nothing."""
+    found = [*dict.fromkeys(_cuts(value, clean(value), ""))]
+    more = [f"{len(found) - _MOST_CUTS} more"] if len(found) > _MOST_CUTS else []
+    return ", ".join(found[:_MOST_CUTS] + more)
+
+
+def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
+    match before, after:
+        case dict(), dict():
+            names = {clean_text(str(name)): item for name, item in cast("dict[Any, Any]", before).items()}
+            for name, item in cast("dict[str, Any]", after).items():
+                yield from _cuts(names[name], item, f"{place}.{name}" if place else name)
+        case (list() | tuple(), list()):
+            for one, cleaned in zip(cast("list[Any]", before), cast("list[Any]", after), strict=True):
+                yield from _cuts(one, cleaned, place)
+        case _:
+            for kind in Counter(_MARK.findall(str(after))) - Counter(_MARK.findall(str(before))):
+                yield f"{kind} in {place}" if place else kind
+
+
 def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
     """Return a list without the secrets that stand across its texts, or across one field of its objects."""
     if all(isinstance(item, str) for item in items):
@@ -279,9 +321,12 @@ def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
     if not all(isinstance(item, dict) for item in items):
         return items
     rows = [dict(cast("dict[Any, Any]", item)) for item in items]
-    for name in dict.fromkeys(name for row in rows for name in row):
-        places = [place for place, row in enumerate(rows) if isinstance(row.get(name), str)]
-        for place, text in zip(places, _cut_lines([rows[place][name] for place in places]), strict=True):
+    places: dict[Any, list[int]] = {}
+    for place, row in enumerate(rows):
+        for name in (name for name, text in row.items() if isinstance(text, str)):
+            places.setdefault(name, []).append(place)
+    for name, those in places.items():
+        for place, text in zip(those, _cut_lines([rows[place][name] for place in those]), strict=True):
             rows[place][name] = text
     return rows
 
@@ -325,4 +370,6 @@ def _is_whole(name: str) -> bool:
 
 def context_hash(context: str | None) -> str | None:
     """Return the first 16 hex digits of the SHA-256 of a context, as it is kept: cleaned."""
+    import hashlib  # noqa: PLC0415 - hooks need none, and have no time
+
     return hashlib.sha256(clean_text(context).encode()).hexdigest()[:16] if context else None

@@ -31,7 +31,7 @@ _OPEN: Final = lazy_compile(
     r"|(?:^|_)(?:the|a|this|that|your|my|each|public|pub|publishable|primary|foreign|trusted|web_socket|cache|sort|partition|range|hash|row"
     r"|idempotency|dedup\w*|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
     r"|translation|order|shard|file|blob|chunk|asset|commit|node|unique|query|search|bucket|registry|hot|short"
-    r"|state|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
+    r"|state|recv|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
 )
 _SETTING: Final = lazy_compile(r"(?:^|_)(?:token|secret|password|apikey|api_key)_")
 _OTHER: Final = frozenset(
@@ -108,6 +108,7 @@ _ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
 _ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
 _FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
+_DRAWN: Final = lazy_compile(r"(?i)(?:secret|token|key)s?$")  # its value is drawn; that of `auth` may be a method
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 
@@ -119,6 +120,11 @@ class _Name(NamedTuple):
     end: int
     held: Holds
     foreign: bool = False
+
+    @property
+    def is_pass(self) -> bool:
+        """True for `pass` alone, which is mostly the verb."""
+        return self.end - self.start == len("pass")
 
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
@@ -213,15 +219,18 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
         fits = values.is_random if not password else values.word if "(" in sign[0] else values.drawn
         return bool(_ARGUMENT_ENDS.match(text, end)) and fits(value)
     if sign["line"] or (sign["blank"] and not flag):  # side by side, as in prose
-        return values.alone(value) and not _PAIR.match(value) and bool(sign["blank"] or _LINE_ENDS.match(text, end))
+        ends = bool(sign["blank"] or _LINE_ENDS.match(text, end))
+        drawn = not name.is_pass or (values.is_mixed(value) and values.is_mixed_case(value))  # `pass FastRouter2 to it`
+        return ends and drawn and values.alone(value) and not _PAIR.match(value)
     if _CALL.match(text, sign.end()) and not sign["open"]:
         return False
     if not password:
         drawn_by_person = values.is_password(value) and len(value) >= (8 if sign["open"] else 12)
-        names = values.is_reference(value) or _PAIR.match(value) or " " in value
+        setting = values.is_setting(value) and not _DRAWN.search(text, name.start, name.end)
+        names = values.is_reference(value) or setting or _PAIR.match(value) or " " in value
         return not names and (values.is_random(value) or drawn_by_person)
     if sign["open"]:
-        return "://" not in value and not any(map(values.is_said, value.split()))
+        return "://" not in value and not values.is_folder(value) and not any(map(values.is_said, value.split()))
     return _is_bare(text, name, sign, value, flag=flag)
 
 
@@ -274,9 +283,10 @@ _TO: Final = lazy_compile(
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
+_OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
+_OF: Final = lazy_compile(r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z")  # behind `pass`; it is mostly a verb with an object
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
-_FEW_WORDS: Final = 2  # behind `pass`, which has other meanings
 _FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
 _STATES: Final = frozenset(
     """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad right
@@ -304,12 +314,19 @@ def _told(text: str, name: _Name) -> Secret | None:
         return span
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
-        most = _FEW_WORDS if name.end - name.start == len("pass") else _MOST_WORDS
-        if between.count(" ") > most or _APART.search(between):
+        if between.count(" ") > _MOST_WORDS or _APART.search(between) or (name.is_pass and not _OF.match(between)):
             return None
+        moved = sign[0].strip() in ("to", "on") and not name.foreign  # `Pass the password to it`; it is Polish for `is`
+        if moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start):
+            return None
+        other = sign[0] == "=" and bool(_OTHER_NAME.search(between))
         for form in () if _CALL.match(text, sign.end(), end) else (_QUOTED, _BARE, _PLAIN):
             value = form.match(text, sign.end(), sign.end() + _LONGEST)
-            if value and _is_told(value["secret"], name, sign[0].strip(), form):
+            if (
+                value
+                and _is_told(value["secret"], name, sign[0].strip(), form)
+                and (not other or values.strange(value["secret"]))
+            ):
                 return (*value.span("secret"), "password")
     return None
 

@@ -23,7 +23,7 @@ _PREFIXES: Final = Path(__file__).with_name("secret_prefixes.txt")
 
 
 def _rows(name: str) -> list[list[str]]:
-    """Return the cells of each line of a table in this folder, which tabs part; a line that begins with `# ` is none."""
+    """Return the cells of each line of a tab-separated table in this folder; a line that begins with `# ` is a comment."""
     lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if not line.startswith("# ")]
 
@@ -40,7 +40,7 @@ _PUTTY: Final = lazy_compile(
 
 
 def private_keys(text: str) -> list[Secret]:
-    """Return the private keys that stand in their armor."""
+    """Return the private keys in armor (PEM, PuTTY)."""
     spans: list[tuple[int, int]] = []
     if "PRIVATE KEY" in text or "OpenVPN Static key" in text:
         spans += [key.span() for key in _PEM.finditer(text) if _PEM_BODY.search(key["body"], 0, _PEM_HEADERS)]
@@ -181,10 +181,10 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
 
 @cache
 def _shapes() -> list[list[str]]:
-    """Return the keys that are no beginning and a rest: kind, texts of which one is in each match, pattern.
+    """Return the keys that do not have the form of a prefix and a rest: kind, texts (each match has one), pattern.
 
     Of a match, the group `secret` goes where there is one. A pattern that begins with letters is searched quickly: its
-    edge is behind them. The edge is no word boundary, which would take an underscore for a letter.
+    edge is behind them. The edge is not a word boundary, which would count an underscore as a letter.
     """
     return _rows("secret_shapes.txt")
 

@@ -45,13 +45,17 @@ _SAID: Final = frozenset(
     interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
 )
 _ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
-# Keys that documents show, and nobody uses: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
+# Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
 _SHOWN: Final = ("EXAMPLE", "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "4eC39HqLyjWDarjtT1zdp7dc", "6LeIxAcTAAAAA",
                  "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "mF_9.B5f-4.1JqM", "dXNlcjpwYXNz")  # fmt: skip
 _ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
 _PATH: Final = lazy_compile(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
     r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$|[A-Za-z_]\w*(?:/[A-Za-z_]+)+$|[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$"
+)
+_FOLDER: Final = lazy_compile(r"(?:~|\.{1,2})?(?:/[\w.-]{1,40}){2,12}/?$")
+_SETTING: Final = lazy_compile(  # at most three digits
+    r"(?!(?:\D*\d){4})(?:[a-z]{2,16}|[A-Z]{2,16})(?:[-_.:/](?:(?:[a-z]{1,16}|[A-Z]{1,16})\d{0,3}|\d{1,3}[a-z]?)){1,5}$"
 )
 _UUID: Final = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_=]{32,200}$")
@@ -94,13 +98,23 @@ def is_reference(value: str) -> bool:
     return bool(_PATH.match(value)) and not (value.count("/") < 4 and is_key(value))  # base64 may begin with a slash
 
 
+def is_folder(value: str) -> bool:
+    """True for the path of a file or folder that begins at the root, at home or here: `/srv/app2`, `~/work`."""
+    return bool(_FOLDER.match(value)) and not is_key(value)
+
+
+def is_setting(value: str) -> bool:
+    """True for words joined by signs, with short numbers: `basic-v2`, `scram-sha-256`, `aes-256-gcm`."""
+    return bool(_SETTING.match(value))
+
+
 def is_mixed(value: str) -> bool:
     """True if letters of both cases and at least two digits stand in a value."""
     return sum(map(str.isdigit, value)) >= 2 and any(map(str.isupper, value)) and any(map(str.islower, value))
 
 
 def is_mixed_case(value: str) -> bool:
-    """True if the case changes oftener than words written together change it."""
+    """True if the case changes more often than in words that are joined."""
     turns = sum(one.islower() != other.islower() for one, other in pairwise(value))
     return turns > len(value) / 3
 
@@ -111,7 +125,7 @@ def is_key(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """True if the rest of a provider's key is neither a word nor a repeated sign."""
+    """True if the rest of a provider's key is neither a word nor a repeated character."""
     different = len(set(value))
     if different < 6:
         return False
@@ -120,7 +134,7 @@ def is_drawn(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """True for a long value that looks random: digits among letters, and no words."""
-    if len(value) < RANDOM_LENGTH or " " in value or is_reference(value):
+    if len(value) < RANDOM_LENGTH or " " in value or is_reference(value) or is_setting(value):
         return False
     if _UUID.match(value):
         return True

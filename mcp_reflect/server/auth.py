@@ -9,10 +9,10 @@ import anyio
 import anyio.to_thread
 from mcp.server.auth.provider import AccessToken
 
-from mcp_reflect.config import stored_name
 from mcp_reflect.errors import NotAllowedError
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import ROLES, Principal, Role
+from mcp_reflect.projects import stored_name
 from mcp_reflect.storage.tokens import PREFIX, TokenRepository
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LONGEST_TOKEN: Final = 16_384  # characters
 
 
 class Access(AccessToken):
-    """A verified token of a request, as the SDK wants it. It does not hold the token's text."""
+    """A verified token of a request, in the SDK's form, without the token's text."""
 
     principal: Principal
 
@@ -48,14 +48,14 @@ class OAuthOptions:
 
 
 class Authenticator:
-    """Verifies the bearer token of each request: nothing is remembered, so a revoked token is refused at once."""
+    """Verifies the bearer token of each request. It caches nothing, so a revoked token is refused at once."""
 
     def __init__(self, tokens: TokenRepository, oauth: OAuthOptions | None, log: Log) -> None:
         self._tokens = tokens
         self._jwts = JwtVerifier(oauth, log) if oauth else None
 
     async def verify_token(self, token: str) -> Access | None:
-        """Return whom a token names, None where it is not accepted."""
+        """Return the caller that a token names, or None if the token is not accepted."""
         if len(token) > _LONGEST_TOKEN:
             return None
         if token.startswith(PREFIX):
@@ -73,7 +73,7 @@ class JwtVerifier:
         self._log = log
 
     async def verify_token(self, token: str) -> Access | None:
-        """Return whom a JWT names, None where it is not accepted."""
+        """Return the caller that a JWT names, or None if the JWT is not accepted."""
         import jwt  # noqa: PLC0415 - only with OAuth
 
         oauth = self._oauth
@@ -87,7 +87,7 @@ class JwtVerifier:
                  leeway=_LEEWAY_SECONDS, options={"require": ["exp", "iss", "aud"]},
             )  # fmt: skip
         except jwt.PyJWTError as error:  # not one of theirs, expired, or for somebody else
-            self._log("jwt_refused", "warning", reason=type(error).__name__)
+            self._log.warning("jwt_refused", reason=type(error).__name__)
             return None
         granted = {*_words(claims.get("scope")), *_words(claims.get("scp"))}
         roles = [role for role, scope in zip(ROLES, SCOPES, strict=True) if scope in granted]
@@ -132,8 +132,8 @@ class SigningKeys:
         self._fetching = anyio.Lock()
 
     async def find(self, key_id: str) -> "jwt.PyJWK | None":
-        """Return the key of that id, None where there is none, or the server has not answered a short time ago."""
-        import jwt  # noqa: PLC0415 - see above
+        """Return the key of that id, None if there is no such key, or the server failed to answer in the last 30 s."""
+        import jwt  # noqa: PLC0415 - only with OAuth
 
         async with self._fetching:
             if self._now() - self._failed < _REFETCH_SECONDS:
@@ -142,14 +142,14 @@ class SigningKeys:
                 return await anyio.to_thread.run_sync(self._client.get_signing_key, key_id)
             except jwt.PyJWKClientConnectionError as error:
                 self._failed = self._now()
-                self._log("jwks_failed", "error", error=type(error).__name__)
+                self._log.error("jwks_failed", error=type(error).__name__)
             except jwt.PyJWTError:
                 pass
         return None
 
 
 def refuse_role(caller: Principal, needed: Role, act: str) -> None:
-    """NotAllowedError where the caller's role does not allow an act."""
+    """Raise NotAllowedError if the caller's role does not allow an act."""
     if not caller.may(needed):
-        fault = f"your token's role is {caller.role}, and to {act} it has to be {needed}"
-        raise NotAllowedError("role", fault, "Ask an admin of your team for another token.")
+        fault = f"your token's role is {caller.role}, and to {act} it must be {needed}"
+        raise NotAllowedError("role", fault, "Ask an admin of your team for a token with that role.")

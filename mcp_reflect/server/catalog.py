@@ -40,11 +40,11 @@ TOOLS: Final = (
         name="should_reflect",
         examples=({"confidence": 0.4, "tool_failures": 2},),
         description=(
-            "Should I stop and reflect now? Send what you know: confidence, risk_level, goal_drift (0..1), "
-            "tool_failures, step_number."
+            "Should I reflect now? Send confidence, risk_level, goal_drift, tool_failures, step_number, "
+            "run_id per task."
         ),
         shape=StepArguments,
-        listed="confidence risk_level goal_drift tool_failures step_number is_final_step verification_failed",
+        listed="confidence risk_level goal_drift tool_failures step_number run_id is_final_step verification_failed",
         answer="boolean: reflect; string: reason",
         read_only=True,
     ),
@@ -83,21 +83,16 @@ TOOLS: Final = (
             },
             {
                 "critique_id": "crit_…",
-                "analysis": {
-                    "quality_score": 0.9,
-                    "claims": {"All 12 tests pass": "supported: 12 passed"},
-                    "issues": [],
-                    "corrected_steps": ["All 12 tests pass"],
-                },
+                "verdicts": [{"claim": 1, "verdict": "wrong", "correction": "11 of 12 tests pass"}],
             },
         ),
         description=(
-            "Check, verify or review your answer, plan or code before handing it over: claims against tool_results, "
-            "sums, units, dates."
+            "Check, verify or review your answer, plan or code before handing it over: the line of output that decides "
+            "each claim."
         ),
         shape=CritiqueArguments,
-        listed="goal response steps tool_results criteria critique_id analysis",
-        answer="string: critique_id; array: issues; object: next",
+        listed="goal response steps tool_results criteria critique_id verdicts",
+        answer="string: critique_id; array: claims; object: next",
         read_only=True,
     ),
     ToolSpec(
@@ -139,14 +134,21 @@ TOOLS: Final = (
         name="store_lesson",
         examples=(
             {"mistake": "pytest failed: No module named app", "correction": "run it in services/api"},
+            {
+                "mistake": "Ran `tsc` alone: it writes .js files beside the sources",
+                "correction": "Always `npx tsc --noEmit`",
+                "wrong_call": "tsc -p .",
+                "right_call": "npx tsc --noEmit",
+            },
             {"lesson": "pytest failed: No module named app. Run it in services/api."},
         ),
         description=(
-            "Remember a lesson for later tasks: one text in `lesson`, or mistake and correction. Name the exact error "
-            "or input and what works."
+            "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact error "
+            "or input and what works; in wrong_call and right_call, the calls (a command or {tool, arguments}), to "
+            "be stopped at the next."
         ),
         shape=LessonArguments,
-        listed="lesson mistake correction why task_type symptoms importance visibility",
+        listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility",
         answer="string: lesson_id status",
     ),
     ToolSpec(

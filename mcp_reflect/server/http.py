@@ -32,7 +32,7 @@ _OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 
 
 class RequestLimits:
-    """An ASGI application around `app`: a request is counted before its body is read, which must come in time.
+    """An ASGI application around `app`: counts each request before its body is read, and limits the time for the body.
 
     `seconds` is the time for a body, None for the setting. A body over 4 MiB is 413, one that does not come 408, and a
     request over the limits 503; the connection is then closed. Where requests or bytes are too many, the body that has
@@ -60,7 +60,7 @@ class RequestLimits:
                 self._open -= 1
 
     def _give_up_longest(self) -> bool:
-        """Give up the body that has been awaited longest; False where none is."""
+        """Give up the body that has been awaited longest; return False if there is none."""
         for waiting in self._waiting:
             del self._waiting[waiting]
             waiting.cancel()
@@ -112,7 +112,7 @@ async def _refuse(send: Send, status: int, text: str) -> None:
 
 
 class Connection(H11Protocol):
-    """A connection; one that is in no request for `seconds` is closed, at once where others wait for its place."""
+    """A connection. It is closed after `seconds` without a request, or at once if it is idle and there are too many."""
 
     most = 2_000
     seconds = 30.0
@@ -162,7 +162,7 @@ def most_connections() -> int:
 def serve_http(port: int) -> None:
     """Serve `http://127.0.0.1:PORT/mcp` until SIGINT or SIGTERM; port 0 means any free one.
 
-    The address is printed on stdout when it takes connections. InputError where the port cannot be had.
+    The address is printed on stdout when it takes connections. InputError if the port cannot be used.
     """
     with listening(port, "--http") as listener:
         server = build()
@@ -180,7 +180,7 @@ def serve_http(port: int) -> None:
 
 
 def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uvicorn.Config:
-    """Return how an application is served, with limits, and print its address; running requests may then finish."""
+    """Return uvicorn's configuration with our limits, and print the address; requests have `finish_seconds` to end."""
     Connection.most, Connection.seconds = most_connections(), limits.max_body_seconds
     logging.getLogger("asyncio").addFilter(OnceFilter())
     sys.stdout.write(f"{url}\n")
@@ -192,7 +192,7 @@ def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uv
 
 
 class OnceFilter(logging.Filter):
-    """Lets the first line through that says that no more files may be opened: asyncio tries again each second."""
+    """Lets only the first message about too many open files through: asyncio repeats it each second."""
 
     _was_said = False
 

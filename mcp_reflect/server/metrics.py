@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Metrics:
-    """Counts calls and requests, and answers Prometheus at an address of its own. `tenants`: by tenant, too."""
+    """Counts calls and requests, and answers Prometheus at an address of its own. `tenants`: also by tenant."""
 
     def __init__(self, bank: "Bank", *, tenants: bool = False) -> None:
         try:
@@ -37,11 +37,13 @@ class Metrics:
         prometheus.ProcessCollector(registry=self.registry)
 
     def serve(self, host: str, port: int) -> int:
-        """Answer Prometheus in a thread; return the port. InputError where the address cannot be had."""
+        """Answer Prometheus in a thread; return the port. InputError if the address cannot be used."""
         try:
             server, _ = self._prometheus.start_http_server(port, host, self.registry)
         except OSError as error:
-            raise InputError("--metrics", f"the address cannot be had: {error.strerror}", "Give another.") from None
+            raise InputError(
+                "--metrics", f"the address cannot be used: {error.strerror}", "Give another address."
+            ) from None
         return server.server_port
 
     def collect(self) -> Iterator[Any]:

@@ -4,19 +4,18 @@ Filling a prompt counts no lesson as applied.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
 
+from mcp_reflect import services
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
-from mcp_reflect.models.lesson import Recall, waits
+from mcp_reflect.models.lesson import waits
 from mcp_reflect.models.reflection import StoredReflection
 from mcp_reflect.models.run import Outcome
-from mcp_reflect.schemas.fields import read
-from mcp_reflect.schemas.lessons import RecallArguments
+from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.server.listing import PROMPTS
 from mcp_reflect.server.resources import without_orders
@@ -64,6 +63,7 @@ async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str
     """Return the inputs of a prompt's template."""
     match name:
         case "start_task":
+            await services.triggers.begin_task(engine.context)
             lessons = await _checklist(engine, values["task"], values.get("task_type"))
             nothing = "Earlier runs left nothing on this. There is nothing to go through."
             return {"task": values["task"], "lessons": lessons or nothing}
@@ -113,19 +113,18 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
 
 
 async def _checklist(engine: Engine, task: str | None, task_type: str | None) -> str | None:
-    """Return the strong lessons and strategies for a task as points to go through; None for none."""
+    """Return what recall_lessons finds for a task as points to go through, without orders; None for none."""
     if not task:
         return None
     sent = {"task": task[: engine.settings.max_task_chars], **({"task_type": task_type} if task_type else {})}
-    query = replace(read(RecallArguments, sent, engine.settings).ask(), strong_only=True)
-    recalls, holdout = engine.bank.recalls, engine.settings.holdout
-    recall: Recall = await recalls.recall(engine.scopes.own, query, applied=False, holdout=holdout)
+    recall = await services.lessons.recall(engine.context, sent, applied=False)
+    hits = [hit for hit in recall.lessons if not suspicion((hit.text, hit.task_type, hit.external_id))]
     lines = [f"recall_id: {recall.recall_id}"]
-    for hit in recall.lessons:
-        lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.why})")
+    for hit in hits:
+        lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.fit} fit: {hit.why})")
         pair = [f"      avoid: {hit.mistake}", f"      instead: {hit.correction}"]
         lines += pair if hit.mistake and hit.correction else [f"      {hit.text}"]
-    return "\n".join(lines) if recall.lessons else None
+    return "\n".join(lines) if hits else None
 
 
 def _reflection_note(stored: StoredReflection) -> str:

@@ -18,7 +18,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.services.engine import Engine
 
-_LONGEST_NAME: Final = 40  # characters of one plain word, which orders nobody about
+_LONGEST_NAME: Final = 40  # characters; one plain word of this length is not an instruction
 _MOST_COMPLETED: Final = 100
 _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "external_id")
 _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
@@ -57,9 +57,9 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             stored = await bank.reflections.latest(scope, limit=limit)
             fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}
             return {"scope": str(scope), "reflections": [{"id": name, **compact(fields[name])} for name in fields]}
-        case "lesson", _ if name.endswith("/neighbours"):
-            lesson = await bank.lessons.get(scope, name.removesuffix("/neighbours"))
-            return {"id": lesson.id, "neighbours": await _neighbors(engine, "record", lesson.id)}
+        case "lesson", _ if name.endswith("/neighbors"):
+            lesson = await bank.lessons.get(scope, name.removesuffix("/neighbors"))
+            return {"id": lesson.id, "neighbors": await _neighbors(engine, "record", lesson.id)}
         case "lesson", _ if name:
             return await _lesson(engine, name)
         case "reflection", _ if name:
@@ -67,7 +67,7 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
         case "graph", _ if "/" in name:
             kind, _, record = name.partition("/")
             neighbors = await _neighbors(engine, kind, record)
-            return {"kind": clean_text(kind), "name": clean_text(record), "neighbours": neighbors}
+            return {"kind": clean_text(kind), "name": clean_text(record), "neighbors": neighbors}
         case "prompt", _ if name in engine.context.runner.prompts.names():
             prompt = described(engine.context.runner.prompts.load(name))
             return {**compact(prompt), "overridden": prompt["overridden"], "inputs": prompt["inputs"]}
@@ -105,7 +105,7 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
         # The words of a version were judged when they were written, the reason for it was not.
         "versions": [{**version, "reason": without_orders(str(version.get("reason", "")))} for version in versions],
         "links": without_orders(await bank.lessons.links(scope, name)),
-        "neighbours": await _neighbors(engine, "record", name),
+        "neighbors": await _neighbors(engine, "record", name),
     }
 
 

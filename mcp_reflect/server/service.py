@@ -7,13 +7,15 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from mcp_reflect.config import PREFIX, Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
-from mcp_reflect.log import Log
+from mcp_reflect.log import Log, logged_with
 from mcp_reflect.models.common import HOST, RULES, compact, plain
 from mcp_reflect.server.listing import tools
 
@@ -21,18 +23,20 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from mcp_reflect.llm.runner import ClientCapabilities
-    from mcp_reflect.models.critique import Critique
+    from mcp_reflect.models.critique import Claim, Critique
     from mcp_reflect.models.lesson import Hit
     from mcp_reflect.models.reflection import Reflection
     from mcp_reflect.services.engine import Engine
     from mcp_reflect.storage.spool import Spool
 
 
+_HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
+_HOOK_SECONDS: Final = 0.25  # that a hook waits for another writer; then it leaves the call in the spool
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
 class Bucket:
-    """An amount that may be used in a minute, which fills evenly; 0: any amount.
+    """An amount that may be used per minute; it refills evenly. 0: any amount.
 
     `now` gives seconds of a clock that never goes back.
     """
@@ -44,7 +48,7 @@ class Bucket:
         self._filled = now()
 
     def seconds_until(self, amount: float = 1) -> float:
-        """Return the seconds until an amount is left, 0 where it is; one over a minute's waits for all of it."""
+        """Return the seconds until an amount is available; more than a minute's amount waits for a full bucket."""
         now = self._now()
         self._left = min(self._left + (now - self._filled) * self.a_minute / 60, self.a_minute)
         self._filled = now
@@ -78,10 +82,10 @@ class Admission:
 
     def _refusal(self) -> InputError | None:
         if self._at_once and self._running >= self._at_once:
-            return InputError("calls", f"{self._running} are running already", "Wait for one to be answered.")
+            return InputError("calls", f"{self._running} calls are running already", "Wait for one of them to end.")
         if not (seconds := self._calls.seconds_until()):
             return None
-        fault = f"there were more than {self._calls.a_minute:g} in a minute"
+        fault = f"there were more than {self._calls.a_minute:g} calls in a minute"
         return InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
 
 
@@ -130,15 +134,15 @@ class Idle:
         engine = self._engine()
         try:
             if await due(engine.context):
-                await dream(engine.context, idle=True)
-        except McpReflectError as error:  # another process dreams, or the bank is busy
-            engine.log("dream_failed", "info", error=type(error).__name__)
+                await dream(engine.context)
+        except McpReflectError as error:  # the bank is busy
+            engine.log.info("dream_failed", error=type(error).__name__)
 
 
 class Service:
-    """Calls tools, and makes the engine with the first call. One for each process, or for each scope of a team.
+    """Calls tools; creates the engine at the first call. There is one per process, or one per scope of a team.
 
-    Nothing of the engine is imported before: a host that only lists the tools does not wait for it.
+    It imports nothing of the engine before that: a host that only lists the tools does not wait for it.
     """
 
     is_of_team = False
@@ -147,12 +151,13 @@ class Service:
         self.settings = settings
         self._engine = engine
         self._own_engine = engine is None
+        self._for_hooks: Engine | None = None
         self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
         self.admission = Admission(settings)
         self._taking: asyncio.Task[None] | None = None
-        self.log = Log(settings.log_level, settings.log_format)
-        for problem in settings.misspelt() if settings.unknown else ():
-            self.log("setting_unknown", "warning", problem=problem)
+        self.log = Log.of(settings)
+        for problem in settings.misspelled() if settings.unknown else ():
+            self.log.warning("setting_unknown", problem=problem)
 
     def engine(self) -> "Engine":
         """Return the engine, imported and made with the first call."""
@@ -167,6 +172,8 @@ class Service:
         await self.idle.close()
         if self._taking is not None:
             await self._taking
+        if self._for_hooks is not None:
+            await self._for_hooks.close()
         if self._engine is not None and self._own_engine:
             await self._engine.close()
 
@@ -184,8 +191,8 @@ class Service:
     async def _note_spooled(self, spool: "Spool") -> None:
         from mcp_reflect import services  # noqa: PLC0415 - see the class
 
-        warnings = await asyncio.to_thread(getattr, services, "warnings")
-        await warnings.note_spooled(self.engine().context, spool, _TAKING_SECONDS)
+        warnings = await asyncio.to_thread(lambda: services.warnings)  # an import takes .3 s
+        await warnings.note_spooled((await self.engine().open()).context, spool, _TAKING_SECONDS)
 
     async def call(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None, agent: str = ""
@@ -194,34 +201,73 @@ class Service:
 
         An error of the caller or of the bank becomes text; one of ours is logged.
         """
-        from mcp_reflect.security.redact import clean_text, quoted  # noqa: PLC0415 - see the class
+        with logged_with(tool=name, **({"request": context.request_id} if context is not None else {})):
+            return await self._answered(name, arguments, context, agent)
+
+    async def _answered(
+        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None", agent: str
+    ) -> CallToolResult | InputRequiredResult:
+        from mcp_reflect.security.redact import clean_text, cuts, quoted  # noqa: PLC0415 - see the class
 
         names = [tool["name"] for tool in tools()]
+        if name == _HOOK and not self.is_of_team:
+            return await self._answer_hook(arguments)
         if name not in names:
             fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
             return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
             with self.idle.call(), self.admission.call(), named_agent(agent or _client_name(context)):
-                result = await self.engine().call(name, arguments, _client(context))
+                engine = self.engine()
+                with logged_with(session=engine.context.session, project=engine.scopes.own.project):
+                    result = await engine.call(name, arguments, _client(context))
                 self._take_in_spool()
                 value = answer(result, detail=wants_detail(arguments))
+                if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
+                    value["redacted"] = cut
                 text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
                 return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
             if self.is_of_team and isinstance(error, BankError):  # it may name the bank's address
-                self.log("bank_failed", "error", tool=name, error=str(error))
+                self.log.error("bank_failed", error=str(error))
                 return failure("The bank of this service cannot be used now; nothing was stored. Try again later.")
             return failure(f"{error}{_example(name, arguments, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
-            self.log("tool_failed", "error", tool=name, error=type(error).__name__, trace=trace)
-            return failure(f"mcp-reflect failed inside {name}; nothing was stored. A person finds more in its log.")
+            self.log.error("tool_failed", error=type(error).__name__, trace=trace)
+            return failure(f"mcp-reflect failed inside {name}; nothing was stored. See its log for details.")
+
+    async def _answer_hook(self, arguments: dict[str, Any]) -> CallToolResult:
+        """Answer a hook of the host. Our failure must not become the host's: then nothing is said."""
+        hook_tool = await asyncio.to_thread(import_module, "mcp_reflect.server.hook_tool")
+        value: dict[str, Any] = {}
+        try:
+            with self.idle.call(), self.admission.call():
+                value = await hook_tool.answer(self._hook_engine().context, arguments)
+        except Exception as error:  # noqa: BLE001 - the outermost handler
+            self.log.error("hook_failed", error=type(error).__name__)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    def _hook_engine(self) -> "Engine":
+        """Return an engine that waits for other writers as briefly as a hook may."""
+        if self._for_hooks is None:
+            engine = self.engine()
+            if not self._own_engine:
+                return engine
+            from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see the class
+
+            brief = {"bank_busy_seconds": _HOOK_SECONDS, "sets_aside": False, "durable": False}
+            settings = replace(self.settings, embeddings="words", **brief)
+            self._for_hooks = Engine(settings, scopes=engine.scopes)
+        if self._for_hooks.scopes is not self.engine().scopes:  # it has another name since
+            self._for_hooks.use(self.engine().scopes)
+        return self._for_hooks
 
 
 class InputNeeded(BaseException):
-    """The modern era's way to ask the client: leaves the tool's body, past every handler, with the result to return."""
+    """Ends a call with a question to the client (protocol 2026-07-28). No handler of Exception catches it."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         self.result = result
@@ -264,7 +310,7 @@ def _client_name(context: "Context[Any, Any] | None") -> str:
 
 @contextmanager
 def named_agent(name: str) -> Generator[None]:
-    """Keep a name, if there is one, beside what is stored inside."""
+    """Store a name, if there is one, with every record that the block stores."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
     from mcp_reflect.storage.screening import AGENT  # noqa: PLC0415 - same
 
@@ -281,12 +327,19 @@ def failure(text: str) -> CallToolResult:
 
 # The short results of tools: what an agent acts on, without an echo of what it sent.
 
-_WHY_CHARS: Final = 80  # of a hit: a sentence on a lesson that contradicts it is the longest
+_KEEPS_WORDS: Final = ("store_lesson", "reflect", "record_outcome")  # they say which words they did not keep
+_WHY_CHARS: Final = 80  # of a hit: a sentence on another correction of the same mistake is the longest
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
+_KEPT_CHARS: Final = 200  # of a lesson as it was kept
+_MOST_COUNTED: Final = 3
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
 _NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
-_CRITIQUE_DETAILS: Final = set("verdicts iterations stopped basis tokens triggered_by reflection_time_ms".split())
+_CRITIQUE_DETAILS: Final = set("iterations stopped tokens triggered_by reflection_time_ms".split())
+_CLAIM_CHARS_IN_ALL: Final = 800
+_CLAIM_CHARS: Final = 80
+_LINE_CHARS: Final = 140
+_TOOL_CHARS: Final = 40
 _PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
 
 
@@ -298,7 +351,7 @@ def wants_detail(arguments: Mapping[str, Any]) -> bool:
 def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
     """Return what a tool answers for a service's result."""
     from mcp_reflect.models.critique import Critique  # noqa: PLC0415 - what hosts start is not to wait for the models
-    from mcp_reflect.models.lesson import Forgotten, OutcomeResult, Recall, Stored  # noqa: PLC0415 - same
+    from mcp_reflect.models.lesson import Forgotten, OutcomeResult, Recall, Stored, short_id, with_id  # noqa: PLC0415 - same
     from mcp_reflect.models.reflection import Reflection  # noqa: PLC0415 - same
     from mcp_reflect.models.search import SearchPlan  # noqa: PLC0415 - same
 
@@ -307,14 +360,16 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
     match result:
         case Recall():
             hits = [_hit(hit) for hit in result.lessons]
-            hidden = {reason: count for reason, count in result.hidden.items() if reason != "over_limit"}
-            values = {"recall_id": result.recall_id, "lessons": hits, "hidden": hidden}
+            values = {"recall_id": result.recall_id, "lessons": hits}
         case Reflection():
             values = _reflection(result)
         case Stored():
             values = {"lesson_id": result.lesson_id, "status": result.status, "reason": result.reason}
+            values["kept"] = result.text and _clipped(with_id(result.lesson_id, result.text), _KEPT_CHARS)
         case OutcomeResult():
             values = {"lessons": len(result.updated), "evidence": result.evidence, "reason": result.reason}
+            shown = [f"{short_id(one.id)}: {one.effectiveness:.2f}" for one in result.updated[:_MOST_COUNTED]]
+            values["counted"] = f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
         case Forgotten():
             values = {"lesson_id": result.lesson_id, "state": result.state}
         case Critique():
@@ -328,11 +383,72 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 
 def _critique(critique: "Critique") -> dict[str, Any]:
-    """Return a critique without its verdicts and open claims, which `issues` and `next` quote."""
+    """Return a critique with each claim that is still to be judged as one line of text."""
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
-    values["coverage"] = {"claims": critique.coverage.claims, "checked": critique.coverage.checked}
     fix = None if critique.issues else critique.suggested_fix
-    return {**values, "suggested_fix": fix, "should_retry": critique.should_retry or None}
+    return {**values, "claims": _claims(critique), "suggested_fix": fix, "should_retry": None}
+
+
+def _claims(critique: "Critique") -> list[str]:
+    """Return the claims without a verdict, each with as many of its lines as there is room for."""
+    waiting = [claim for claim in critique.claims if claim.verdict is None and (critique.next or claim.lines)]
+    # As many claims as there is room for with a line of each, then second and third lines.
+    shown: list[Claim] = []
+    left = _CLAIM_CHARS_IN_ALL
+    for claim in waiting:
+        left -= _cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10
+        if left < 0 and shown:
+            break
+        shown.append(claim)
+    numbers = [1] * len(shown)
+    left = _CLAIM_CHARS_IN_ALL - sum(_cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10 for claim in shown)
+    for place in (1, 2):
+        for index, claim in enumerate(shown):
+            if place < len(claim.lines) and left >= _cost(claim, place):
+                numbers[index] += 1
+                left -= _cost(claim, place)
+    from mcp_reflect.models.critique import NO_OUTPUT  # noqa: PLC0415 - same as in `answer`
+
+    has_evidence = critique.evidence != NO_OUTPUT
+    texts = [_claim(claim, number, has_evidence=has_evidence) for claim, number in zip(shown, numbers, strict=True)]
+    return (
+        [*texts, f"(more claims follow after these: {len(waiting) - len(shown)})"]
+        if len(waiting) > len(shown)
+        else texts
+    )
+
+
+def _cost(claim: "Claim", place: int) -> int:
+    """Return about how many characters a line of a claim takes."""
+    if place >= len(claim.lines):
+        return 0
+    line = claim.lines[place]
+    return min(len(line.text), _LINE_CHARS) + min(len(line.tool or ""), _TOOL_CHARS) + 15
+
+
+def _tool(name: str) -> str:
+    """Return the start of a command without `cd FOLDER &&`, or the end of a path."""
+    name = re.sub(r"^(?:\(?\s*cd\s[^;&|\n]{1,300}(?:&&|;)\s*)+(?=\S)", "", name)
+    if len(name) > _TOOL_CHARS and " " not in name and "/" in name:
+        return f"…{name[1 - _TOOL_CHARS :]}"
+    return _clipped(name, _TOOL_CHARS)
+
+
+def _claim(claim: "Claim", lines: int, *, has_evidence: bool) -> str:
+    """Return a claim with its number and the lines that decide it, under the name of their tool."""
+    text = f"{claim.number}. {_clipped(claim.text, _CLAIM_CHARS)}"
+    if claim.computes and not claim.lines:
+        return f"{text} (computes)"
+    if not claim.lines:
+        return f"{text} (no output about this)" if has_evidence else text
+    parts: list[str] = []
+    before = None
+    for line in claim.lines[:lines]:
+        exit_code = "" if line.exit_code is None else f", exit {line.exit_code}"
+        head = f"{_tool(line.tool or f'result {line.result}')}{exit_code}: " if line.result != before else ""
+        parts.append(f"{head}{_clipped(line.text, _LINE_CHARS)}")
+        before = line.result
+    return f"{text} <- {' | '.join(parts)}"
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:

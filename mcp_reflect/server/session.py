@@ -1,4 +1,4 @@
-"""A real client to a real server: what the demo, and nothing of the server itself, is made with."""
+"""A client of a server that it starts; `mcp-reflect demo` uses it."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from mcp.types import TextContent
 from mcp_reflect.errors import McpReflectError
 
 
-class Session:
+class ServerSession:
     """A started server. Calls return what the tool returned; a tool's error is raised."""
 
     def __init__(self, client: Client) -> None:
@@ -28,8 +28,8 @@ class Session:
 
 
 @asynccontextmanager
-async def session(env: Mapping[str, str]) -> AsyncGenerator[Session]:
+async def session(env: Mapping[str, str]) -> AsyncGenerator[ServerSession]:
     """Start this installation's server over stdio with `env` added, and stop it when the block ends."""
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env})
     async with Client(stdio_client(parameters)) as client:
-        yield Session(client)
+        yield ServerSession(client)

@@ -1,4 +1,4 @@
-"""Lines of stdin that the SDK's reader would drop: made readable or answered, so that no caller waits for ever."""
+"""Repair or answer the lines of stdin that the SDK's reader would drop, so that no caller waits forever."""
 
 import json
 import re
@@ -14,13 +14,15 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 LOOK: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
 
+_LONG: Final = 1 << 20  # bytes of a line that is decoded in a thread
+
 _ESCAPE: Final = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][0-9a-fA-F]{3}"
 )
 _ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
 _FIRST_ID: Final = re.compile(_ID)
 _LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
-_NO_MESSAGE: Final = "message: it is not a request of JSON-RPC 2.0. Send jsonrpc, id, method and params (an object)."
+_NO_MESSAGE: Final = "message: it is not a JSON-RPC 2.0 request. Send jsonrpc, id, method and params (an object)."
 
 
 Answer: TypeAlias = Callable[[JSONRPCError], Awaitable[None]]
@@ -42,7 +44,8 @@ class Lines:
         file = sys.stdin.buffer
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if len(line) <= self._most:
-                yield readable(line.decode("utf-8", "replace"))
+                # A line of 20 MB takes some 60 ms: others are answered meanwhile.
+                yield await to_thread.run_sync(_decoded, line) if len(line) > _LONG else _decoded(line)
                 continue
             head, tail, size, piece = line[:LOOK], line[-LOOK:], len(line), line
             while not piece.endswith(b"\n") and (piece := await to_thread.run_sync(file.readline, 1 << 16)):
@@ -58,14 +61,18 @@ def request_id(head: bytes, tail: bytes) -> int | str | None:
     return None if match is None else json.loads(match[1].decode("utf-8", "replace"))
 
 
+def _decoded(line: bytes) -> str:
+    return readable(line.decode("utf-8", "replace"))
+
+
 def readable(line: str) -> str:
-    """Return the line without a byte order mark, and with U+FFFD for halves of characters that an escape names."""
+    """Return the line without a byte order mark, and with U+FFFD for each escaped half of a surrogate pair."""
     line = line.removeprefix("\ufeff")
     return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line) if "\\ud" in line or "\\uD" in line else line
 
 
 def fault_of(error: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that the SDK's reader refused with `error`; None where nobody waits for one."""
+    """Return the answer to a line that the SDK's reader refused with `error`; None if no answer is due."""
     faults: list[dict[str, Any]] = getattr(error, "errors", list)()
     for fault in faults:
         if fault["type"] == "json_invalid":

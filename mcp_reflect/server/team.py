@@ -21,17 +21,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.projects import Scopes
 from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
 from mcp_reflect.server.http import PATH, configure
 from mcp_reflect.server.metrics import Metrics
 from mcp_reflect.server.team_api import COOKIE, TeamApi
 from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
+from mcp_reflect.services.context import open_bank
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.tokens import PREFIX
 
@@ -115,14 +117,14 @@ class Replica:
         return routes
 
     async def close(self) -> None:
-        """Wait for what was begun for a request that is answered."""
+        """Wait for the reflections that are running."""
         await self._api.close()
 
     async def _health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _: Request) -> Response:
-        """Tell whether requests may come: the bank can be read and written, and has this release's schema."""
+        """Report whether the replica is ready: the bank can be read and written, and has this release's schema."""
         if self.stopping:
             return JSONResponse({"status": "stopping"}, 503)
         try:
@@ -139,7 +141,7 @@ class Replica:
 class Front:
     """An ASGI application around `app`: refuses foreign Hosts and Origins, and logs each request without its body.
 
-    Where the bank fails before a tool is called, as for a token, it answers 503 and logs why.
+    If the bank fails before a tool is called (to look up a token), it answers 503 and logs the reason.
     """
 
     def __init__(self, app: ASGIApp, names: list[str], origins: list[str], log: Log, metrics: Metrics | None) -> None:
@@ -167,14 +169,14 @@ class Front:
         try:
             await (self._refusal(scope) or self._app)(scope, receive, note)
         except BankError as error:
-            self._log("bank_failed", "error", path=scope["path"], error=str(error))
-            text = "The service's bank does not answer. Nothing was stored. Ask again in 5 s."
+            self._log.error("bank_failed", path=scope["path"], error=str(error))
+            text = "The service's bank does not answer. Nothing was stored. Try again in 5 s."
             await PlainTextResponse(text, 503, {"Retry-After": "5"})(scope, receive, note)
         finally:
             caller = principal_of(scope)
             if self._metrics:
                 self._metrics.note_request(status)
-            self._log(
+            self._log.info(
                 "request",
                 method=scope["method"],
                 path=scope["path"],
@@ -187,11 +189,13 @@ class Front:
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = dict(scope["headers"])
         if scope["path"] in _PROBES:
-            return None  # whoever watches the service calls it by its address
+            return None  # monitoring calls the service by its address
         if headers.get(b"host", b"") not in self._names:
-            return PlainTextResponse("Host: this service has another name (serve --public-url, --allow-host).", 421)
+            return PlainTextResponse(
+                "Host: this service does not have that name (serve --public-url, --allow-host).", 421
+            )
         if b"origin" in headers and headers[b"origin"] not in self._origins:
-            return PlainTextResponse("Origin: another page may not ask this service.", 403)
+            return PlainTextResponse("Origin: other pages may not use this service.", 403)
         if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
             return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
         return None
@@ -202,7 +206,7 @@ def _bearer(scope: Scope) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """Says on the first signal that it stops, and stops `drain_seconds` later."""
+    """Reports on the first signal that it stops, and stops `drain_seconds` later."""
 
     def __init__(self, config: uvicorn.Config, drain_seconds: float, stopping: Callable[[], None]) -> None:
         super().__init__(config)
@@ -224,21 +228,21 @@ class _Server(uvicorn.Server):
 def serve_team(options: TeamOptions) -> None:
     """Serve until SIGINT or SIGTERM; the address is printed on stdout when requests may come.
 
-    InputError where the address cannot be had, or where others could reach it and nobody is asked for a token.
+    InputError if the address cannot be used, or if others could reach it and it would ask for no token.
     """
     with listening(options.port, "--http", options.host) as listener:
         anyio.run(_serve, options, Settings.from_env(), listener)
 
 
 async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> None:
-    log = Log(settings.log_level, settings.log_format)
-    bank = Bank(settings, Scopes.of(settings), clock=Clock(), log=log)
+    log = Log.of(settings)
+    bank = open_bank(settings, Scopes.of(settings), clock=Clock(), log=log)
     try:
         await bank.open()
         options = await _checked(options, bank, log)
         replica = Replica(settings, options, bank, log, listener.getsockname()[1])
         if replica.metrics and options.metrics:
-            log("metrics", port=replica.metrics.serve(*options.metrics))
+            log.info("metrics", port=replica.metrics.serve(*options.metrics))
 
         def stopping() -> None:
             replica.stopping = True
@@ -251,14 +255,14 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
 
 
 async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
-    """Return the options; without tokens and OAuth nobody is asked for one, if only this machine can call."""
+    """Return the options. Without tokens and OAuth, a service that only this machine can reach asks for no token."""
     if not options.authenticates or options.oauth or await bank.tokens.list_all():
         return options
     if not is_loopback(options.host):
-        fault = f"{options.host} can be reached from other machines, and there is no token"
+        fault = f"other machines can reach {options.host}, and there is no token"
         fix = "Make one (mcp-reflect tokens add), name an --oauth-issuer, or add --without-authentication."
         raise InputError("--http", fault, fix)
-    log("serving_without_authentication", "warning", fix="make a token, and start anew")
+    log.warning("serving_without_authentication", fix="make a token and restart")
     return replace(options, authenticates=False)
 
 
@@ -275,7 +279,7 @@ def _bracketed(host: str) -> str:
 
 
 def _anyone(settings: Settings) -> Principal:
-    """Return the caller where nobody is asked for a token: the person of the settings."""
+    """Return the caller of a service that asks for no token: the person of the settings."""
     scopes = Scopes.of(settings)
     projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
     return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.ADMIN)

@@ -1,10 +1,11 @@
-"""What a team's service answers beside MCP: hooks and recalls of the command line, and the dashboard behind a login."""
+"""What a team's service answers beside MCP: hooks, the command line, and the dashboard behind a login."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
-from typing import Any, Final
+from dataclasses import asdict, is_dataclass
+from functools import partial
+from typing import Any, Final, cast
 from urllib.parse import parse_qs
 
 from mcp.server.auth.provider import TokenVerifier
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from mcp_reflect import services
+from mcp_reflect import __version__, services
 from mcp_reflect.dashboard.actions import ACTIONS, act, lesson_details
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import render_page
@@ -21,10 +22,10 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.hook import HookInput, Moment
-from mcp_reflect.models.lesson import Recall
 from mcp_reflect.server.auth import refuse_role
 from mcp_reflect.server.service import named_agent
 from mcp_reflect.server.tenants import CALLER, Caller, Team
+from mcp_reflect.services.curation import USES, added, imported
 from mcp_reflect.services.engine import Engine
 
 COOKIE: Final = "mcp_reflect_token"
@@ -39,7 +40,7 @@ Answer = Callable[[Engine, Request], Awaitable[Response]]
 
 
 class TeamApi:
-    """The routes. `verifier` reads tokens; None where nobody is asked for one."""
+    """The routes. `verifier` reads tokens; None if the service asks for none."""
 
     def __init__(self, team: Team, verifier: TokenVerifier | None, *, secure: bool) -> None:
         self._team = team
@@ -53,10 +54,12 @@ class TeamApi:
             Route("/", self._page, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/api/board", self._answering(self._board), methods=["GET"]),
+            Route("/api/page", self._answering(self._board), methods=["POST"]),
             Route("/api/lesson/{id}", self._answering(self._lesson), methods=["GET"]),
             Route("/api/act", self._answering(self._act), methods=["POST"]),
             Route("/api/hook", self._answering(self._hook), methods=["POST"]),
-            Route("/api/recall", self._answering(self._recall), methods=["POST"]),
+            Route("/api/whoami", self._answering(self._whoami), methods=["POST"]),
+            *(Route(f"/api/{name}", self._answering(partial(self._use, name)), methods=["POST"]) for name in USES),
         ]
 
     def _answering(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
@@ -89,7 +92,7 @@ class TeamApi:
         return HTMLResponse(page.html, headers={**HEADERS, "Content-Security-Policy": policy})
 
     async def _login(self, request: Request) -> Response:
-        """Keep an accepted token in a cookie that no script can read and no other page can send."""
+        """Put an accepted token into a cookie that scripts cannot read and other pages cannot send."""
         sent = parse_qs((await request.body())[:MAX_BODY_BYTES].decode("utf-8", "replace"))
         token = sent.get("token", [""])[0].strip()
         if self._verifier is None or await self._verifier.verify_token(token) is None:
@@ -122,13 +125,30 @@ class TeamApi:
                 return error_response(403, "id: it is for all projects, and your token is for some.")
         return json_response(await act(engine, sent))
 
-    async def _recall(self, engine: Engine, request: Request) -> Response:
-        sent = await read_body(request, _MOST_BYTES)
-        found: Recall = await services.lessons.recall(engine.context, sent, applied=False)
-        return JSONResponse(asdict(found))
+    async def _use(self, name: str, engine: Engine, request: Request) -> Response:
+        """Do what a person asks for on the command line, if the caller's role allows it."""
+        caller, use = CALLER.get().principal, USES[name]
+        refuse_role(caller, use.role, f"use `{name}`")
+        if use.work in (added, imported):
+            await self._team.refuse_more_lessons(caller.tenant)
+        try:
+            result = await use.work(engine, await read_body(request, _MOST_BYTES), whole=caller.may(Role.ADMIN))
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise InputError(
+                "body", f"it is not what `{name}` takes", "Use the command line of this version."
+            ) from None
+        if isinstance(result, tuple):
+            return JSONResponse([asdict(one) for one in cast("tuple[Any, ...]", result)])
+        return JSONResponse(asdict(result) if is_dataclass(result) and not isinstance(result, type) else result)
+
+    async def _whoami(self, engine: Engine, _: Request) -> Response:
+        caller, opened = CALLER.get(), await engine.bank.open()
+        principal = {name: value for name, value in asdict(caller.principal).items() if name != "id"}
+        about = {"version": __version__, "schema": opened.schema, "read_only": bool(opened.read_only)}
+        return JSONResponse({**principal, "project": caller.project, **about})
 
     async def _hook(self, engine: Engine, request: Request) -> Response:
-        """Answer a hook of a host on another machine; a reader's is told something, and nothing is noted."""
+        """Answer a hook of a host on another machine; for a reader, nothing is stored."""
         body = await read_body(request, _MOST_BYTES)
         try:
             hook: HookInput = from_json(HookInput, body["hook"])
@@ -146,17 +166,17 @@ class TeamApi:
         return JSONResponse({"text": text, "hold": hold})
 
     async def _reflect(self, engine: Engine, session: str, transcript: str) -> None:
-        """Reflect on each run of a finished session that is not known yet, while the tenant may keep more lessons."""
-        from mcp_reflect.analysis.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
+        """Reflect on each new run of a finished session, as long as the tenant may store more lessons."""
+        from mcp_reflect.runs.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
 
         try:
             for _, run in (await asyncio.to_thread(read_transcript, transcript, "partial", session)).runs:
                 if await engine.bank.reflections.of_run(engine.scopes.own, str(run.get("run_id", ""))) is None:
                     await self._team.refuse_more_lessons(engine.scopes.own.tenant)
                     await engine.reflect(**run)
-        except McpReflectError as error:  # nobody waits for it
-            engine.log("session_not_reflected", "warning", error=str(error))
+        except McpReflectError as error:  # the hook has its answer already
+            engine.log.warning("session_not_reflected", error=str(error))
 
     async def close(self) -> None:
-        """Wait for the sessions that are reflected on."""
+        """Wait for the reflections that are running."""
         await asyncio.gather(*self._reflecting)

@@ -13,11 +13,12 @@ from mcp.server.mcpserver import Context
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import common
 from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
 from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.projects import Scopes
 from mcp_reflect.server.app import ReflectServer
 from mcp_reflect.server.auth import SCOPES, Access, refuse_role
 from mcp_reflect.server.service import Bucket, Service, failure
@@ -44,7 +45,7 @@ _WRITING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes the present request, and the project of calls that name none."""
+    """Who makes the current request, and the project of calls that name none."""
 
     principal: Principal
     project: str
@@ -55,7 +56,7 @@ CALLER: Final = ContextVar[Caller]("caller")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantLimits:
-    """The most that a tenant may use of one replica in a minute, and keep in the bank; 0: any amount."""
+    """The most that a tenant may use of one replica per minute, and store in the bank; 0: any amount."""
 
     calls_a_minute: float = 0
     bytes_a_minute: float = 0
@@ -63,7 +64,7 @@ class TenantLimits:
 
 
 class Team:
-    """The services of those who called lately, over one bank, and the limits of their tenants."""
+    """The services of recent callers, over one bank, and the limits of their tenants."""
 
     def __init__(
         self, settings: Settings, bank: "Bank", log: "Log", limits: TenantLimits, metrics: "Metrics | None" = None
@@ -104,7 +105,7 @@ class Team:
         await asyncio.gather(*self._closing)
 
     def seconds_to_wait(self, tenant: str, size: int) -> float:
-        """Return the seconds until a tenant may send a request of `size` bytes, and count it where they are 0."""
+        """Return the seconds until a tenant may send a request of `size` bytes; 0 counts the request."""
         if tenant not in self._used:
             self._used[tenant] = (Bucket(self._limits.calls_a_minute), Bucket(self._limits.bytes_a_minute))
             if len(self._used) > _MOST_TENANTS:
@@ -118,13 +119,13 @@ class Team:
         return seconds
 
     async def refuse_more_lessons(self, tenant: str) -> None:
-        """InputError where the bank keeps as many lessons of a tenant as it may."""
+        """Raise InputError if a tenant has as many lessons as it may have."""
         if not self._limits.lessons:
             return
         kept = sum((await self.bank.lessons.projects(tenant)).values())
         if kept >= self._limits.lessons:
-            fix = "Forget what is of no use, or ask the person who runs the service."
-            raise InputError("lessons", f"your team keeps {kept}, and {self._limits.lessons} are the most", fix)
+            fix = "Forget lessons that you do not need, or ask the person who runs the service."
+            raise InputError("lessons", f"your team has {kept}, and may have {self._limits.lessons}", fix)
 
 
 class TeamServer(ReflectServer):
@@ -170,9 +171,9 @@ class TeamServer(ReflectServer):
 
 
 class Gate:
-    """An ASGI application around `app`: names the caller of a request (CALLER), and holds the tenant to its limits.
+    """An ASGI application around `app`: sets the caller of a request (CALLER), and enforces the tenant's limits.
 
-    `anyone` is the caller where nobody is asked for a token. A request without an accepted one has no caller.
+    `anyone` is the caller if the service asks for no token. A request without an accepted token has no caller.
     """
 
     def __init__(self, app: ASGIApp, team: Team, anyone: Principal | None) -> None:
@@ -195,9 +196,9 @@ class Gate:
             text = f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
             await PlainTextResponse(text, 403)(scope, receive, send)
         elif seconds := self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0)):
-            self._team.log("tenant_limited", "warning", path=scope["path"], seconds=round(seconds, 1))
+            self._team.log.warning("tenant_limited", path=scope["path"], seconds=round(seconds, 1))
             headers = {"Retry-After": str(max(round(seconds + 0.5), 1))}
-            text = f"Your team sent too much in a minute. Wait {headers['Retry-After']} s."
+            text = f"Your team sent too many requests or bytes in a minute. Wait {headers['Retry-After']} s."
             await PlainTextResponse(text, 429, headers)(scope, receive, send)
         else:
             before = CALLER.set(Caller(principal, named or own))
@@ -208,7 +209,7 @@ class Gate:
 
 
 def principal_of(scope: Scope) -> Principal | None:
-    """Return whom the token of a request names, None where it has no accepted one."""
+    """Return the caller that the token of a request names, or None if it has no accepted token."""
     user = scope.get("user")
     token = user.access_token if isinstance(user, AuthenticatedUser) else None
     return token.principal if isinstance(token, Access) and SCOPES[0] in token.scopes else None

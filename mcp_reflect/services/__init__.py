@@ -7,8 +7,13 @@ if TYPE_CHECKING:
     from mcp_reflect.services import (
         consolidate,
         critique,
+        findings,
+        guards,
         hooks,
+        last_word,
+        learn,
         lessons,
+        promote,
         reflect,
         replan,
         transcripts,
@@ -16,7 +21,22 @@ if TYPE_CHECKING:
         warnings,
     )
 
-__all__ = ["consolidate", "critique", "hooks", "lessons", "reflect", "replan", "transcripts", "triggers", "warnings"]
+__all__ = [
+    "consolidate",
+    "critique",
+    "findings",
+    "guards",
+    "hooks",
+    "last_word",
+    "learn",
+    "lessons",
+    "promote",
+    "reflect",
+    "replan",
+    "transcripts",
+    "triggers",
+    "warnings",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,20 +1,19 @@
 """Consolidate a project's records ("dream"): plan by rules and by a language model, then apply in one transaction."""
 
 import asyncio
-import threading
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
-from mcp_reflect.analysis.text import clip
-from mcp_reflect.errors import DreamBusyError, InputError
+from mcp_reflect.clock import DAY
+from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.consolidation import Dream, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.models.consolidation import Dream, DreamPlan, Generalization, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.runs.text import clip
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
 from mcp_reflect.security.redact import clean, quoted
@@ -22,7 +21,6 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.storage.consolidation import digest_of, planned
 from mcp_reflect.storage.similarity import codes
 
-_LEASE_SECONDS: Final = 120.0  # longer than one question to a language model takes; a killed process loses it then
 _SHOWN_CHARS: Final = 16_000  # of the records in a prompt, some 4,000 tokens
 _RECORD_CHARS: Final = 400  # of one record
 
@@ -30,73 +28,48 @@ Answer: TypeAlias = Mapping[str, Any] | str
 """The answer that the prompt `dream` asks for: an object, or text that contains one."""
 
 
-async def dream(
-    context: Context, *, plan_only: bool = False, analysis: Answer | None = None, idle: bool = False
-) -> Dream:
+async def dream(context: Context, *, plan_only: bool = False, analysis: Answer | None = None) -> Dream:
     """Plan, and apply the plan unless `plan_only`.
 
-    `analysis` is the host's answer to the prompt `dream`; no model is asked then. `idle` counts towards the day's
-    budget. DreamBusyError if another process consolidates this project, InputError if `analysis` contains no object.
+    `analysis` is the host's answer to the prompt `dream`; no model is asked then. InputError if it contains no object.
     """
     scope = context.scopes.own
+    plan, records = await _plan(context, scope, analysis)
     if plan_only:
-        plan, _ = await _plan(context, scope, analysis)
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    async with _lease(context, scope):
-        context.log("dream_started", project=scope.project, idle=idle)
-        try:
-            plan, records = await _plan(context, scope, analysis)
-            if plan.empty and not plan.tokens:
-                return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
-            return await _apply(context, scope, plan, records, idle=idle)
-        except asyncio.CancelledError:  # a call came, or the server ends
-            context.log("dream_given_up", project=scope.project, idle=idle)
-            raise
-        except BaseException as error:
-            context.log("dream_failed", "warning", error=type(error).__name__)
-            raise
+    if plan.empty and not plan.tokens:
+        return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
+    return await _apply(context, scope, plan, records)
 
 
 async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     """Merge records of one kind because a person says that they are the same; `undo` reverts it.
 
     `keep` stays with its text; the texts of `gone` become versions of it, and they are archived.
-    InputError if they cannot be merged, DreamBusyError if another process consolidates.
+    InputError if they cannot be merged.
     """
     own = context.scopes.own
-    async with _lease(context, own):
-        records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
-        first = records[0]
-        if len({record.id for record in records}) < max(len(records), 2):
-            raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
-        for record in records:
-            if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
-                raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
-            if record.kind is not first.kind or record.project != first.project:
-                fault = f"'{record.id}' is of another kind or project than '{first.id}'"
-                raise InputError("id", fault, "Merge records of one kind.")
-        merged = tuple(record.id for record in records[1:])
-        merge = Merge(keep=first.id, gone=merged, reason="a person merged them")
-        plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
-        return await _apply(context, own, plan, records, part=True)
-
-
-@asynccontextmanager
-async def _lease(context: Context, scope: Scope) -> AsyncGenerator[None]:
-    holder = context.clock.new_id("who")
-    if not await context.bank.consolidations.take_lease(scope, holder, _LEASE_SECONDS):
-        raise DreamBusyError("Another process dreams over this project now. Try again in two minutes.")
-    try:
-        yield
-    finally:
-        await asyncio.shield(context.bank.consolidations.release_lease(scope, holder))
+    records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
+    first = records[0]
+    if len({record.id for record in records}) < max(len(records), 2):
+        raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
+    for record in records:
+        if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
+            raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
+        if record.kind is not first.kind or record.project != first.project:
+            fault = f"'{record.id}' is of another kind or project than '{first.id}'"
+            raise InputError("id", fault, "Merge records of one kind.")
+    merged = tuple(record.id for record in records[1:])
+    merge = Merge(keep=first.id, gone=merged, reason="a person merged them")
+    plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
+    return await _apply(context, own, plan, records, part=True)
 
 
 async def _apply(
-    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], *, idle: bool = False, part: bool = False
+    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], *, part: bool = False
 ) -> Dream:
-    dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, records, idle=idle, part=part)
-    context.log(
+    dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, records, part=part)
+    context.log.info(
         "dream_finished",
         dream_id=dream_id,
         looked_at=plan.looked_at,
@@ -111,27 +84,23 @@ async def _apply(
 async def undo(context: Context, dream_id: str) -> Undone:
     """Revert what a dream changed; records that changed since stay as they are."""
     undone = await context.bank.consolidations.undo(context.scopes.own, dream_id)
-    context.log("dream_undone", dream_id=dream_id, restored=len(undone.restored), skipped=len(undone.skipped))
+    context.log.info("dream_undone", dream_id=dream_id, restored=len(undone.restored), skipped=len(undone.skipped))
     return undone
 
 
 async def due(context: Context) -> bool:
-    """True if a dream at idle may begin: the day's budget is not used up, and something changed since the last one."""
-    scope, consolidations = context.scopes.own, context.bank.consolidations
-    if (await consolidations.used_today(scope))[0] >= context.settings.dreams_per_day:
+    """True if a dream at idle may begin: none was today (UTC), and something changed since the last one."""
+    digest, dreamed_at = await context.bank.consolidations.last(context.scopes.own)
+    if dreamed_at // DAY == context.clock.now() // DAY:
         return False
-    records, _ = await consolidations.load(scope)
-    return len(records) > 1 and not await consolidations.is_unchanged(scope, digest_of(records))
+    records, _ = await context.bank.consolidations.load(context.scopes.own)
+    return len(records) > 1 and digest_of(records) != digest
 
 
 async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson]]:
-    """Return the plan of rules, and its records. Cancelling also ends the thread that compares texts."""
+    """Return the plan of rules, and its records."""
     records, rates = await context.bank.consolidations.load(scope)
-    stop = threading.Event()
-    try:
-        return await asyncio.to_thread(planned, records, rates, stop.is_set), records
-    finally:
-        stop.set()
+    return await asyncio.to_thread(planned, records, rates), records
 
 
 async def prompt(context: Context) -> str:
@@ -145,19 +114,15 @@ async def prompt(context: Context) -> str:
 async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
     """Return the plan, with the proposals of `analysis` or of a model, and its records.
 
-    A model is asked if one is configured, has budget left, and has not seen these records.
+    A model is asked if one is configured and has not seen these records.
     """
     plan, records = await by_rules(context, scope)
     if analysis is not None:
         joined = _with_proposals(plan, _object(analysis), records, Source.AGENT)
         return replace(joined, thinker=HOST), records
-    consolidations = context.bank.consolidations
-    _, tokens = await consolidations.used_today(scope)
     if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
         return plan, records
-    if tokens >= context.settings.dream_tokens_per_day:
-        return replace(plan, note="the day's budget of tokens for dreaming is spent; rules alone dreamed"), records
-    if plan.empty and await consolidations.is_unchanged(scope, digest_of(records)):
+    if plan.empty and (await context.bank.consolidations.last(scope))[0] == digest_of(records):
         return replace(plan, note="nothing changed since the last dream"), records
     inputs = prompt_inputs(plan, records, await context.bank.reflections.findings(scope))
     reply = await context.runner.generate(Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object)
@@ -183,19 +148,19 @@ def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson], findings: Mapping[
     return {"memories": "\n".join(lines)[:_SHOWN_CHARS], "clusters": "\n".join(clusters)[:_SHOWN_CHARS]}
 
 
-_KEYS: Final = ("merge", "generalise")
+_KEYS: Final = ("merge", "generalize")
 
 
 def _object(value: "Answer | Json") -> dict[str, Any]:
     """Return the object in an answer; InputError if it contains none of the expected shape."""
     answer: Any = read_object(value, {*_KEYS}) if isinstance(value, str) else value
     if not isinstance(answer, Mapping) or not {*_KEYS} & set(cast("Mapping[str, Any]", answer)):
-        fault = "it holds no object with merge or generalise"
+        fault = "it holds no object with merge or generalize"
         raise InputError("analysis", fault, "Send what the prompt `dream` asks for.")
     return clean(dict(cast("Mapping[str, Any]", answer)))
 
 
-_LEAST_SOURCES: Final = 3  # records that a generalisation needs
+_LEAST_SOURCES: Final = 3  # records that a generalization needs
 _MOST_ENTRIES: Final = 50
 _LESSON_FIELDS: Final = ("mistake", "correction", "task_type", "tags", "importance", "confidence")
 
@@ -217,8 +182,8 @@ def _with_proposals(plan: DreamPlan, answer: Mapping[str, Any], records: Sequenc
                 if not known.keys() >= set(names):
                     raise _refusal("it names records that were not shown")
                 sources = [known[name] for name in names]
-                if kind == "generalise":
-                    plan = _generalised(plan, entry, sources, source)
+                if kind == "generalize":
+                    plan = _generalized(plan, entry, sources, source)
                 elif used & set(names):
                     raise _refusal("one of them is in another entry")
                 else:
@@ -244,14 +209,14 @@ def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], sourc
     return replace(plan, merges=(*plan.merges, merge))
 
 
-def _generalised(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
+def _generalized(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
     if len(records) < _LEAST_SOURCES:
         raise _refusal(f"it names fewer than {_LEAST_SOURCES} records")
     contexts = {record.context_hash for record in records}
     if len(contexts) == 1 and None not in contexts:
         raise _refusal("all of them are from one task")
-    added = Generalisation(lesson=_wording(entry, source), sources=tuple(record.id for record in records))
-    return replace(plan, generalisations=(*plan.generalisations, added))
+    added = Generalization(lesson=_wording(entry, source), sources=tuple(record.id for record in records))
+    return replace(plan, generalizations=(*plan.generalizations, added))
 
 
 def _wording(entry: Mapping[str, Any], source: Source) -> LessonDraft:

@@ -2,26 +2,33 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
+from mcp_reflect.models.common import Scope
+from mcp_reflect.projects import Scopes
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
-    from mcp_reflect.analysis.reflector import Scorer
+    from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.llm.runner import ModelRunner
+    from mcp_reflect.runs.reflector import Scorer
+    from mcp_reflect.runs.session_file import SessionFile
 
 
 @dataclass(frozen=True)
 class Context:
     """Settings, storage and helpers, the same for every call of an engine.
 
-    `scorer` and `llm` are objects that a caller in Python passed; None uses those that are installed or configured.
+    `scorer` and `llm` are objects that a caller in Python passed; None: no scorer, and the configured model.
     `session` is the id of the engine's own session.
-    `by_rules` has the ids of lessons that rules made since the engine was opened.
+    `by_rules` has the ids of lessons that rules made since the engine was opened, `latest_step` the step at which
+    should_reflect was asked last without a run, by project. `session_files` has the transcripts that were read last, by
+    path, each with the place to go on from. `transcripts` has the transcript of the session that a hook told of last,
+    by project.
     """
 
     settings: Settings
@@ -33,12 +40,28 @@ class Context:
     llm: "LLM | None" = None
     session: str = ""
     by_rules: set[str] = field(default_factory=set[str])
+    latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
+    session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
+    transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
 
     @cached_property
     def runner(self) -> "ModelRunner":
         """The language models and their prompts. Created when first used: a recall needs none of it."""
         from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
 
-        return ModelRunner(
-            self.settings, self.bank.usage.of(self.scopes.own.tenant), llm=self.llm, log=self.log, clock=self.clock
-        )
+        return ModelRunner(self.settings, self.bank.usage.of(self.scopes.own.tenant), llm=self.llm, log=self.log)
+
+
+def open_bank(
+    settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: "Embedder | None" = None
+) -> Bank:
+    """Return the bank of the settings, not opened yet. `embedder` replaces the one that the settings name."""
+    if embedder is None and not settings.has_embeddings:
+        return Bank(settings, scopes, clock=clock, log=log)
+    from mcp_reflect.llm.embeddings import embedders  # noqa: PLC0415 - most have no embedder
+
+    def opened() -> "Embedder":
+        own = embedder and embedders.Checked(embedder, "the embedder")
+        return own or embedders.open_embedder(settings.llm_settings)
+
+    return Bank(settings, scopes, clock=clock, log=log, embedder=embedders.Patient(opened, clock))

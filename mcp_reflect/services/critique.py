@@ -1,4 +1,4 @@
-"""Check a piece of work, and correct it as far as possible."""
+"""Check a piece of work: the lines that decide its claims, what is certainly wrong, and the verdicts on the rest."""
 
 import asyncio
 import json
@@ -6,29 +6,31 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.checkers import loop
-from mcp_reflect.checkers.answers import answer_of
-from mcp_reflect.checkers.base import Work, split
-from mcp_reflect.checkers.loop import Run, Version
-from mcp_reflect.checkers.opinions import beside_verdicts, read_opinion
-from mcp_reflect.checkers.verify import Verified, progress_of, verifier
+from mcp_reflect.critique import loop
+from mcp_reflect.critique.answers import answer_of
+from mcp_reflect.critique.correct import correct
+from mcp_reflect.critique.judging import read_opinion, read_steps, read_verdicts
+from mcp_reflect.critique.loop import Run, Version, uncorrected, with_corrections
+from mcp_reflect.critique.runs import clipped_results
+from mcp_reflect.critique.verify import Verified, verifier
+from mcp_reflect.critique.work import Work, split
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.llm.protocol import Role, TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json
-from mcp_reflect.models.critique import Critique, Opinion, Status, Stopped, ToolResult
+from mcp_reflect.models.critique import NO_OUTPUT, Claim, Critique, Judged, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.transcripts import read_outputs
 from mcp_reflect.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
-
-_ACCEPTED: Final = (Status.PASS, Status.UNCHECKED)
 
 Callback = Callable[[int, tuple[str, ...]], None]
 """Receives the number of a correction, and its issues when it starts or its steps when it is complete."""
@@ -50,7 +52,7 @@ class _Call:
     critic_replied: bool = False
 
     async def run(self) -> Run:
-        """Verify, critique and correct on the server."""
+        """Verify, ask the models, and correct on the server."""
         return await loop.run(
             self.session["steps"],
             goal=self.session["goal"],
@@ -58,33 +60,36 @@ class _Call:
             critic=self._critic,
             corrector=self._corrector,
             max_iterations=self.session["max_iterations"],
-            listener=self,
+            report=self.report,
             until=self.until,
         )
 
-    async def verify_analysis(self, analysis: Any) -> Run:
-        """One turn of the loop with the host's critique: its correction is verified, counted and compared."""
+    async def judged(self, sent: CritiqueArguments) -> Run:
+        """One turn of the loop with the host's verdicts: its corrections are verified, counted and compared."""
         self.thinker = HOST
-        verify = verifier(_work(self.session))
-        current = await asyncio.to_thread(verify, self.session["steps"])
-        await self.on_verified(current)
-        opinion = read_opinion(analysis, limits=self.context.settings)
-        accepted = {claim: Status(said) for claim, said in self.session.get("accepted", {}).items()}
-        opinion = replace(opinion, claims={**opinion.claims, **accepted, **opinion.claims})  # its own claims come first
-        opinion = beside_verdicts(opinion, current)
-        first = Version(verified=current, opinion=opinion)
+        work = _work(self.session)
+        verify = await asyncio.to_thread(verifier, work)
+        current = await asyncio.to_thread(verify, work.steps)
+        opinion = self._opinion_of(sent, current.claims)
+        first = Version(verified=current, opinion=opinion, judge=HOST)
+        await self.report(0, current)
+        computed = current.steps
+        if self.session["max_iterations"]:
+            computed = await asyncio.to_thread(correct, computed, current.wrong, goal=work.goal)
+        corrected = opinion.corrected_steps or with_corrections(computed, first.claims)
         iteration = self.session["iterations"]
-        if not opinion.corrected_steps:
-            stopped = None if first.needs_change else Stopped.PASSED
-            return Run(first=first, best=first, iterations=iteration, stopped=stopped)
+        after = await asyncio.to_thread(verify, corrected)
+        if standing := uncorrected(first, after):
+            return Run(first=first, best=first, iterations=iteration, stopped=None, uncorrected=standing)
+        if corrected == current.steps:
+            stopped = Stopped.NO_CHANGE if opinion.corrected_steps else None if first.needs_change else Stopped.PASSED
+            return Run(first=first, best=first, iterations=iteration + (stopped is Stopped.NO_CHANGE), stopped=stopped)
         iteration += 1
-        if opinion.corrected_steps == current.steps:
-            return Run(first=first, best=first, iterations=iteration, stopped=Stopped.NO_CHANGE)
-        await self.on_start(iteration, first.issues)
-        after = await asyncio.to_thread(verify, opinion.corrected_steps)
-        await self.on_complete(iteration, after)
-        best = Version(verified=after, author=HOST) if len(after.failed) <= len(current.failed) else first
-        if not after.failed:
+        await self.report(iteration, current, first.issues)
+        await self.report(iteration, after)
+        author = RULES if corrected == computed else HOST
+        best = Version(verified=after, author=author) if len(after.wrong) <= len(current.wrong) else first
+        if not after.wrong:
             stopped = Stopped.PASSED
         elif set(after.issues) == set(current.issues):
             stopped = Stopped.SAME_ISSUES
@@ -92,31 +97,42 @@ class _Call:
             stopped = Stopped.BUDGET if iteration >= self.session["max_iterations"] else None
         return Run(first=first, best=best, iterations=iteration, stopped=stopped)
 
+    def _opinion_of(self, sent: CritiqueArguments, claims: Sequence[Claim]) -> Opinion:
+        """Return the host's opinion: what it sends now, and its earlier verdicts on other claims of this work."""
+        opinion = Opinion()
+        if sent.analysis is not None:
+            opinion = read_opinion(clean(sent.analysis), limits=self.context.settings, claims=claims)
+        said = {judged.claim: judged for judged in opinion.verdicts}
+        if sent.verdicts is not None:
+            said |= {judged.claim: judged for judged in read_verdicts(clean(sent.verdicts), claims)}
+        before = {item["claim"]: from_json(Judged, item) for item in self.session.get("judged", ())}
+        return replace(opinion, verdicts=tuple({**before, **said}.values()))
+
     async def _critic(self, verified: Verified) -> Opinion | None:
-        """Return the critic's opinion beside the verdicts; None where it need not or cannot be asked."""
+        """Return the critic's opinion; None where it need not or cannot be asked."""
         mode, criteria = self.context.settings.critique, self.session["criteria"]
-        # A critic that found issues is asked again if they are gone.
-        wanted = criteria or verified.failed or not verified.complete or self.critic_replied
+        # What is certainly wrong is corrected first. A critic that found issues is asked again if they are gone.
+        wanted = criteria or self.critic_replied or not verified.wrong
         if mode == "off" or (mode == "auto" and not wanted):
             return None
         inputs = {
             "step_description": self.session["step_description"],
-            "findings": "\n".join(verified.issues)[:_PROMPT_CHARS],
-            "claims": "\n".join(f"- {claim}" for _, claim in verified.open_claims)[:_PROMPT_CHARS],
+            "claims": _listed(verified.claims)[:_PROMPT_CHARS],
             "criteria": "\n".join(criteria),
             "lessons": self.session["lessons"],
         }
-        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, _opinion, _opinion)
+        read_reply = partial(_opinion, claims=verified.claims)
+        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, read_reply, read_reply)
         self.critic_replied = self.critic_replied or opinion is not None
-        return opinion and beside_verdicts(opinion, verified)
+        return opinion
 
     async def _corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
         """Return the corrector's steps; empty where nobody can be asked or gave all of them."""
         if self.context.settings.critique == "off":
             return ()
         inputs, least = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}, len(verified.steps)
-        read_steps = partial(_corrected_steps, least=least)
-        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_steps) or ()
+        readers = partial(_corrected_steps, least=least), partial(_listed_steps, least=least)
+        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, *readers) or ()
 
     async def _ask(
         self,
@@ -125,7 +141,7 @@ class _Call:
         verified: Verified,
         inputs: Mapping[str, Any],
         read: Callable[[Any], Any],
-        read_text: Callable[[str], Any] | None = None,
+        read_text: Callable[[str], Any],
     ) -> Any:
         common = {
             "goal": self.session["goal"],
@@ -142,37 +158,49 @@ class _Call:
         self.note = self.note or result.note
         return result.value
 
-    async def on_verified(self, version: Verified) -> None:
-        """Report the first verdicts to the client."""
+    async def report(self, iteration: int, version: Verified, issues: tuple[str, ...] | None = None) -> None:
+        """Tell the client and the callbacks of a correction that starts (with its issues), or of a version."""
+        if issues is not None:
+            if self.on_starting is not None:
+                self.on_starting(iteration, issues)
+            return
+        if iteration:
+            self.context.log.debug("critique_iteration", iteration=iteration, failed=len(version.wrong))
+            if self.on_completed is not None:
+                self.on_completed(iteration, version.steps)
         if self.client.progress is not None:
-            await self.client.progress(0, progress_of(version))
-
-    async def on_start(self, iteration: int, issues: tuple[str, ...]) -> None:
-        """Report a correction that starts."""
-        if self.on_starting is not None:
-            self.on_starting(iteration, issues)
-
-    async def on_complete(self, iteration: int, version: Verified) -> None:
-        """Report a correction that was verified."""
-        self.context.log("critique_iteration", "debug", iteration=iteration, failed=len(version.failed))
-        if self.on_completed is not None:
-            self.on_completed(iteration, version.steps)
-        if self.client.progress is not None:
-            await self.client.progress(iteration, progress_of(version))
+            await self.client.progress(iteration, version.progress)
 
 
-def _opinion(value: Any) -> Opinion:
-    return read_opinion(clean(value), "reply")
+def _opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
+    return read_opinion(clean(value), "reply", claims=claims)
 
 
 def _corrected_steps(value: Any, least: int) -> tuple[str, ...]:
-    opinion = _opinion({name: value.get(name) for name in ("corrected_steps", "suggested_fix")})
-    if not opinion.corrected_steps:
+    opinion = read_opinion(clean({name: value.get(name) for name in ("corrected_steps", "suggested_fix")}), "reply")
+    return _all_steps(opinion.corrected_steps, least)
+
+
+def _listed_steps(text: str, least: int) -> tuple[str, ...]:
+    return _all_steps(read_steps(clean_text(text)), least)
+
+
+def _all_steps(steps: tuple[str, ...], least: int) -> tuple[str, ...]:
+    if not steps:
         raise InputError("reply.corrected_steps", "it is missing", "Send all steps, the wrong ones put right.")
-    if len(opinion.corrected_steps) < least:
-        fault = f"it has {len(opinion.corrected_steps)} of {least} steps"
+    if len(steps) < least:
+        fault = f"it has {len(steps)} of {least} steps"
         raise InputError("reply.corrected_steps", fault, "Send all of them, the right ones word for word.")
-    return opinion.corrected_steps
+    return steps
+
+
+def _listed(claims: Sequence[Claim]) -> str:
+    """Return each claim by its number, with the lines that decide it."""
+    texts: list[str] = []
+    for claim in claims:
+        texts.append(f"{claim.number}. {claim.text}")
+        texts += [f"   - result {line.result}: {line.text}" for line in claim.lines]
+    return "\n".join(texts)
 
 
 def _numbered(steps: Sequence[str]) -> str:
@@ -191,22 +219,20 @@ def _evidence(results: Sequence[Mapping[str, Any]]) -> str:
 def review_prompt(
     context: Context,
     goal: str,
-    steps: Sequence[str] | str,
+    response: str,
     tool_results: Sequence[Mapping[str, Any]],
-    *,
-    step_description: str | None,
-    criteria: Sequence[str],
+    step_description: str,
+    lessons: str,
 ) -> Rendered:
-    """Build the critic's prompt for steps that nobody has checked."""
+    """Build the critic's prompt for a response that nobody has checked."""
     inputs = {
         "goal": goal,
-        "step_description": step_description or "",
-        "steps": _numbered([steps] if isinstance(steps, str) else steps),
-        "findings": "",
+        "step_description": step_description,
+        "steps": _numbered([response]),
         "claims": "",
         "evidence": _evidence(tool_results),
-        "criteria": "\n".join(criteria),
-        "lessons": "",
+        "criteria": "",
+        "lessons": lessons,
     }
     return context.runner.render("critique", {name: clean_text(text) for name, text in inputs.items()})
 
@@ -243,21 +269,22 @@ async def critique(
     sent = read(CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     session = await _session(context, scope, sent)
-    analysis_digest = _digest(sent)
-    if (
-        sent.critique_id is not None
-        and session.get("answer") is not None
-        and session.get("analysis") == analysis_digest
-    ):
+    if not session["tool_results"] and (path := context.transcripts.get(scope)):
+        shown = await asyncio.to_thread(read_outputs, Path(path))
+        session["tool_results"] = await asyncio.to_thread(_clean_results, shown)
+        session["evidence"] = f"{len(shown)} outputs of this session" if shown else None
+    message = _digest(sent)
+    if sent.critique_id is not None and session.get("answer") is not None and session.get("message") == message:
         return from_json(Critique, session["answer"])
-    until = began + CALL_SECONDS
-    call = _Call(context, replace(client, on_text=on_text), session, until, on_start, on_complete)
-    run = await (call.run() if sent.analysis is None else call.verify_analysis(clean(sent.analysis)))
+    call = _Call(context, replace(client, on_text=on_text), session, began + CALL_SECONDS, on_start, on_complete)
+    by_host = sent.analysis is not None or sent.verdicts is not None
+    run = await (call.judged(sent) if by_host else call.run())
     answer = answer_of(
         run,
         critique_id=session["critique_id"],
         thinker=call.thinker,
-        note=call.note,
+        notes=(call.note,),
+        evidence=session.get("evidence") if session["tool_results"] else NO_OUTPUT,
         tokens=call.tokens,
         trigger=session["trigger"],
         threshold=context.settings.quality_threshold,
@@ -266,20 +293,18 @@ async def critique(
         milliseconds=round((time.monotonic() - began) * 1000),
     )
     opinion = run.first.opinion
-    after = {  # the next call of this critique goes on from the best version
+    after = {  # the next call of this critique adds its verdicts to those on the same steps
         **session,
-        "first_steps": session.get("first_steps", session["steps"]),
-        "steps": session["steps"] if analysis_digest is None else list(run.best.verified.steps),
-        "iterations": 0 if analysis_digest is None else run.iterations,
-        "analysis": analysis_digest,
+        "iterations": run.iterations if by_host else 0,
+        "message": message,
+        "judged": [asdict(judged) for judged in opinion.verdicts] if opinion else session.get("judged", []),
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
-        "accepted": {claim: said for claim, said in opinion.claims.items() if said in _ACCEPTED} if opinion else {},
         "answer": json.loads(json.dumps(asdict(answer))),
     }
     await context.bank.critique_sessions.save(scope, session["critique_id"], after)
     keys = {"action": answer.action.value, "thinker": answer.thinker}
-    context.log("critique_generated", "info", critique_id=answer.critique_id, **keys)
+    context.log.info("critique_generated", critique_id=answer.critique_id, **keys)
     return replace(answer, ignored=sent.ignored)
 
 
@@ -315,26 +340,23 @@ async def stream(context: Context, arguments: Mapping[str, Any]) -> AsyncGenerat
 
 async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> dict[str, Any]:
     """Return the work and its evidence, redacted: those that were sent, or those of the stored session."""
-    work: dict[str, Any] = {
-        "goal": sent.goal,
-        "steps": list(sent.steps or (split(clean_text(sent.response)) if sent.response else ())),
-        "step_description": sent.step_description,
-        "tool_results": [result.model_dump(mode="json") for result in sent.tool_results],
-        "criteria": list(sent.criteria),
-        "decided": sent.decided,
-        "executed": sent.executed,
-        "trigger": sent.trigger,
-    }
+    work = await asyncio.to_thread(_redacted, sent)
     if sent.critique_id is None:
         lessons = () if sent.recall_id is None else await context.bank.recalls.lessons_of(scope, sent.recall_id)
         most = context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
-        work |= {"critique_id": context.clock.new_id("crit"), "iterations": 0, "max_iterations": most}
-        return clean({**work, "lessons": "\n".join(f"- {lesson.text}" for lesson in lessons)[:_PROMPT_CHARS]})
+        told = clean_text("\n".join(f"- {lesson.text}" for lesson in lessons)[:_PROMPT_CHARS])
+        return {
+            **work,
+            "critique_id": context.clock.new_id("crit"),
+            "iterations": 0,
+            "max_iterations": most,
+            "lessons": told,
+        }
     stored = await context.bank.critique_sessions.load(scope, sent.critique_id)
     if sent.max_iterations is not None:
-        work["max_iterations"] = sent.max_iterations
-    for name, value in clean(work).items():
-        if value in (None, [], stored[name]) or (name == "steps" and value == stored["first_steps"]):
+        stored["max_iterations"] = sent.max_iterations
+    for name, value in work.items():
+        if value in (None, [], stored[name]):
             continue
         if stored[name] not in (None, []):
             place = "response" if name == "steps" and sent.response else name
@@ -344,12 +366,34 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
     return stored
 
 
+def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
+    """Return what was sent of the work, of long results their start and their end."""
+    results = [ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code) for each in sent.tool_results]
+    return clean(
+        {
+            "goal": sent.goal,
+            "steps": list(sent.steps or (split(clean_text(sent.response)) if sent.response else ())),
+            "step_description": sent.step_description,
+            "tool_results": [asdict(result) for result in clipped_results(results)],
+            "criteria": list(sent.criteria),
+            "decided": sent.decided,
+            "executed": sent.executed,
+            "trigger": sent.trigger,
+        }
+    )
+
+
+def _clean_results(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
+    cleaned: list[dict[str, Any]] = clean([asdict(result) for result in clipped_results(results)])
+    return cleaned
+
+
 def _digest(sent: CritiqueArguments) -> str | None:
-    """Identify an analysis and the evidence sent with it."""
-    if sent.analysis is None:
+    """Identify what a call adds to a critique: verdicts, an analysis, evidence."""
+    if sent.critique_id is None:
         return None
     results = [result.model_dump(mode="json") for result in sent.tool_results]
-    return digest(json.dumps([sent.analysis, results], sort_keys=True), 32)
+    return digest(json.dumps([sent.analysis, sent.verdicts, results], sort_keys=True), 32)
 
 
 def _work(session: Mapping[str, Any]) -> Work:

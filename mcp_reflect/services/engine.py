@@ -5,24 +5,25 @@ cannot be used and BankError where the bank cannot do what was asked; nothing is
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from mcp_reflect import services
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
+from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
+from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.services.context import Context
+from mcp_reflect.services.context import Context, open_bank
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
-    from mcp_reflect.analysis.reflector import Scorer
     from mcp_reflect.llm.embeddings.embedders import Embedder
     from mcp_reflect.llm.prompts import Rendered
     from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
@@ -32,22 +33,30 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.models.warning import AfterCall, CallWarning
+    from mcp_reflect.runs.reflector import Scorer
     from mcp_reflect.services.critique import Callback, Iteration
     from mcp_reflect.services.reflect import Generated
     from mcp_reflect.services.triggers import Advice
-    from mcp_reflect.storage.store import Store
 
-_TOOLS: Final = {
-    "reflect": ("reflect", "reflect"),
-    "critique": ("critique", "critique"),
-    "replan_search": ("replan", "replan"),
-    "should_reflect": ("triggers", "should_reflect"),
-    "recall_lessons": ("lessons", "recall"),
-    "store_lesson": ("lessons", "store"),
-    "record_outcome": ("lessons", "record_outcome"),
-    "forget_lesson": ("lessons", "forget"),
+TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
+    "reflect": lambda: services.reflect.reflect,
+    "critique": lambda: services.critique.critique,
+    "replan_search": lambda: services.replan.replan,
+    "should_reflect": lambda: services.triggers.should_reflect,
+    "recall_lessons": lambda: services.lessons.recall,
+    "store_lesson": lambda: services.lessons.store,
+    "record_outcome": lambda: services.lessons.record_outcome,
+    "forget_lesson": lambda: services.lessons.forget,
 }
+"""The function of each tool. A service is imported when it is named, so each is behind a lambda."""
+
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
+
+
+MOVING_SECONDS: Final = 2.0
+"""The longest wait of a first call for records that are given to the project's new name."""
+
+_CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase", "lesson_judged"})
 
 
 class Engine:
@@ -57,8 +66,9 @@ class Engine:
         settings: Default: the environment's.
         llm: A language model to ask instead of the configured ones.
         embedder: An embedding model to use instead of the configured one.
-        store: An open bank instead of the one that the settings name, or any other store of lessons and reflections.
-        scorer: Scores runs, beside the installed scorers.
+        store: An open bank instead of the one that the settings name, or an object with repositories of your own
+            (docs/python.md).
+        scorer: Scores runs by criteria of your own.
         clock: The source of time and ids.
         reflection_bank_size: Takes precedence over the setting `bank_size`.
         tenant_id: The owner of the records; an engine sees no records of other tenants.
@@ -71,7 +81,7 @@ class Engine:
         *,
         llm: "LLM | None" = None,
         embedder: "Embedder | None" = None,
-        store: "Bank | Store | None" = None,
+        store: Any = None,
         scorer: "Scorer | None" = None,
         clock: Clock | None = None,
         reflection_bank_size: int | None = None,
@@ -82,18 +92,56 @@ class Engine:
         if reflection_bank_size is not None:
             self.settings = replace(self.settings, bank_size=reflection_bank_size)
         self.clock = clock or Clock()
-        self.scopes = scopes or Scopes.of(self.settings, tenant_id)
-        self.log = Log(self.settings.log_level, self.settings.log_format)
+        self.scopes: Scopes = scopes or Scopes.of(self.settings, tenant_id)
+        self.log = Log.of(self.settings)
         own = store if isinstance(store, Bank) else None
-        self.bank = own or Bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
+        self.bank = own or open_bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
         if store is not None and not isinstance(store, Bank):
             self.bank.use(store)
         session = self.clock.new_id("ses")
         self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session)
-        self._imported: set[str] = set()
+        self._changed = False
+        if scopes is None and own is None:  # a person's own bank: the files are on this machine
+            self.bank.db.on_commit(_CHANGES_LESSONS, self._note_change)
+        self._naming = asyncio.Lock()
+        self._moving: asyncio.Task[None] | None = None
+        self._is_named = scopes is not None or own is not store
 
     async def __aenter__(self) -> Self:
+        return await self.open() if self.scopes.folder else self
+
+    async def open(self) -> Self:
+        """Find the name that the bank has for the project, once: it may have been renamed, or be in another folder.
+
+        Records that are under an older name are given to the project. Where that takes more than `MOVING_SECONDS`, the
+        engine works on under the older name until it is done; what `close` interrupts goes on at the next start.
+        """
+        async with self._naming:
+            if not self._is_named:
+                scopes = self.scopes
+                self.use(await self.bank.projects.resolve(scopes, stores=False))
+                if self.settings.stores_names:
+                    self._moving = asyncio.create_task(self._settle(scopes))
+                    await asyncio.wait([self._moving], timeout=MOVING_SECONDS)
+                    if self._moving.done():
+                        self._moving.result()
+                self._is_named = True
         return self
+
+    async def _settle(self, scopes: Scopes) -> None:
+        self.use(await self.bank.projects.resolve(scopes, stores=True))
+
+    def use(self, scopes: Scopes) -> None:
+        """Work on in these projects."""
+        self.scopes = scopes
+        self.context = replace(self.context, scopes=scopes)
+        if self.bank.embeddings:
+            self.bank.embeddings.use(scopes)
+
+    async def moved(self) -> None:
+        """Wait until the records of the project are under its name."""
+        if self._moving:
+            await self._moving
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -101,17 +149,37 @@ class Engine:
         await self.close()
 
     async def close(self) -> None:
-        """Close the bank."""
-        await self.bank.close()
+        """Close the bank, after the files into which lessons were promoted are brought into step with them."""
+        try:
+            if self._moving and not self._moving.done():
+                self._moving.cancel()
+                await asyncio.wait([self._moving])
+            await self._keep_files_in_step()
+        finally:
+            await self.bank.close()
+
+    async def _keep_files_in_step(self) -> None:
+        """Bring the files into which lessons were promoted into step with the lessons that changed."""
+        if self._changed:
+            self._changed = False
+            with suppress(BankError):
+                await services.promote.refresh(self.context)
+
+    def _note_change(self) -> None:
+        self._changed = True
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
         """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
-        module, function = _TOOLS[tool]
-        if module not in self._imported:  # in a thread: an import takes .3 s, and other calls go on meanwhile
-            await asyncio.to_thread(getattr, services, module)
-            self._imported.add(module)
-        service = getattr(getattr(services, module), function)
-        return await service(self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ()))
+        try:
+            await self.open()
+        except BankDamagedError:
+            raise
+        except BankError:  # a tool that needs the bank says so itself
+            pass
+        function = await asyncio.to_thread(TOOLS[tool])  # the first import takes .3 s, and other calls go on meanwhile
+        result = await function(self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ()))
+        await self._keep_files_in_step()
+        return result
 
     # Reflections.
 
@@ -166,7 +234,7 @@ class Engine:
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
         """Read a model's reflection (JSON or markdown). InputError names what cannot be used."""
-        from mcp_reflect.analysis.agent_analysis import read_analysis
+        from mcp_reflect.runs.agent_analysis import read_analysis
 
         return read_analysis(text, event_ids)
 
@@ -204,13 +272,19 @@ class Engine:
         on_start: "Callback | None" = None,
         on_complete: "Callback | None" = None,
         on_text: "TextListener | None" = None,
+        max_iterations: int | None = None,
     ) -> tuple[str, ...]:
         """Return the steps corrected as far as possible, or the same steps where nothing is wrong.
 
         The callbacks are those of `critique`.
         """
         critique = await self.critique(
-            goal=query, steps=list(steps), on_start=on_start, on_complete=on_complete, on_text=on_text
+            goal=query,
+            steps=list(steps),
+            on_start=on_start,
+            on_complete=on_complete,
+            on_text=on_text,
+            **({} if max_iterations is None else {"max_iterations": max_iterations}),
         )
         return critique.corrected_steps or tuple(steps)
 
@@ -224,9 +298,9 @@ class Engine:
         """Return the few lessons that fit a task, best first."""
         return await services.lessons.recall(self.context, arguments)
 
-    async def get_relevant_lessons(self, task: str, /, **arguments: Any) -> tuple[Hit, ...]:
-        """Return the lessons of a recall without its other fields."""
-        return (await self.recall(task=task, **arguments)).lessons
+    async def get_relevant_lessons(self, task: str | None = None, /, **arguments: Any) -> tuple[Hit, ...]:
+        """Return the lessons of a recall without its other fields; a `task_type` may stand for the task."""
+        return (await self.recall(**({} if task is None else {"task": task}), **arguments)).lessons
 
     async def store_lesson(self, /, **arguments: Any) -> Stored:
         """Store a lesson."""
@@ -301,23 +375,26 @@ class Engine:
     # The bank as a whole.
 
     async def proof(self) -> Mapping[str, Json]:
-        """Return how often failures recurred with and without warnings, with intervals; None with too few cases."""
+        """Return counts of known failures that came back, with and without warnings."""
         return await self.bank.warnings.effect(self.scopes.own)
 
     async def get_stats(self) -> Mapping[str, Json]:
         """Return counts of the bank's records, and the settings that limit or measure them."""
+        proof = await self.bank.warnings.effect(self.scopes.own)
         return {
             **await self.bank.views.stats(self.scopes.own),
+            "helped": await self.bank.findings.helped(self.scopes.own),
+            "proof": proof,
+            "last_messages": proof["last_messages"],
+            "embeddings": await self.bank.recalls.embedding_state(self.scopes.own),
             "bank_capacity": self.settings.bank_size,
             "quality_threshold": self.settings.quality_threshold,
             "holdout": self.settings.holdout,
         }
 
-    async def dream(
-        self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None, idle: bool = False
-    ) -> "Dream":
+    async def dream(self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None) -> "Dream":
         """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`."""
-        return await services.consolidate.dream(self.context, plan_only=plan_only, analysis=analysis, idle=idle)
+        return await services.consolidate.dream(self.context, plan_only=plan_only, analysis=analysis)
 
     async def undo_dream(self, dream_id: str) -> "Undone":
         """Revert the changes of a dream."""

@@ -5,16 +5,17 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from mcp_reflect import services
-from mcp_reflect.analysis.output_digest import shown_part
-from mcp_reflect.config import stored_name
+from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import (
     Evidence,
     Forgotten,
+    GuardMode,
     Lesson,
+    LessonDraft,
     OutcomeDraft,
     OutcomeResult,
     Recall,
@@ -22,7 +23,13 @@ from mcp_reflect.models.lesson import (
     State,
     Stored,
     Trust,
+    lesson_parts,
+    short_id,
+    told_lesson,
 )
+from mcp_reflect.projects import folder_is_gone, stored_name
+from mcp_reflect.runs.output_digest import shown_part
+from mcp_reflect.runs.text import clip
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,
@@ -34,30 +41,33 @@ from mcp_reflect.schemas.lessons import (
 )
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.guards import guarded
 from mcp_reflect.storage.screening import screened
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
 
 _SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: those of these hours are looked at
+_OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
 _SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
 _TOLD: Final[Mapping[Evidence, str]] = {
     Evidence.TEST: "hooks saw no such output: it counts for less than a test that they saw",
     Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
-    Evidence.USER: "you quote the person: it counts for more than your own word, and is no proof",
+    Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
 }
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
+_SIMILAR: Final = "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 
 async def recall(context: Context, arguments: Mapping[str, Any], *, applied: bool = True) -> Recall:
-    """Return the few lessons that fit a task, best first. They count as `applied` or not."""
+    """Return the few lessons that fit a task, best first. `applied` says whether they count as used."""
     sent = read(RecallArguments, arguments, context.settings)
-    scope = context.scopes.named(sent.project)
-    result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=context.settings.holdout)
-    context.log("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
+    scope, holdout = context.scopes.named(sent.project), context.settings.holdout
+    result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
+    context.log.info("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
     return replace(result, ignored=sent.ignored)
 
 
@@ -67,39 +77,61 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
     if scope.project == GLOBAL:
         context.scopes.refuse_shared("visibility")
-    draft = sent.draft(Source.AGENT)
-    stored = await context.bank.lessons.store(scope, draft)
+    lessons = context.bank.lessons
+    old = await _to_replace(context, scope, sent)
+    draft, guard = await guarded(context, scope, sent.draft(Source.AGENT))
+    stored = await lessons.store(scope, draft)
+    if old is not None and stored.status != "quarantined":
+        await lessons.supersede(scope, old, stored.lesson_id)
+        stored = replace(stored, similar=None)
+    if stored.similar and not stored.reason:
+        other, text = stored.similar
+        stored = replace(stored, reason=_SIMILAR.format(id=short_id(other), text=clip(text, 160)))
     if context.by_rules:  # what rules made of the same event in this session is its evidence
-        from mcp_reflect.analysis.diagnose import shares_words
+        from mcp_reflect.runs.text import shares_words
 
         words = " ".join((draft.text, *draft.symptoms))
         for other in await context.bank.lessons.latest(scope):
             if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
                 await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
-    context.log("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
-    return replace(stored, ignored=sent.ignored)
+    context.log.info("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
+    return replace(stored, guard=guard, ignored=sent.ignored)
+
+
+async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> str | None:
+    """Return the id of the lesson to be replaced. What a person trusts, only a person's word replaces."""
+    if sent.replaces is None:
+        return None
+    lesson_id = await _whole_id(context, scope, sent.replaces, "replaces")
+    old = await context.bank.lessons.get(scope, lesson_id, "replaces")
+    if not context.scopes.shares and old.project == GLOBAL:
+        context.scopes.refuse_shared("replaces")
+    if old.trust is Trust.TRUSTED and sent.evidence is not Evidence.USER:
+        raise InputError("replaces", "a person stands behind that lesson", "Ask the person first, or leave it out.")
+    return old.id
 
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
     sent = read(ImportArguments, arguments, context.settings)
     scope = _visible(context.scopes.own, sent.visibility)
-    return await context.bank.lessons.store(scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
+    draft, guard = await guarded(context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
+    return replace(await context.bank.lessons.store(scope, draft), guard=guard)
 
 
 async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen: bool = False) -> OutcomeResult:
     """Record whether lessons helped. Evidence that does not agree with the outcome counts as the agent's own word.
 
-    Evidence that was typed is told, unless hooks saw it; `seen` says that the caller is no agent and saw it itself.
+    Evidence that was typed is told, unless hooks saw it; `seen` says that the caller is a program that saw it.
 
-    The `recall_id` of a search records whether its last plan found something. An irrelevant lesson keeps its worth.
+    An irrelevant lesson keeps its worth.
     """
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     success = float(_SUCCESS.get(sent.success, sent.success))
     if sent.recall_id is not None and sent.recall_id.startswith(_SEARCH_ID):
-        await services.replan.settle(context, scope, sent.recall_id, paid=success)
-        reason = "counted for the strategy of that search"
+        await context.bank.searches.load(scope, sent.recall_id)
+        reason = "nothing is counted for a search: report its results with replan_search"
         return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
     ids = [await _whole_id(context, scope, name, f"lesson_ids[{at}]") for at, name in enumerate(sent.lesson_ids)]
     draft = OutcomeDraft(
@@ -110,7 +142,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         draft, reason = replace(draft, evidence=Evidence.SELF), _IRRELEVANT
         updated = await context.bank.outcomes.record(scope, draft, irrelevant=True)
     else:
-        from mcp_reflect.checkers.agreement import doubt_of
+        from mcp_reflect.critique.runs import doubt_of
 
         reason = doubt_of(draft, results)
         if reason:
@@ -123,7 +155,7 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         updated = await context.bank.outcomes.record(scope, draft)
         reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     evidence = "told" if draft.backed else draft.evidence.value
-    context.log("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
+    context.log.info("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
 
 
@@ -165,12 +197,26 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     lesson_id = await _whole_id(context, scope, sent.lesson_id, "lesson_id")
-    if not context.scopes.shares and (await context.bank.lessons.get(scope, lesson_id)).project == GLOBAL:
+    before = await context.bank.lessons.get(scope, lesson_id)
+    if not context.scopes.shares and before.project == GLOBAL:
         context.scopes.refuse_shared("lesson_id")
+    if before.guard_mode is GuardMode.ENFORCE:
+        fix = f"Ask the person, who can run `mcp-reflect lessons forget {short_id(lesson_id)}`."
+        raise InputError("lesson_id", "a person enforces that lesson", fix)
     lesson = await context.bank.lessons.set_state(scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
-    context.log("lesson_forgotten", lesson_id=lesson.id)
+    context.log.info("lesson_forgotten", lesson_id=lesson.id)
     own = str(Scope(scope.tenant, lesson.project))
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=own, ignored=sent.ignored)
+
+
+def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
+    """Return the mistake, the correction and the whole text after an edit of the first or the second."""
+    is_one_text = before.text == before.mistake
+    mistake, correction = edited.get("mistake", before.mistake) or "", edited.get("correction", before.correction) or ""
+    if is_one_text and "mistake" not in edited and lesson_parts(before.text)[1]:
+        mistake = ""  # it was advice, which the new correction replaces
+    text = mistake if is_one_text and not correction else told_lesson(mistake, correction)
+    return {"mistake": mistake, "correction": correction, "text": text or before.text}
 
 
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
@@ -182,16 +228,40 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
     if sent.ignored:
         field, _, fault = sent.ignored[0].partition(": ")
         raise InputError(field, fault, "Send a field of a lesson.")
-    return await lessons.edit(context.scopes.own, lesson_id, {name: getattr(sent, name) for name in changes})
+    edited = {name: getattr(sent, name) for name in changes}
+    if not changes.keys().isdisjoint(("mistake", "correction")):
+        edited |= _words_of(before, edited)
+    if not changes.keys().isdisjoint(_OF_GUARD):
+        # A guard that was derived follows the words and calls; one that a person wrote stays until it is changed.
+        derived, _ = await guarded(context, context.scopes.own, replace(before, guard=None))
+        after = replace(before, **edited)
+        kept = before.guard if before.guard != derived.guard or "guard" in changes else None
+        after, _ = await guarded(context, context.scopes.own, replace(after, guard=edited.get("guard", kept)))
+        edited |= {"guard": after.guard, "unarmed": after.unarmed}
+    return await lessons.edit(context.scopes.own, lesson_id, edited)
 
 
-def import_lessons(
+async def import_lessons(
     context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool
 ) -> AsyncIterator[list[Stored]]:
-    """Store the lines of an import. InputError names the first bad line; nothing is stored."""
-    read_lines = _read_lines(context, ImportArguments, lines)
-    drafts = [(_visible(scope, sent.visibility), sent.draft(Source.IMPORT)) for scope, sent in read_lines]
-    return context.bank.transfer.import_lessons(drafts, merge=merge)
+    """Store the lines of an import. InputError names the first bad line; nothing is stored.
+
+    A line with calls or a guard gets one; it never holds a call.
+    """
+    drafts: list[tuple[Scope, LessonDraft]] = []
+    noted: dict[Scope, list[Call]] = {}
+    for place, (scope, sent) in enumerate(_read_lines(context, ImportArguments, lines)):
+        own, draft = _visible(scope, sent.visibility), sent.draft(Source.IMPORT)
+        if draft.wrong_call or draft.guard:
+            if own not in noted:
+                noted[own] = await context.bank.guards.noted_calls(own)
+            try:
+                draft, _ = await guarded(context, own, draft, noted[own])
+            except InputError as error:
+                raise InputError(f"line {place + 1}, {error.field}", error.fault, error.fix) from None
+        drafts.append((own, draft))
+    async for stored in context.bank.transfer.import_lessons(drafts, merge=merge):
+        yield stored
 
 
 async def import_own(
@@ -199,16 +269,25 @@ async def import_own(
 ) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored.
 
+    The lessons of one project come into the project that is worked in. The bank may have them under the other name:
+    they move if that is a folder that is gone, else they are copied under new ids.
     With `screen` the words may be somebody else's: they are judged as those of an import are.
     """
     records: list[Exported] = []
-    for scope, sent in _read_lines(context, OwnExportArguments, lines):
+    read_lines = [*_read_lines(context, OwnExportArguments, lines)]
+    own, names = context.scopes.own, {scope.project for scope, _ in read_lines} - {GLOBAL}
+    one = next(iter(names)) if len(names) == 1 and own.project != GLOBAL and own.project not in names else None
+    is_gone = one is not None and not isinstance(context.settings.bank, ServerUrl) and folder_is_gone(one)
+    for named, sent in read_lines:
+        origin = one if named.project == one else None
+        scope = named if origin is None else own
         versions, outcomes = (
             [{**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in earlier]
             for earlier in (sent.versions, sent.outcomes)
         )
         lesson = sent.record(scope.project)
-        records.append(Exported(scope, screened(lesson) if screen else lesson, versions, outcomes))
+        lesson = screened(lesson) if screen else lesson
+        records.append(Exported(scope, lesson, versions, outcomes, origin, moves=is_gone))
     return await context.bank.transfer.restore(records)
 
 
@@ -222,7 +301,8 @@ def _read_lines(
             sent = read(kind, line, context.settings)
         except InputError as error:
             raise InputError(f"line {number}, {error.field}", error.fault, error.fix) from None
-        yield own if sent.project is None else Scope(own.tenant, stored_name(sent.project)), sent
+        name = own.project if sent.project is None else stored_name(sent.project)
+        yield Scope(own.tenant, context.scopes.names.get(name, name)), sent
 
 
 def _visible(scope: Scope, visibility: str) -> Scope:

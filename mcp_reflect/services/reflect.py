@@ -7,15 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, cast
 
-from mcp_reflect.analysis import agent_analysis, decisions, reflector
-from mcp_reflect.analysis.agent_analysis import read_analysis
-from mcp_reflect.analysis.assessment import level_of
-from mcp_reflect.analysis.diagnose import diagnose
-from mcp_reflect.analysis.text import error_text, sentence, trace_text
-from mcp_reflect.checkers.evidence.results import read_results
-from mcp_reflect.checkers.evidence.rows import Kind
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits, Settings
+from mcp_reflect.critique.runs import read_runs
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
@@ -23,6 +17,7 @@ from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.decision import ACTIONS, Validation
+from mcp_reflect.models.finding import Draft
 from mcp_reflect.models.lesson import RecordKind, Source
 from mcp_reflect.models.reflection import (
     Analysis,
@@ -34,11 +29,17 @@ from mcp_reflect.models.reflection import (
     StoredReflection,
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
+from mcp_reflect.proofs.kinds import ProofKind
+from mcp_reflect.runs import agent_analysis, decisions, reflector
+from mcp_reflect.runs.agent_analysis import read_analysis
+from mcp_reflect.runs.diagnose import diagnose
+from mcp_reflect.runs.text import error_text, quote, sentence, trace_text
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.transcripts import with_own_events
 from mcp_reflect.signature import digest
 
@@ -47,6 +48,7 @@ _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 _UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
+_FROM_THE_BANK: Final = "This is the reflection that the bank holds of the same run; nobody was asked anew."
 _ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
@@ -82,7 +84,7 @@ async def store(context: Context, generated: Generated) -> Reflection:
         stored = await reflections.store(generated.scope, draft)
     else:
         stored = await reflections.next_version(generated.scope, generated.before, draft)
-    context.log("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
+    context.log.info("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
     reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
     if draft.thinker == RULES:
         context.by_rules.update(lesson.id for lesson in reflection.lessons)
@@ -117,7 +119,7 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     else:
         validation = _validation(sent)
         if validation is not None and not validation.valid:
-            context.log("reflection_rejected", failed_check=validation.failed_check)
+            context.log.info("reflection_rejected", failed_check=validation.failed_check)
             values: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
             rejected = Reflection(thinker=RULES, validation=validation, triggered_by=sent.trigger, **values)
             return Generated(reflection=rejected, scope=scope)
@@ -129,8 +131,11 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
         await context.bank.recalls.lessons_of(scope, sent.recall_id)  # NotFoundError for an unknown recall
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
-        context.log("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
-        return Generated(reflection=replace(from_stored(equal), ignored=sent.ignored), scope=scope)
+        context.log.info("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
+        found = replace(from_stored(equal), ignored=sent.ignored)
+        if validation is not None:  # a graph that names another model wants to know that it was not asked
+            found = replace(found, note=_FROM_THE_BANK)
+        return Generated(reflection=found, scope=scope)
     draft = await _draft(context, scope, sent, run, validation, client)
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 
@@ -179,7 +184,7 @@ class _Run:
         self._count(result)
         if result.value is None or result.thinker is None:
             if note:
-                self.context.log("reflection_generation_failed", "warning", error=note)
+                self.context.log.warning("reflection_generation_failed", error=note)
             return _Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(note))
         return _Judgement(thinker=result.thinker, source=Source.MODEL, analysis=result.value, note=note)
 
@@ -190,26 +195,34 @@ class _Run:
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
         """Return the name and inputs of the reflector's prompt."""
-        trace, findings = self.trace, reflector.findings_text(self.diagnosis)
+        trace, findings, name = (
+            self.trace,
+            reflector.findings_text(self.diagnosis),
+            f"reflect_{self.trace.outcome.value}",
+        )
+        decided: dict[str, str] = {}
         if self.review is not None:
             findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
+            name = "reflect_decision"
+            decided = {key: quote(self.run.get(key), _EVALUATOR_CHARS) for key in ("decision", "execution")}
         inputs: dict[str, Any] = {
             "task": trace.task,
             "goal": trace.goal,
             "outcome": trace.outcome,
             "findings": findings,
             "trace": trace_text(trace, _REFLECTOR_CHARS),
+            **decided,
         }
-        if trace.outcome is not Outcome.SUCCESS:
+        if decided or trace.outcome is not Outcome.SUCCESS:
             inputs["error"] = error_text(trace.error, _EVALUATOR_CHARS) if trace.error else None
-        return f"reflect_{trace.outcome.value}", inputs
+        return name, inputs
 
     async def score(
         self, criteria: Sequence[str], assessment: Assessment | None, given: Mapping[str, Score] | None
     ) -> Assessment | None:
         """Return `assessment` with scores by criterion, `given` being those of the analysis.
 
-        Scores that rules compute from evidence take precedence over a model's, and installed scorers over both. An
+        Scores that rules compute from evidence take precedence over a model's, and the engine's scorer over both. An
         evaluator is asked only where nobody has scored yet and either one is configured or the call names criteria.
         """
         scores, context = dict(given or {}), self.context
@@ -223,8 +236,9 @@ class _Run:
                 pairs = [(name, getattr(judge, name, None)) for judge in judges for name in _VERDICTS]
                 assessment = Assessment(**{name: value for name, value in pairs if value is not None})
         unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
-        computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
-        scores = {**unknown, **scores, **computed, **await self._installed_scores()}
+        answers = any(event.type is EventType.LLM_CALL for event in self.trace.events)
+        computed = reflector.score(self.diagnosis, _last_test_report(self.trace), answers=answers)
+        scores = {**unknown, **scores, **computed, **await self._scorer_scores()}
         scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
         return replace(assessment or Assessment(), scores=scores) if scores else assessment
 
@@ -239,31 +253,31 @@ class _Run:
             "trace": trace_text(self.trace, _EVALUATOR_CHARS),
         }
         result = await self.context.runner.generate(
-            Role.EVALUATOR, "evaluate", inputs, host=self.client, read=lambda value: _read_evaluation(clean(value))
+            Role.EVALUATOR,
+            "evaluate",
+            inputs,
+            host=self.client,
+            read=lambda value: agent_analysis.read_evaluation(clean(value)),
         )
         self._count(result)
         if result.value is None:
-            self.context.log("evaluation_failed", "warning", error=clean(result.note))
+            self.context.log.warning("evaluation_failed", error=clean(result.note))
             return Assessment()
-        self.context.log("evaluation_generated", thinker=result.thinker, scores=len(result.value.scores))
+        self.context.log.info("evaluation_generated", thinker=result.thinker, scores=len(result.value.scores))
         return result.value
 
-    async def _installed_scores(self) -> dict[str, Score]:
-        """Return the scores of installed scorers. One that fails is skipped and logged."""
-        own = [("engine", self.context.scorer)] if self.context.scorer else []
-        scorers: list[tuple[str, reflector.Scorer | Exception]] = [*reflector.installed(), *own]
-        scores: dict[str, Score] = {}
-        for name, scorer in scorers:
-            try:
-                if isinstance(scorer, Exception):
-                    raise scorer  # noqa: TRY301 - logged in one place
-                result: Any = scorer.score(self.trace)
-                if inspect.isawaitable(result):
-                    result = await result
-                scores |= {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
-            except Exception as error:  # noqa: BLE001 - code of other packages: its fault must not fail the call
-                self.context.log("scorer_failed", "warning", scorer=name, error=type(error).__name__)
-        return scores
+    async def _scorer_scores(self) -> dict[str, Score]:
+        """Return the scores of the engine's scorer, empty if there is none or it fails."""
+        if self.context.scorer is None:
+            return {}
+        try:
+            result: Any = self.context.scorer.score(self.trace)
+            if inspect.isawaitable(result):
+                result = await result
+            return {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
+        except Exception as error:  # noqa: BLE001 - the caller's code: its fault must not fail the call
+            self.context.log.warning("scorer_failed", error=type(error).__name__)
+            return {}
 
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
@@ -273,27 +287,11 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
         for event in trace.events
         if event.type in _TOOL_OUTPUT and (event.content or event.error)
     ]
-    for result in reversed(read_results(results[-_TEST_RESULTS:])):
-        for run in result.runs:
-            passed, failed = run.values("passed"), run.values("failed")
-            if run.kind is Kind.TESTS and passed and failed:
-                return passed[0], failed[-1]
+    for run in reversed(read_runs(results[-_TEST_RESULTS:])):
+        passed, failed = run.first("passed"), run.first("failed")
+        if run.kind is ProofKind.TESTS and (passed, failed) != (None, None):
+            return passed or 0, failed or 0
     return None
-
-
-def _read_evaluation(value: Json) -> Assessment:
-    if not isinstance(value, dict):
-        raise InputError("reply", "it is not an object", "Send one object.")
-    verdicts: Any = {name: value.get(name) for name in ("decision_appropriate", "execution_effective")}
-    for name, verdict in verdicts.items():
-        if not isinstance(verdict, bool | None):
-            raise InputError(f"reply.{name}", f"is {agent_analysis.kind(verdict)}", "Send true, false or null.")
-    confidence = agent_analysis.score("reply.confidence", value.get("confidence"))
-    return Assessment(
-        **verdicts,
-        confidence=None if confidence is None else level_of(confidence),
-        scores=agent_analysis.scores("reply.scores", value.get("scores")),
-    )
 
 
 def _checked(value: Score | float | None) -> Score:
@@ -317,7 +315,7 @@ async def _draft(
     """Analyze a run, and put together all that is stored of it."""
     trace: Trace = from_json(Trace, run)
     keys: dict[str, Any] = {"outcome": trace.outcome.value, "event_count": len(trace.events)}
-    context.log("reflection_generation_started", "info", tenant=scope.tenant, project=scope.project, **keys)
+    context.log.info("reflection_generation_started", tenant=scope.tenant, project=scope.project, **keys)
     diagnosis = await asyncio.to_thread(diagnose, trace)
     earlier: Mapping[str, Json] = {}
     if run.get("decision") is not None:
@@ -331,6 +329,7 @@ async def _draft(
     reflection, lessons, evidence = reflector.judge(
         trace, diagnosis, analysis, judgement.source, thinker=judgement.thinker, **about
     )
+    lessons = tuple([(await guarded(context, scope, lesson))[0] for lesson in lessons])
     if review is not None:
         reflection = _with_review(reflection, judgement, review, run)
     assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
@@ -350,7 +349,7 @@ async def _draft(
         ignored=(*sent.ignored, *(analysis.ignored if analysis else ())),
     )
     keys = {"importance": reflection.importance, "confidence": reflection.confidence}
-    context.log("reflection_generated", "info", **keys, has_strategy=reflection.strategy is not None)
+    context.log.info("reflection_generated", **keys, has_strategy=reflection.strategy is not None)
     return ReflectionDraft(
         task=trace.task,
         task_type=trace.task_type,
@@ -361,6 +360,7 @@ async def _draft(
         reflection=reflection,
         body={
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
+            **({"draft": _texts(diagnosis.draft)} if diagnosis.draft else {}),
             "findings": [{"events": list(item.event_ids), "text": item.text} for item in diagnosis.without_lesson],
         },
         digest=_digest(run, analysis, sent.criteria),
@@ -379,24 +379,24 @@ async def _draft(
     )
 
 
+def _texts(draft: Draft) -> dict[str, Json]:
+    return {"mistake": draft.mistake, "correction": draft.correction or "Say here what put it right."}
+
+
 def _review(
     settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
 ) -> decisions.Written | None:
     """Compare the metrics of a run's decision with the component's earlier ones. None where the run has no decision."""
     if run.get("decision") is None:
         return None
-    metrics = _metrics(run)
+    metrics = decisions.metrics_of(run.get("execution"))
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
     findings = [finding.text for finding in diagnosis.findings[:2]]  # beside the trends of the metrics
     measures = decisions.measures(metrics, earlier, thresholds)
-    return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings)
-
-
-def _metrics(run: Mapping[str, Any]) -> Mapping[str, Json]:
-    execution: Any = run.get("execution") or {}
-    return execution.get("metrics") or {}
+    said = decisions.said_of(run["decision"], run.get("execution"))
+    return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings, said)
 
 
 def _with_review(
@@ -408,11 +408,15 @@ def _with_review(
     judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
     if judgement.analysis is not None:
         return replace(judged, assessment=judged.assessment or written.assessment)
-    failed = decisions.fallback(decision, _metrics(run), judgement.note or "") if judgement.failed else None
+    failed = (
+        decisions.fallback(decision, decisions.metrics_of(run.get("execution")), judgement.note or "")
+        if judgement.failed
+        else None
+    )
     return replace(
         judged,
         reflection=failed or written.text,
-        strategy=judged.strategy or written.insights.recommendation,
+        strategy=judged.strategy or (written.insights.recommendation if written.settled else None),
         insights=written.insights,
         assessment=written.assessment,
     )
@@ -480,11 +484,13 @@ def from_stored(stored: StoredReflection) -> Reflection:
     if stored.thinker != RULES:
         return reflection
     findings = [item["text"] for item in body.get("findings", ()) if item["text"] not in reflection.reflection]
-    return replace(reflection, next=_next(reflection, findings))
+    return replace(reflection, next=_next(reflection, findings, body.get("draft")))
 
 
-def _next(reflection: Reflection, findings: Sequence[str]) -> dict[str, object]:
-    """Return how the agent adds its own analysis, and findings that rules made no lesson of."""
+def _next(reflection: Reflection, findings: Sequence[str], draft: Mapping[str, str] | None) -> dict[str, object]:
+    """Return how the agent adds its own analysis: a draft of a lesson, or findings that rules made none of."""
+    if draft is not None and reflection.validation is None:
+        return {"draft": draft, "send": "store_lesson with the draft as it is or, better, as a rule for other tasks"}
     asked = "{mistake, correction, symptoms}" if reflection.validation is None else "{reflection, strategy}"
     shown = [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
     send = f"reflection_id with analysis {asked}: rules read only the events, you know the cause"

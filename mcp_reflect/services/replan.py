@@ -32,10 +32,7 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.signature import digest
 from mcp_reflect.storage.sessions import StoredCatalog
 
-_REPORT: Final = (
-    "search_id with queries and results, when new_queries ran; or with analysis {strategy: relax, rewrite or pivot, "
-    "user_message, new_queries [{table, query_text}]}"
-)
+_REPORT: Final = "search_id with results after new_queries ran, or with your own plan as analysis"
 _SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
@@ -47,20 +44,10 @@ class _Catalog(NamedTuple):
     notes: tuple[str, ...] = ()
     stored: StoredCatalog | None = None
 
-    @property
-    def digest(self) -> str | None:
-        return self.stored.digest if self.stored else None
-
-
-_NO_CATALOG: Final = _Catalog()
-
 
 @lru_cache(maxsize=8)
-def _read_catalog(text: str, max_query_chars: int, max_catalog_words: int, max_catalog_chars: int) -> _Catalog:
+def _read_catalog(text: str, limits: Limits) -> _Catalog:
     """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
-    limits = Limits(
-        max_query_chars=max_query_chars, max_catalog_words=max_catalog_words, max_catalog_chars=max_catalog_chars
-    )
     entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
     return _Catalog(entries, notes, StoredCatalog(digest(stored, 64), stored))
@@ -90,7 +77,7 @@ class _Call:
 
     request: SearchRequest
     state: SearchState
-    catalog: _Catalog = _NO_CATALOG
+    catalog: _Catalog
     version: int | None = None
     again: SearchPlan | None = None
 
@@ -104,9 +91,10 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     settings, searches = context.settings, context.bank.searches
     sent = read(ReplanArguments, arguments, settings)
     scope = context.scopes.named(sent.project)
-    limits = settings.max_query_chars, settings.max_catalog_words, settings.max_catalog_chars
     text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
-    catalog = _read_catalog(text, *limits) if sent.catalog else _NO_CATALOG
+    names = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
+    limits = Limits(**{name: getattr(settings, name) for name in names})
+    catalog = _read_catalog(text, limits) if sent.catalog else _Catalog()
     suggestions = clean(list(sent.suggestions))
     # A suggestion that gives orders to its reader would come back as a query.
     offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
@@ -124,31 +112,23 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         after = attempts.record(call.state, call.request, plan)
         body: dict[str, Any] = {
             "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
-            "catalog": call.catalog.digest,
-            "state": _as_json(replace(after, payoffs=(), learned=())),  # these belong to the bank as a whole
+            "catalog": call.catalog.stored and call.catalog.stored.digest,
+            "state": _as_json(after),
             "analysis": _digest(sent.analysis),
         }
-        version, learned = call.version, after.learned
-        if await searches.save(scope, search_id, body, version=version, learned=learned, catalog=catalog.stored):
+        if await searches.save(scope, search_id, body, version=call.version, catalog=catalog.stored):
             break
-    context.log("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
+    context.log.info("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
     return replace(plan, notes=(*plan.notes, *sent.ignored))
 
 
 async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> SearchPlan:
     """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
-    call = _Call(request=request, state=state)
-    return _planned(await _ask(context, call, NO_CLIENT), call)
-
-
-async def settle(context: Context, scope: Scope, search_id: str, *, paid: float) -> None:
-    """Learn from the reported outcome of a search's last plan; `paid` is in 0..1."""
-    while True:
-        body, version = await context.bank.searches.load(scope, search_id)
-        state = attempts.settle(from_json(SearchState, body["state"]), paid=paid)
-        body["state"] = _as_json(replace(state, learned=()))
-        if await context.bank.searches.save(scope, search_id, body, version=version, learned=state.learned):
-            return
+    call = _Call(request=request, state=state, catalog=_Catalog())
+    proposal = await _ask(context, call, NO_CLIENT)
+    if proposal.value is None and proposal.note:
+        return planner.relax_only(request, state, reasoning=f"The language model failed: {proposal.note}")
+    return _planned(proposal, call)
 
 
 async def _opened(
@@ -162,7 +142,7 @@ async def _opened(
 ) -> _Call:
     """The call on top of what is stored now."""
     searches = context.bank.searches
-    state = SearchState(search_id=search_id, payoffs=await searches.payoffs(scope))
+    state = SearchState(search_id=search_id)
     if sent.search_id is None:
         before = SearchRequest(search_id=search_id, user_message="", queries=(), catalog=catalog.entries)
         return _Call(request=_request(context, sent, before, offered), catalog=catalog, state=state)
@@ -172,17 +152,19 @@ async def _opened(
         catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
         if text is not None:
             catalog = _Catalog(_stored_entries(text), (), StoredCatalog(body["catalog"], text))
-    state = replace(from_json(SearchState, body["state"]), payoffs=state.payoffs)
+    state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, offered, state)
-    same = body["request"] == _as_json(replace(request, catalog=())) and body["catalog"] == catalog.digest
+    same = body["request"] == _as_json(replace(request, catalog=())) and body["catalog"] == (
+        catalog.stored and catalog.stored.digest
+    )
     asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
     plan = state.pending
     if same and plan and asked_again:
         in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
         has_model = context.settings.replan_llm and context.runner.llm(Role.PLANNER, host) is not None
         if in_vain or not has_model:
-            return _Call(request=request, state=state, again=plan)
+            return _Call(request=request, catalog=catalog, state=state, again=plan)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
@@ -259,7 +241,7 @@ def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
     values = {
         "queries": [asdict(query) for query in request.queries],
         "results": {"counts": request.results, "empty": request.zero_result_tables},
-        "catalog": [{**asdict(entry), "vocabulary": entry.vocabulary[:_SHOWN_WORDS]} for entry in request.catalog],
+        "catalog": [asdict(replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS])) for entry in request.catalog],
     }
     return {
         **{name: json.dumps(value, ensure_ascii=False)[:_SHOWN] for name, value in values.items()},

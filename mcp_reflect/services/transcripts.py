@@ -1,23 +1,18 @@
-"""Transcripts and messages of hosts: read as the events of a run, and the question for a lesson when an agent stops."""
+"""Transcripts and messages of hosts: the events of a run, and what the tools of a session printed."""
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_reflect.analysis.diagnose import diagnose, question, told_lessons
-from mcp_reflect.analysis.transcripts import read_transcript
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import from_json
-from mcp_reflect.models.run import Trace
-from mcp_reflect.schemas.fields import check_values, read
-from mcp_reflect.schemas.run import ReflectArguments, plain_run
-from mcp_reflect.services.context import Context
-from mcp_reflect.services.warnings import session_state
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.runs.transcripts import read_transcript
+from mcp_reflect.schemas.fields import check_values
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
 _FOREIGN_NAMES: Final = ("role", "sessionId", "payload")  # of a model's message or a line of a host's session
-_ASKED: Final = "asked"  # stands among the ids that the session was shown
 
 
 def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
@@ -46,30 +41,50 @@ def _is_foreign(item: Any) -> bool:
     return isinstance(item, Mapping) and any(name in item for name in _FOREIGN_NAMES)
 
 
-async def ask_once(context: Context, session: str, transcript: str) -> str | None:
-    """Return the question for a lesson about the open points of a session, once a session, else None.
+_MOST_BYTES: Final = 2_000_000  # from the end of a transcript
+_MOST_RESULTS: Final = 50
+_COMMANDS: Final = ("command", "cmd", "file_path", "path", "pattern", "query")
+_OWN: Final = "mcp-reflect"
 
-    None also where the agent told a lesson itself, the session is held out, or the setting `ask` is off.
-    """
-    settings, scope = context.settings, context.scopes.own
-    if not settings.ask or not transcript.strip():
-        return None
-    state = await session_state(context, scope, session)
-    if state.held_out or _ASKED in state.shown:
-        return None
+
+def read_outputs(path: Path) -> tuple[ToolResult, ...]:
+    """Return the latest outputs in a transcript, the last one last; none where it cannot be read."""
     try:
-        runs = read_transcript(transcript).runs
-    except InputError:
-        return None
-    open_points: list[str] = []
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, 2) - _MOST_BYTES)
+            file.seek(start)
+            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+        runs = read_transcript(text[text.find("\n") + 1 :] if start else text).runs
+    except (OSError, InputError):
+        return ()
+    found: list[ToolResult] = []
     for _, run in runs:
-        trace: Trace = from_json(Trace, plain_run(read(ReflectArguments, run, settings), settings))
-        if told_lessons(trace):
-            return None
-        open_points += diagnose(trace).open_points
-    text = question(open_points)
-    if not text:
-        return None
-    await context.bank.warnings.note_shown(scope, state, [_ASKED])  # unwritable: not asked, or it would be asked again
-    context.log("lesson_asked", session=session)
-    return text
+        calls: dict[Any, Mapping[str, Any]] = {}
+        for event in run.get("events", ()):
+            metadata: dict[str, Any] = event.get("metadata") or {}
+            call_id = metadata.get("tool_call_id")
+            if event["type"] == "tool_call":
+                calls[call_id] = event
+            elif event["type"] == "tool_response":
+                call = calls.get(call_id, {})
+                tool = str(call.get("tool") or event.get("tool") or "")
+                content = str(event.get("error") or event.get("content") or "")
+                if content.strip() and _OWN not in tool.replace("_", "-"):
+                    command = _command(call.get("arguments"))
+                    found.append(
+                        ToolResult(tool=(command or tool)[:200], content=content, exit_code=event.get("exit_code"))
+                    )
+    return tuple(found[-_MOST_RESULTS:])
+
+
+def _command(arguments: Any) -> str:
+    """Return what a call ran or read."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return arguments
+    if not isinstance(arguments, dict):
+        return ""
+    sent = cast("dict[str, Any]", arguments)
+    return next((str(sent[name]) for name in _COMMANDS if sent.get(name)), "")

@@ -1,82 +1,76 @@
 """A warning before a call that is known to fail, and what the agent then did."""
 
-import hashlib
-import json
 import time
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final
 
-from mcp_reflect.analysis.known_failures import Forms, correction_text, due, forms_of, lessons_text, warning_text
-from mcp_reflect.analysis.output_digest import digest
-from mcp_reflect.analysis.tools import is_own_tool, may_change, without_labels
-from mcp_reflect.config import Scopes
+from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
+from mcp_reflect.guards.guard import Call
+from mcp_reflect.hooks.after import after_failure, corrected, recurs
+from mcp_reflect.hooks.before import WatchedCall, before
+from mcp_reflect.hooks.guarded import guarded, mode_in
+from mcp_reflect.hooks.payload import output_ends, text_of, without_middles
+from mcp_reflect.hooks.prompt import MOST_LESSONS, reminder, unseen
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import RecallQuery, Trust, with_id
-from mcp_reflect.models.run import ErrorCategory, WorkedCall
-from mcp_reflect.models.warning import AfterCall, CallWarning, KnownFailure, Match, SessionState
+from mcp_reflect.models.lesson import RecallQuery, RecordKind
+from mcp_reflect.models.run import WorkedCall
+from mcp_reflect.models.warning import AfterCall, CallWarning, KnownCalls, Match, SessionState
+from mcp_reflect.projects import Scopes, project_of, stored_name
+from mcp_reflect.runs.known_failures import forms_of
+from mcp_reflect.runs.output_digest import digest
+from mcp_reflect.runs.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.signature import fingerprint
+from mcp_reflect.signature import drawn
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
 
 _MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
 _MOST_DEPTH: Final = 20
-_MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
-_LEAST_HELD: Final = 2  # sessions in which a call has failed, and never worked since, before it is refused
-_CANDIDATES: Final = 50  # latest lessons from which those for a start are chosen
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
+_ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)  # a reflection tells what happened, not what to do
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
-_AT_A_CALL: Final = "call:"  # before the id of a lesson that a session was shown at a call; the prompt shows it earlier
-_LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
-
-# Where the error only says that a thing does not exist, another call's correction names another thing.
-_OF_ONE_CALL: Final = frozenset({ErrorCategory.NO_RESULT, ErrorCategory.NOT_FOUND, ErrorCategory.ASSERTION})
-
-
-class _SessionCall(NamedTuple):
-    """A call without secrets, its session, and the known failures of the same call and of the same tool or command."""
-
-    scope: Scope
-    tool: str
-    arguments: Json
-    forms: Forms
-    state: SessionState
-    same_call: list[KnownFailure]
-    same_head: list[KnownFailure]
 
 
 def held_out(session: str, share: float) -> bool:
     """True if a session is watched and not warned, for comparison. Depends on its id alone."""
-    return int.from_bytes(hashlib.sha256(session.encode("utf-8", "replace")).digest()[:4]) < share * 2**32
+    return drawn(session, share)
+
+
+def _session_id(session: str) -> str:
+    if not session.strip() or len(session) > 200:
+        raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
+    return clean(session)
 
 
 async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
     """Return the state of a session; InputError for an id that cannot be one."""
-    if not session.strip() or len(session) > 200:
-        raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
-    session = clean(session)
+    session = _session_id(session)
     return await context.bank.warnings.session(scope, session, held_out=held_out(session, context.settings.holdout))
 
 
-async def _look_up(context: Context, tool: str, arguments: Json, session: str, project: str | None) -> _SessionCall:
+async def _look_up(
+    context: Context, tool: str, arguments: Json, session: str, project: str | None
+) -> tuple[Scope, WatchedCall]:
     scope = context.scopes.named(project)
     if not tool.strip():
         raise InputError("tool", "it is empty", "Send the name of the tool.")
-    tool = clean(tool.strip()[:200])
+    tool, session, whole = clean(tool.strip()[:200]), _session_id(session), Call(tool, arguments)
     try:
-        arguments = clean(without_labels(tool, arguments))
+        arguments = clean(without_middles(without_labels(tool, arguments)))
         forms = forms_of(tool, arguments)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
-    state = await session_state(context, scope, session)
-    same_call, same_head = await context.bank.warnings.known_failures(
-        scope, state.id, bare=forms.bare_key, loose=forms.loose_key, head=forms.head
-    )
-    return _SessionCall(scope, tool, arguments, forms, state, same_call, same_head)
+    keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
+    watched = held_out(session, context.settings.holdout)
+    known_calls = context.bank.warnings.known_calls
+    state, known = await known_calls(scope, session, held_out=watched, call=whole, **keys)
+    return scope, WatchedCall(tool, arguments, forms, known, state)
 
 
 async def before_call(
@@ -87,52 +81,80 @@ async def before_call(
     session: str,
     call_id: str | None = None,
     project: str | None = None,
+    holds: bool = True,
+    only_advice: bool = False,
 ) -> CallWarning | None:
-    """Return the warning that is due before a call, or None. In a session that is held out it is only recorded."""
+    """Return the warning that is due before a call, or None. In a session that is held out it is only recorded.
+
+    `holds`: the host can refuse the call. `only_advice`: nothing is said without a correction, and nothing twice.
+    """
     if is_own_tool(tool, arguments):
         return None
-    call = await _look_up(context, tool, arguments, session, project)
-    warning = due(call.tool, call.arguments, call.forms, call.same_call, call.same_head, call.state)
-    if warning is None or warning.certainty < context.settings.warn_certainty:
-        return None
-    lesson_id, lesson = await _lesson(context, call, warning.known)
-    text = warning_text(warning, lesson)
-    exact = call.forms.exact_key
-    hold = context.settings.hold and warning.match is Match.EXACT and warning.known.cases >= _LEAST_HELD
-    hold = hold and not await context.bank.warnings.was_warned(call.scope, call.state.id, exact)
-    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson": lesson_id, "size": len(text)}
+    scope, call = await _look_up(context, tool, arguments, session, project)
+    hold, least = holds and context.settings.hold, context.settings.warn_certainty
+    guard = await _at_guard(context, scope, call, holds=holds)
+    warned = before(call, certainty=least, holds=hold, only_advice=only_advice)
+    if warned is None or (guard is not None and guard.hold):
+        return guard
+    exact, due = call.forms.exact_key, warned.due
+    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson": warned.lesson_id, "size": len(warned.text)}
     try:
-        warning_id = await context.bank.warnings.add(call.scope, call.state, warning, **record)
+        warning_id = await context.bank.warnings.add(scope, call.session, due, **record)
+        if warned.hold and not call.session.held_out:
+            await context.bank.warnings.note_session(scope, call.session, lambda notes: notes.after_hold(exact))
     except BankError:  # read-only or busy: the warning is worth more than its record
         warning_id = None
-    context.log("call_warned", warning_id=warning_id, match=warning.match.value, shown=not call.state.held_out)
-    if call.state.held_out:
+    context.log.info("call_warned", warning_id=warning_id, match=due.match.value, shown=not call.session.held_out)
+    if call.session.held_out:
         return None
-    await _note_lesson(context, call, lesson_id)
+    await _note_shown(context, scope, call.session, warned.shown)
     return CallWarning(
         warning_id=warning_id,
-        text=text,
-        match=warning.match,
-        certainty=warning.certainty,
-        times=warning.times,
-        error=warning.known.error,
-        worked=warning.known.worked,
-        lesson_id=lesson_id,
-        hold=hold and warning_id is not None,  # what is not recorded would be refused again
+        text=warned.text,
+        match=due.match,
+        certainty=due.certainty,
+        times=due.times,
+        error=due.known.error,
+        worked=due.known.worked,
+        lesson_id=warned.lesson_id,
+        hold=warned.hold and warning_id is not None,  # what is not recorded would be refused again
     )
+
+
+async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds: bool) -> CallWarning | None:
+    """Return what is said of a call that goes against a lesson, and note it; None for nothing."""
+    mode, exact = mode_in(context.settings.guards, call.known.guard_mode), call.forms.exact_key
+    found = guarded(call.known.guards, call.session, exact, mode=mode, holds=holds)
+    if found is None:
+        return None
+    try:
+        await context.bank.warnings.note_session(scope, call.session, lambda notes: notes.after_guard(found.watched))
+        await context.bank.warnings.note_shown(scope, call.session, found.shown)
+        noted = True
+    except BankError:
+        noted = False
+    context.log.info("call_guarded", lesson_id=found.lesson_id, hold=found.hold)
+    about: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "times": 0, "error": ""}
+    hold = found.hold and noted  # what is not recorded would be refused again
+    return CallWarning(warning_id=None, text=found.text, lesson_id=found.lesson_id, hold=hold, **about)
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
     """Note calls that hooks had no time for, each for the project of its hook, for at most `seconds`."""
     ends = time.monotonic() + seconds
+    if seconds <= 0:
+        return
     spool.take(_MOST_SPOOLED)
     with suppress(BankError):
         while spool.pending and time.monotonic() < ends:
             record = dict(spool.pending[0])
-            own = replace(context.scopes.own, project=record.pop("project", None) or context.scopes.own.project)
+            project, folder = record.pop("project", None), record.pop("folder", None)
+            if project is None and folder:
+                project = stored_name(project_of(Path(folder)))
+            own = replace(context.scopes.own, project=context.scopes.own.project if project is None else project)
             session = record.pop("session", None) or context.clock.new_id("ses")
             with suppress(InputError, TypeError):  # a line of another release
-                await after_call(replace(context, scopes=Scopes(own)), session=session, **record)
+                await after_call(replace(context, scopes=Scopes(own)), session=session, answers=False, **record)
             spool.pending.pop(0)
     spool.keep()
 
@@ -146,75 +168,85 @@ async def after_call(
     error: str | None = None,
     session: str,
     project: str | None = None,
+    shows_late: bool = False,
+    answers: bool = True,
 ) -> AfterCall:
-    """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`."""
-    from mcp_reflect.analysis.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
+    """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`.
+
+    `shows_late`: the host shows nothing before a call, so that a lesson that it goes against is told now. Without
+    `answers` nobody reads what is said, and nothing counts as said.
+    """
+    from mcp_reflect.runs.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     if is_own_tool(tool, arguments):
+        own = (context.scopes.named(project), clean(session), tool, arguments, str(result))
+        await services.findings.after_own_call(context, *own)
         return AfterCall(failed=False)
-    call = await _look_up(context, tool, arguments, session, project)
-    forms, state, warnings = call.forms, call.state, context.bank.warnings
-    answered = _answered(call.tool, call.arguments, clean(result), clean(error))
+    scope, call = await _look_up(context, tool, arguments, session, project)
+    forms, state, warnings = call.forms, call.session, context.bank.warnings
+    answered = _answered(call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error)))
     fault = answered.fault
-    expected = due(call.tool, call.arguments, forms, call.same_call, call.same_head, state, failed=fault is not None)
-    recurrence = fault is not None and expected is not None and expected.match is Match.EXACT
+    again = recurs(call) if fault is not None else None
     failure = None if fault is None else failure_of(call.tool, _shortened(call.arguments), fault, "", forms=forms)
     was_warned = await warnings.note_call(
-        call.scope,
+        scope,
         state,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
         head=forms.head,
         failure=failure,
-        judged=failure is not None and any(known.error == failure.error for known in call.same_call),
-        recurrence=recurrence,
+        judged=failure is not None and any(known.error == failure.error for known in call.known.same_call),
+        recurrence=again is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
         output=digest(f"{answered.answer}\n{answered.error}"),
     )
+    if state.notes.guarded:
+        await warnings.settle_guards(scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None)
+    asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
     if failure is None:
-        await _record_correction(context, call)
-        return AfterCall(failed=False)
-    context.log("failure_noted", signature=failure.signature, recurrence=recurrence)
-    after = AfterCall(failed=True, recurrence=recurrence, signature=failure.signature)
+        await _record_correction(context, scope, call)
+        told = await _at_guard(context, scope, call, holds=False) if shows_late else None
+        return AfterCall(failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id)
+    context.log.info("failure_noted", signature=failure.signature, recurrence=again is not None)
+    after = AfterCall(failed=True, recurrence=again is not None, signature=failure.signature)
     if was_warned or state.held_out:
         return after
-    if recurrence and expected is not None:
-        lesson_id, lesson = await _lesson(context, call, expected.known)
-        await _note_lesson(context, call, lesson_id)
-        return replace(after, text=correction_text(expected.known, lesson, same_call=True), lesson_id=lesson_id)
-    if failure.category not in _OF_ONE_CALL:  # another call with the same error: only its correction helps
-        for known in await warnings.same_error(call.scope, call.tool, failure.fingerprint):
-            lesson_id, lesson = await _lesson(context, call, known)
-            if known.exact != forms.exact_key and (lesson or known.worked is not None):
-                await _note_lesson(context, call, lesson_id)
-                return replace(after, text=correction_text(known, lesson, same_call=False), lesson_id=lesson_id)
-    return after
+    same = KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
+    told = after_failure(replace(call, known=call.known.with_lessons(same)), failure, again, same.same_call)
+    if told is None:
+        return after
+    await _note_shown(context, scope, state, told.shown)
+    return replace(after, text=told.text, lesson_id=told.lesson_id)
 
 
-async def remind(context: Context, session: str, task: str | None = None, *, anew: bool = False) -> str | None:
+async def remind(
+    context: Context,
+    session: str,
+    task: str | None = None,
+    *,
+    anew: bool = False,
+    told: AbstractSet[str] = frozenset(),
+) -> str | None:
     """Return at most three lessons that a session has not been shown, or None.
 
     With a task they surely fit it. Without, they are those of the whole project that a person vouched for, without a
-    task type. `anew` forgets what the session has been shown.
+    task type. `anew` forgets what the session has been shown; the ids in `told` it has from elsewhere.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, session)
     state = replace(state, shown=()) if anew else state
     if task is None:
-        latest = await context.bank.lessons.latest(scope, limit=_CANDIDATES)
-        general = (lesson for lesson in latest if lesson.trust is Trust.TRUSTED and not lesson.task_type)
-        texts = [(lesson.id, lesson.text) for lesson in general if not suspicion_of(lesson)]
+        lessons = await context.bank.lessons.for_start(scope)
+        texts = [(lesson.id, lesson.text) for lesson in lessons if not suspicion_of(lesson)]
     else:
-        limit = min(_MOST_LESSONS + len(state.shown), 50)
-        query = RecallQuery(task=clean(task[:_MOST_PROMPT]), limit=limit, max_chars=10_000, strong_only=True)
+        limit = min(MOST_LESSONS + len(state.shown), 50)
+        bounds: dict[str, Any] = {"limit": limit, "max_chars": 10_000, "strong_only": True}
+        query = RecallQuery(task=clean(task[:_MOST_PROMPT]), kinds=_ADVICE, **bounds)
         recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
-    new = list(islice((pair for pair in texts if pair[0] not in state.shown), _MOST_LESSONS))
-    try:
-        if new or anew:
-            await context.bank.warnings.note_shown(scope, state, [name for name, _ in new])
-    except BankError:  # shown again the next time, which is better than not at all
-        context.log("lessons_not_counted", "debug", session=session)
-    return lessons_text([with_id(*pair) for pair in new]) if new else None
+    new = unseen([pair for pair in texts if pair[0] not in told], state.shown)
+    if new or anew:
+        await _note_shown(context, scope, state, new)
+    return reminder(new)
 
 
 def _shortened(value: Json, depth: int = 0) -> Json:
@@ -231,44 +263,30 @@ def _shortened(value: Json, depth: int = 0) -> Json:
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.analysis.calls import Call  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.runs.calls import Call  # noqa: PLC0415 - not needed before a call
 
-    answer = result if isinstance(result, str) else "" if result is None else json.dumps(result, ensure_ascii=False)
     shared: dict[str, Any] = {"event_id": "", "answer_id": "", "answered": True}
     marked = error is not None
-    return Call(tool=tool, arguments=arguments, answer=answer, error=error or "", marked=marked, **shared)
+    return Call(tool=tool, arguments=arguments, answer=text_of(result), error=error or "", marked=marked, **shared)
 
 
-async def _lesson(context: Context, call: _SessionCall, known: KnownFailure) -> tuple[str | None, str | None]:
-    """Return the id of the lesson that has the failure's error among its symptoms, and its text, or None twice.
-
-    At the calls of a session a lesson is shown once; then its id stands for it.
-    """
-    for lesson in await context.bank.warnings.lessons_of(call.scope, known):
-        named = any(fingerprint(symptom) == known.fingerprint for symptom in lesson.symptoms)
-        if named and not suspicion_of(lesson):
-            shown = _AT_A_CALL + lesson.id in call.state.shown
-            return lesson.id, with_id(lesson.id, "shown before in this session" if shown else lesson.text)
-    return None, None
+async def _note_shown(context: Context, scope: Scope, state: SessionState, shown: Iterable[str]) -> None:
+    with suppress(BankError):  # shown again the next time, which is better than not at all
+        await context.bank.warnings.note_shown(scope, state, [*shown])
 
 
-async def _note_lesson(context: Context, call: _SessionCall, lesson_id: str | None) -> None:
-    if lesson_id and _AT_A_CALL + lesson_id not in call.state.shown:
-        with suppress(BankError):  # shown again the next time, which is better than not at all
-            await context.bank.warnings.note_shown(call.scope, call.state, (lesson_id, _AT_A_CALL + lesson_id))
-
-
-async def _record_correction(context: Context, call: _SessionCall) -> None:
+async def _record_correction(context: Context, scope: Scope, call: WatchedCall) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
-    oldest = call.state.step - _LOOK_BACK
-    recent = [known for known in call.same_head if known.worked is None and known.last_step > oldest]
+    recent = [*corrected(call)]
     if not recent:
         return
-    from mcp_reflect.analysis.related_calls import same_intent  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.runs.hard_won import difference_between, session_call  # noqa: PLC0415 - not needed before a call
 
-    worked = _answered(call.tool, call.arguments, "ok", None)
+    if not is_shell(call.tool) and file_of(call.arguments) is None:
+        return  # the arguments of another tool are values of its task
+    worked = session_call(0, _answered(call.tool, call.arguments, "ok", None))
     for known in recent:
-        failed = _answered(known.tool, known.arguments, None, known.error)
-        if failed.exact != worked.exact and same_intent(failed, worked):
-            await context.bank.warnings.note_correction(call.scope, known, _shortened(call.arguments))
+        failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
+        if difference_between(failed, worked) is not None:
+            await context.bank.warnings.note_correction(scope, known, _shortened(call.arguments))
             return

@@ -2,50 +2,22 @@
 
 import asyncio
 from contextlib import suppress
-from importlib import import_module
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, ServerUrl, Settings
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
-from mcp_reflect.storage.repository import Database, Opened
+from mcp_reflect.projects import Scopes
+from mcp_reflect.storage.folders import forget_projects
+from mcp_reflect.storage.repository import BankContext, Database, Opened
 
 if TYPE_CHECKING:
-    from mcp_reflect.llm.embeddings.embedders import Embedder
-    from mcp_reflect.storage.consolidation import ConsolidationRepository
-    from mcp_reflect.storage.lessons import LessonRepository
-    from mcp_reflect.storage.outcomes import OutcomeRepository
-    from mcp_reflect.storage.recalls import RecallRepository
-    from mcp_reflect.storage.reflections import ReflectionRepository
-    from mcp_reflect.storage.retrieval.embeddings import Embeddings
-    from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, UsageStore
-    from mcp_reflect.storage.sqlite.backup import Maintenance
-    from mcp_reflect.storage.store import Store
-    from mcp_reflect.storage.tokens import TokenRepository
-    from mcp_reflect.storage.transfer import Transfer
-    from mcp_reflect.storage.views import Views
-    from mcp_reflect.storage.warnings import WarningRepository
-
-
-_REPOSITORIES: Final = {
-    "lessons": "lessons.LessonRepository",
-    "reflections": "reflections.ReflectionRepository",
-    "outcomes": "outcomes.OutcomeRepository",
-    "recalls": "recalls.RecallRepository",
-    "warnings": "warnings.WarningRepository",
-    "consolidations": "consolidation.ConsolidationRepository",
-    "searches": "sessions.SearchRepository",
-    "critique_sessions": "sessions.CritiqueSessions",
-    "steps": "sessions.StepBudget",
-    "usage": "sessions.UsageStore",
-    "tokens": "tokens.TokenRepository",
-    "views": "views.Views",
-    "transfer": "transfer.Transfer",
-    "maintenance": "sqlite.backup.Maintenance",
-}
+    from mcp_reflect.storage.retrieval.embeddings import Embedder
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
+_CHANGES_NAMES: Final = frozenset({"project_name_put"})
 COPY_DELAY_SECONDS: Final = 60.0
 
 
@@ -53,49 +25,132 @@ class Bank:
     """All that was learned, in one file or on one server that many processes share. It is opened on first use.
 
     Methods of the repositories raise BankError if the bank cannot be used and NotFoundError for an id that the scope
-    does not have; nothing is stored then.
+    does not have; nothing is stored then. A repository is imported when it is first used: a hook needs few of them.
     """
-
-    lessons: "LessonRepository"
-    reflections: "ReflectionRepository"
-    outcomes: "OutcomeRepository"
-    recalls: "RecallRepository"
-    warnings: "WarningRepository"
-    consolidations: "ConsolidationRepository"
-    searches: "SearchRepository"
-    critique_sessions: "CritiqueSessions"
-    steps: "StepBudget"
-    usage: "UsageStore"
-    tokens: "TokenRepository"
-    views: "Views"
-    transfer: "Transfer"
-    maintenance: "Maintenance"
 
     def __init__(
         self, settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: "Embedder | None" = None
     ) -> None:
-        """Compose the repositories; this opens nothing yet. `embedder` replaces the one that the settings name."""
+        """Compose the repositories; this opens nothing yet. Without an `embedder`, meanings are compared by words."""
         self.path = settings.bank_path
         self.place = str(settings.bank if isinstance(settings.bank, ServerUrl) else self.path)
-        self.size = settings.bank_size
         self.clock = clock
-        self.log = log
-        self.words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self.db = _database(settings, log)
-        self.keep_days = settings.keep_days
+        self.context = BankContext(self.db, clock, log, settings.bank_size, settings.keep_days)
+        self._words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self._copying: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         if not isinstance(settings.bank, ServerUrl):
             self.db.on_commit(_CHANGES_WORDS, self._copy_later)
-        self.embeddings: Embeddings | None = None
-        if embedder is not None or settings.has_embeddings:
-            from mcp_reflect.storage.retrieval import embeddings as module  # noqa: PLC0415 - most have no embedder
-
-            self.embeddings = module.Embeddings(self.db, self.clock, settings, scopes, embedder)
+            self.db.on_commit(_CHANGES_NAMES, partial(forget_projects, str(self.path)))
+        self.embeddings = _embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
+        if self.embeddings:
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
 
-    def use(self, store: "Store") -> None:
-        """Keep lessons, recalls, outcomes and reflections in a store made elsewhere."""
+    @cached_property
+    def lessons(self):
+        from mcp_reflect.storage.lessons import LessonRepository
+
+        return LessonRepository(self.context)
+
+    @cached_property
+    def reflections(self):
+        from mcp_reflect.storage.reflections import ReflectionRepository
+
+        return ReflectionRepository(self.context)
+
+    @cached_property
+    def recalls(self):
+        from mcp_reflect.storage.recalls import RecallRepository
+
+        return RecallRepository(self.context, embeddings=self.embeddings, words_only=self._words_only)
+
+    @cached_property
+    def outcomes(self):
+        from mcp_reflect.storage.outcomes import OutcomeRepository
+
+        return OutcomeRepository(self.context, self.recalls)
+
+    @cached_property
+    def warnings(self):
+        from mcp_reflect.storage.warnings import WarningRepository
+
+        return WarningRepository(self.context)
+
+    @cached_property
+    def guards(self):
+        from mcp_reflect.storage.guards import GuardRepository
+
+        return GuardRepository(self.context)
+
+    @cached_property
+    def findings(self):
+        from mcp_reflect.storage.findings import FindingRepository
+
+        return FindingRepository(self.context)
+
+    @cached_property
+    def promotions(self):
+        from mcp_reflect.storage.promotions import PromotionRepository
+
+        return PromotionRepository(self.context)
+
+    @cached_property
+    def consolidations(self):
+        from mcp_reflect.storage.consolidation import ConsolidationRepository
+
+        return ConsolidationRepository(self.context)
+
+    @cached_property
+    def searches(self):
+        from mcp_reflect.storage.sessions import SearchRepository
+
+        return SearchRepository(self.context)
+
+    @cached_property
+    def critique_sessions(self):
+        from mcp_reflect.storage.sessions import CritiqueSessions
+
+        return CritiqueSessions(self.context)
+
+    @cached_property
+    def steps(self):
+        from mcp_reflect.storage.sessions import StepBudget
+
+        return StepBudget(self.context)
+
+    @cached_property
+    def usage(self):
+        from mcp_reflect.storage.sessions import UsageStore
+
+        return UsageStore(self.context)
+
+    @cached_property
+    def tokens(self):
+        from mcp_reflect.storage.tokens import TokenRepository
+
+        return TokenRepository(self.context)
+
+    @cached_property
+    def views(self):
+        from mcp_reflect.storage.views import Views
+
+        return Views(self.context)
+
+    @cached_property
+    def projects(self):
+        from mcp_reflect.storage.projects import ProjectRepository
+
+        return ProjectRepository(self.context)
+
+    @cached_property
+    def transfer(self):
+        from mcp_reflect.storage.transfer import Transfer
+
+        return Transfer(self.context)
+
+    def use(self, store: Any) -> None:
+        """Keep lessons, recalls, outcomes and reflections in the repositories of that name of another object."""
         for name in ("lessons", "recalls", "outcomes", "reflections"):
             setattr(self, name, getattr(store, name))
 
@@ -125,26 +180,27 @@ class Bank:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), COPY_DELAY_SECONDS)
             return
-        await self.maintenance.copy_daily(self._closing.is_set)
+        from mcp_reflect.storage.sqlite.backup import copy_in_background
 
-    def __getattr__(self, name: str) -> Any:
-        """Make a repository when it is first used, so that a hook or a command imports no other."""
-        if name not in _REPOSITORIES:
-            raise AttributeError(name)
-        module, _, kind = _REPOSITORIES[name].rpartition(".")
-        repository = getattr(import_module(f"mcp_reflect.storage.{module}"), kind)(self)
-        setattr(self, name, repository)
-        return repository
+        await copy_in_background(self.path, self.clock, self.context.log, self._closing.is_set)
+
+
+def _embeddings(db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: "Embedder"):
+    from mcp_reflect.storage.retrieval.embeddings import Embeddings
+
+    return Embeddings(db, clock, settings, scopes, embedder)
 
 
 def _database(settings: Settings, log: Log) -> Database:
     if not isinstance(settings.bank, ServerUrl):
-        from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase  # noqa: PLC0415 - one engine is used
+        from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase
 
         path, seconds = settings.bank_path, settings.bank_busy_seconds
-        return SqliteDatabase(path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside)
+        return SqliteDatabase(
+            path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside, durable=settings.durable
+        )
     try:
-        from mcp_reflect.storage.postgres.database import Database as PostgresDatabase  # noqa: PLC0415 - same
+        from mcp_reflect.storage.postgres.database import Database as PostgresDatabase
     except ImportError as error:
         raise BankError(
             f"The bank {settings.bank} needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'"

@@ -5,18 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
-from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalisation, Merge, Undone
+from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalization, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
-from mcp_reflect.models.reflection import Link
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
-from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.recalls import rates
+from mcp_reflect.storage.effectiveness import Rates, rates
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, lessons_from, scoped, transaction
-from mcp_reflect.storage.similarity import alike, nearest, points, same_record, tie
+from mcp_reflect.storage.similarity import alike, nearest, points, same_record
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.
@@ -25,18 +22,16 @@ ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two me
 
 _HARMFUL: Final = "its outcomes prove that it does more harm than good"
 
-Stop = Callable[[], bool]  # asked whether to stop: the work runs beside a server's calls and must not delay them
 
-
-def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False) -> DreamPlan:
+def planned(records: Sequence[Lesson], rates: Rates) -> DreamPlan:
     """Return the plan of rules alone."""
     useless = {
         record.id
         for record in records
         if record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED and rates.harmful(record)
     }
-    groups = same_groups((record for record in records if record.id not in useless), stop)
-    similar = clusters([first for first, *_ in groups], stop)
+    groups = same_groups(record for record in records if record.id not in useless)
+    similar = clusters([first for first, *_ in groups])
     return DreamPlan(
         looked_at=len(records),
         clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
@@ -50,17 +45,17 @@ def planned(records: Sequence[Lesson], rates: Rates, stop: Stop = lambda: False)
     )
 
 
-def same_groups(records: Iterable[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
+def same_groups(records: Iterable[Lesson]) -> list[tuple[Lesson, ...]]:
     """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
 
     def joins(group: list[Lesson], record: Lesson) -> bool:
         best = group[0]  # texts that say the same agree in numbers and names, which is quickly seen
         return points(best.mistake or best.text) == points(record.mistake or record.text) and same_record(best, record)
 
-    return _grouped(sorted(records, key=_worth), joins, stop)
+    return _grouped(sorted(records, key=_worth), joins)
 
 
-def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
+def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
     """Return clusters of two and more records of one kind in which every two members are similar.
 
     A record joins the first cluster that it can, in the order of the texts, never in that of the records.
@@ -70,17 +65,13 @@ def clusters(records: Sequence[Lesson], stop: Stop) -> list[tuple[Lesson, ...]]:
         return group[0].kind is record.kind and all(alike(record.text, other.text) >= ALIKE for other in group)
 
     ordered = sorted(records, key=lambda record: (record.kind.value, record.text, record.id))
-    return [group for group in _grouped(ordered, joins, stop) if len(group) > 1]
+    return [group for group in _grouped(ordered, joins) if len(group) > 1]
 
 
-def _grouped(
-    records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool], stop: Stop
-) -> list[tuple[Lesson, ...]]:
+def _grouped(records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool]) -> list[tuple[Lesson, ...]]:
     """Put each record into the first group that it joins, else into a new one."""
     groups: list[list[Lesson]] = []
     for record in records:
-        if stop():
-            raise InterruptedError
         group = next((group for group in groups if joins(group, record)), None)
         if group is None:
             groups.append([record])
@@ -97,8 +88,6 @@ def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
 
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
-_MERGED: Final = ("merged_into", "merged_from")
-_DAY: Final = 86_400
 # The fields that undoing restores: what a merge can change, and the state.
 _KEPT: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
 _RESTORED: Final = (*(field.name for field in fields(LessonDraft) if field.name not in _KEPT), "strength")
@@ -109,31 +98,14 @@ class ConsolidationRepository(Repository):
 
     async def load(self, scope: Scope) -> tuple[list[Lesson], Rates]:
         """Return the important recent records of a project, without global ones, and its rates."""
-        records = await self.db.look(scope.tenant, lambda reading: _records(reading, scope), long=True)
-        return records, await self.db.look(scope.tenant, lambda reading: rates(reading, scope))
+        return await self.db.look(
+            scope.tenant, lambda reading: (_records(reading, scope), rates(reading, scope)), long=True
+        )
 
-    @transaction
-    def take_lease(self, tx: Writing, scope: Scope, holder: str, seconds: float) -> bool:
-        """Take or renew the right to consolidate for `seconds`; False if another process has it."""
-        now = self.clock.now()
-        values = scoped(scope, name="dream", holder=holder, now=now, until=now + seconds)
-        return tx.run("lease_take", values) == 1
-
-    @transaction
-    def release_lease(self, tx: Writing, scope: Scope, holder: str) -> None:
-        """Give the lease back."""
-        tx.run("lease_drop", scoped(scope, name="dream", holder=holder))
-
-    async def used_today(self, scope: Scope) -> tuple[int, int]:
-        """Return the dreams at idle that a project had since midnight (UTC), and the tokens of all its dreams."""
-        since = self.clock.now() // _DAY * _DAY
-        row = await self.db.row("dreams_since", scoped(scope, since=since))
-        return (row["idle"], row["tokens"]) if row else (0, 0)
-
-    async def is_unchanged(self, scope: Scope, digest: str) -> bool:
-        """True if the last dream left the records as they are now."""
+    async def last(self, scope: Scope) -> tuple[str, float]:
+        """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""
         row = await self.db.row("dream_last", scoped(scope))
-        return row is not None and row["digest"] == digest
+        return (row["digest"], row["created_at"]) if row else ("", 0.0)
 
     async def latest(self, scope: Scope, limit: int = 20) -> list[dict[str, Any]]:
         """Return the dreams of a project, newest first."""
@@ -142,43 +114,40 @@ class ConsolidationRepository(Repository):
 
     @transaction
     def apply(
-        self, tx: Writing, scope: Scope, plan: DreamPlan, loaded: list[Lesson], *, idle: bool, part: bool = False
+        self, tx: Writing, scope: Scope, plan: DreamPlan, loaded: list[Lesson], *, part: bool = False
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Apply a plan in one transaction; return the dream's id, the ids it added, and those it skipped.
 
-        A record that changed since it was loaded is skipped, with everything that depends on it. `part` says that the
-        plan is a part of what was due, so that the next dream looks at the same records again.
+        A record that changed since it was loaded is skipped, with everything that depends on it; so two processes may
+        dream at once. `part` says that the plan is a part of what was due: the next dream looks at the records again.
         """
-        dream_id = self.clock.new_id("drm")
-        changes = _Changes(tx, scope, dream_id, self.clock, {lesson.id: lesson for lesson in loaded})
+        dream_id, now = self.clock.new_id("drm"), self.clock.now()
+        changes = _Changes(tx, scope, now, {lesson.id: lesson for lesson in loaded})
+        for new in plan.generalizations:
+            if None not in [changes.unchanged(name) for name in new.sources]:
+                changes.generalize(new, screening.prepared(new.lesson, scope, self.clock))
         for merge in plan.merges:
-            changes.merge(merge)
-        for new in plan.generalisations:
-            changes.generalise(new)
+            changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
-            record = changes.unchanged(archiving.id)
-            if record is not None:
+            if (record := changes.unchanged(archiving.id)) is not None:
                 changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
-        for name in lessons.archive_excess(tx, scope, self.bank.size, self.clock.now()):
-            if name not in changes.added:
-                archived = lessons.lesson_by_id(tx, scope, name)
-                changes.record(replace(archived, state=State.ACTIVE), archived.updated_at)
-        undoing = {"records": changes.records, "added": changes.added, "links": changes.links}
+        lessons.archive_excess(tx, scope, self.context.size, now)
+        undoing = {"records": changes.records, "added": changes.added}
         state = "" if part else digest_of(_records(tx, scope))
-        values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, idle=idle, now=self.clock.now())
+        values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, now=now)
         tx.run("dream_add", {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing})
         return dream_id, tuple(changes.added), tuple(changes.skipped)
 
     @transaction
     def undo(self, tx: Writing, scope: Scope, dream_id: str) -> Undone:
         """Restore what a dream changed, in one transaction; records that changed since stay as they are."""
-        reason = f"dream {dream_id} undone"
+        now, reason = self.clock.now(), f"dream {dream_id} undone"
         fix = "`mcp-reflect dream --list` shows the dreams."
         row = tx.existing("dream_by_id", scope, "dream_id", dream_id, fix)
         if row["state"] == "undone":
             raise InputError("dream_id", "that dream is undone already", "Name another one.")
         changes = json.loads(row["changes"])
-        restored: list[str] = []
+        restored: list[Lesson] = []
         skipped: list[str] = []
         for name, change in changes["records"].items():
             current = lessons.find(tx, scope, name)
@@ -187,36 +156,34 @@ class ConsolidationRepository(Repository):
                 continue
             before = {**change["before"], "state": State(change["before"]["state"])}
             before |= {name: tuple(before[name]) for name in LISTS}
-            after = screening.judged(replace(current, **before, updated_at=self.clock.now()))
-            lessons.revise(tx, scope, current, after, reason)
-            restored.append(name)
+            lessons.revise(tx, scope, current, screening.judged(replace(current, **before, updated_at=now)), reason)
+            restored.append(current)
+        names = {record.id for record in restored}
+        for merge in json.loads(row["plan"])["merges"]:
+            for name in names.intersection(merge["gone"]):
+                tx.run_many("link_remove", _merge_links(name, merge["keep"]))
+        for record in restored:  # merged records get their outcomes back, and the kept record only its own
+            outcomes.recompute(tx, scope, lessons.lesson_by_id(tx, scope, record.id))
         for name in changes["added"]:
-            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, self.clock.now())
-        tx.run_many("link_remove", changes["links"])
-        # Merged records get their outcomes back, and the kept record only its own.
-        for name in sorted({link["from_id"] for link in changes["links"] if link["relation"] in _MERGED}):
-            if (lesson := lessons.find(tx, scope, name)) is not None:
-                outcomes.recompute(tx, scope, lesson)
+            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, now)
         tx.run("dream_undone", scoped(scope, id=dream_id))
-        lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
-        return Undone(dream_id=dream_id, restored=tuple(restored), skipped=tuple(skipped))
+        lessons.archive_excess(tx, scope, self.context.size, now)
+        return Undone(dream_id=dream_id, restored=tuple(record.id for record in restored), skipped=tuple(skipped))
 
 
 @dataclass
 class _Changes:
-    """The changes of a plan as they are written, with what undoes them."""
+    """The changes of a plan as they are written at `now`, with what undoes them."""
 
     tx: Writing
     scope: Scope
-    dream: str
-    clock: Clock
+    now: float
     loaded: dict[str, Lesson]
     records: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     added: list[str] = field(default_factory=list[str])
-    links: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     skipped: list[str] = field(default_factory=list[str])
 
-    def merge(self, merge: Merge) -> None:
+    def merge(self, merge: Merge, reason: str) -> None:
         """Strengthen the kept record, and archive the others."""
         keep = self.unchanged(merge.keep)
         gone = [record for name in merge.gone if (record := self.unchanged(name)) is not None]
@@ -230,55 +197,47 @@ class _Changes:
         if merge.wording is not None:
             new = merge.wording
             after = screening.redacted(replace(after, mistake=new.mistake, correction=new.correction, text=new.text))
-        self.write(keep, after, f"merged in dream {self.dream}")
+        self.write(keep, after, reason)
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
-            self.link(record.id, "merged_into", keep.id)
-            self.link(keep.id, "merged_from", record.id)
+            self.tx.run_many("link_add", _merge_links(record.id, keep.id))
         for record in (*gone, keep):
             outcomes.recompute(self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id))
 
-    def generalise(self, generalisation: Generalisation) -> None:
+    def generalize(self, new: Generalization, lesson: Lesson) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
-        if None in [self.unchanged(name) for name in generalisation.sources]:
-            return
-        lesson = screening.prepared(generalisation.lesson, self.scope, self.clock)
-        near = nearest(self.tx, self.scope, lesson)
-        if lessons.first_equal(lesson, near) is not None:
+        if lessons.first_equal(lesson, nearest(self.tx, self.scope, lesson)) is not None:
             return
         lessons.insert(self.tx, self.scope, lesson)
-        tie(self.tx, lesson, near)
         self.added.append(lesson.id)
-        for name in generalisation.sources:
-            self.link(lesson.id, "derived_from", name)
-            self.link(name, "source_of", lesson.id)
-
-    def link(self, one: str, relation: str, other: str) -> None:
-        """Add a link, and note it if it is new."""
-        values = {"from_id": one, **asdict(Link(relation=relation, to_kind="record", to_id=other))}
-        if self.tx.run("link_add", values):
-            self.links.append(values)
+        for name in new.sources:
+            self.tx.run_many("link_add", [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)])
 
     def unchanged(self, name: str) -> Lesson | None:
-        """Return a record as it was loaded, or as this dream left it; None if it was changed meanwhile."""
-        current = lessons.find(self.tx, self.scope, name)
-        before, own = self.loaded.get(name), self.records.get(name)
-        expected = own["after"] if own else before and before.updated_at
-        if current is None or current.state is not State.ACTIVE or current.updated_at != expected:
+        """Return a record as it was loaded; None, and the record is skipped, if it was changed meanwhile."""
+        current, before = lessons.find(self.tx, self.scope, name), self.loaded.get(name)
+        if (
+            current is None
+            or before is None
+            or (current.state, current.updated_at) != (State.ACTIVE, before.updated_at)
+        ):
             self.skipped.append(name)
             return None
         return current
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         """Write a changed record, and note what it was."""
-        now = self.clock.now()
-        lessons.revise(self.tx, self.scope, before, replace(after, updated_at=now), reason)
-        self.record(before, now)
-
-    def record(self, before: Lesson, after: float) -> None:
-        """Note what a record was before the first change, and when it was last changed."""
+        lessons.revise(self.tx, self.scope, before, replace(after, updated_at=self.now), reason)
         fields_before = {name: getattr(before, name) for name in _RESTORED}
-        self.records.setdefault(before.id, {"before": fields_before})["after"] = after
+        self.records[before.id] = {"before": fields_before, "after": self.now}
+
+
+def _link(one: str, relation: str, other: str) -> dict[str, str]:
+    return {"from_id": one, "relation": relation, "to_kind": "record", "to_id": other}
+
+
+def _merge_links(gone: str, keep: str) -> list[dict[str, str]]:
+    return [_link(gone, "merged_into", keep), _link(keep, "merged_from", gone)]
 
 
 def digest_of(records: list[Lesson]) -> str:
@@ -290,4 +249,4 @@ def digest_of(records: list[Lesson]) -> str:
 
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
-    return lessons_from(reading.rows("dream_records", scoped(scope, limit=MOST_RECORDS)))
+    return lessons_from(reading.rows("dream_records", scoped(scope, limit=MOST_RECORDS)), reading.log)

@@ -4,15 +4,17 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
-from mcp_reflect.models.common import Scope
+from mcp_reflect.models.common import Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.storage import guards as guards_table
 from mcp_reflect.storage import screening, similarity
-from mcp_reflect.storage.recalls import MENTIONS, named, rates
+from mcp_reflect.storage.effectiveness import rates
+from mcp_reflect.storage.graph import MENTIONS, named
 from mcp_reflect.storage.repository import (
     LISTS,
     Bound,
@@ -28,10 +30,7 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval import index, scoring
 
-if TYPE_CHECKING:
-    from mcp_reflect.models.reflection import Link
-
-
+REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
 _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
 
@@ -58,16 +57,36 @@ class LessonRepository(Repository):
                 draft, scope, self.clock, outside=screening.Outside(["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
             )
 
-        def store(tx: Writing) -> tuple[str, str, tuple[str, ...]]:
-            return *add_or_merge(tx, scope, lesson), archive_excess(tx, scope, self.bank.size, self.clock.now())
+        def store(tx: Writing) -> models.Stored:
+            lesson_id, status, near = add_or_merge(tx, scope, lesson)
+            archived = archive_excess(tx, scope, self.context.size, self.clock.now())
+            reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
+            if status == "quarantined":
+                reason, text, similar = f"{lesson.held}; a person decides", None, None
+            else:
+                kept = lesson_by_id(tx, scope, lesson_id)
+                text = kept.text
+                similar = similarity.near_meaning(kept, near) if status == "stored" else None
+            return models.Stored(
+                lesson_id=lesson_id,
+                status=status,
+                reason=reason,
+                text=text,
+                similar=(similar.id, similar.text) if similar else None,
+                scope=str(scope),
+            )
 
         values = scoped(scope, limit=_RUNS_COMPARED)
         runs, waiting = await self.db.look(scope.tenant, read)
         lesson = await asyncio.to_thread(prepare)
-        lesson_id, status, archived = await self.db.write(scope.tenant, store)
-        reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
-        reason = f"{lesson.held}; a person decides" if lesson.held else reason
-        return models.Stored(lesson_id=lesson_id, status=status, reason=reason, scope=str(scope))
+        return await self.db.write(scope.tenant, store)
+
+    @transaction
+    def supersede(self, tx: Writing, scope: Scope, old_id: str, new_id: str) -> None:
+        """Retire a lesson that another one replaces, which keeps its wording and how often it was learned."""
+        old, new, now = lesson_by_id(tx, scope, old_id), lesson_by_id(tx, scope, new_id), self.clock.now()
+        if old.id != new.id and old.state is State.ACTIVE:
+            supersede(tx, scope, old, new, now)
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
@@ -101,7 +120,11 @@ class LessonRepository(Repository):
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
         values = scoped(scope, kind=kind, state=state, limit=limit)
-        return lessons_from(await self.db.rows("lesson_list_held" if held else "lesson_list", values))
+        return lessons_from(await self.db.rows("lesson_list_held" if held else "lesson_list", values), self.context.log)
+
+    async def for_start(self, scope: Scope, limit: int = 50) -> list[Lesson]:
+        """Return lessons for the start of a session, first what a person or an agent told."""
+        return lessons_from(await self.db.rows("lessons_for_start", scoped(scope, limit=limit)), self.context.log)
 
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""
@@ -129,14 +152,18 @@ class LessonRepository(Repository):
         now = self.clock.now()
         lesson = set_state(tx, scope, lesson_id, state, reason, now)
         if state is State.ACTIVE:  # another one gives way to what a person restored
-            archive_excess(tx, Scope(scope.tenant, lesson.project), self.bank.size, now, spare=lesson_id)
+            archive_excess(tx, Scope(scope.tenant, lesson.project), self.context.size, now, spare=lesson_id)
         return lesson
 
     @transaction
-    def decide(self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool) -> Lesson:
-        """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not."""
+    def decide(self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool, of_agents: bool = False) -> Lesson:
+        """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not.
+
+        With `of_agents` one that an agent stored, and nobody vouched for, waits for it too.
+        """
         before = lesson_by_id(tx, scope, lesson_id)
-        if before.trust is not Trust.QUARANTINED or before.state is not State.ACTIVE:
+        waits = before.trust is Trust.QUARANTINED or (of_agents and before.trust is Trust.OBSERVED)
+        if not waits or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
         if approved:
@@ -152,6 +179,16 @@ class LessonRepository(Repository):
             self._free(tx, scope, before, Trust.OBSERVED, "released by a model")
         return waits
 
+    @transaction
+    def put_back(
+        self, tx: Writing, scope: Scope, lesson_id: str, state: State, trust: Trust, held: str | None
+    ) -> Lesson:
+        """Undo a person's decision about a lesson; return it."""
+        before = lesson_by_id(tx, scope, lesson_id)
+        after = replace(before, state=state, trust=trust, held=held, updated_at=self.clock.now())
+        revise(tx, scope, before, after, "decision undone")
+        return after
+
     def _free(self, tx: Writing, scope: Scope, before: Lesson, trust: Trust, reason: str) -> Lesson:
         after = replace(before, trust=trust, held=None, updated_at=self.clock.now())
         revise(tx, scope, before, after, reason)
@@ -165,9 +202,6 @@ class LessonRepository(Repository):
         after = screening.screened(replace(before, **changes, updated_at=self.clock.now()))
         revise(tx, scope, before, after, "edited")
         link_mentions(tx, after)
-        if after.kind is RecordKind.LESSON and after.trust is not Trust.QUARANTINED:
-            tx.run("link_cut", {"id": lesson_id, "relation": similarity.RELATION})
-            similarity.tie(tx, after, similarity.nearest(tx, scope, after))
         return after
 
     async def erase(self, scope: Scope, lesson_id: str) -> None:
@@ -176,7 +210,14 @@ class LessonRepository(Repository):
         def erase(tx: Writing) -> None:
             values = {"id": lesson_by_id(tx, scope, lesson_id).id, "tenant": scope.tenant}
             index.erase(tx, lesson_id)
-            for name in ("version_erase", "link_erase", "failure_erase", "lesson_erase", "reflection_erase"):
+            for name in (
+                "version_erase",
+                "link_erase",
+                "failure_erase",
+                "guard_cut",
+                "lesson_erase",
+                "reflection_erase",
+            ):
                 tx.run(name, values)
 
         await self.db.write(scope.tenant, erase)
@@ -189,17 +230,20 @@ class LessonRows(NamedTuple):
     row: Bound
     entry: index.Entry | None
     symptoms: list[Bound]
+    guards: list[Bound]
 
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
     symptoms = [bound(values) for values in scoring.symptom_values(scope, lesson)]
-    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms)
+    guards = [bound(values) for values in guards_table.values_of(scope, lesson)]
+    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms, guards)
 
 
 def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
     """Store records and index them."""
     tx.run_many("lesson_add", [record.row for record in records])
+    tx.run_many("guard_add", [values for record in records for values in record.guards])
     index.add(tx, [record.entry for record in records if record.entry])
     tx.run_many("symptom_add", [values for record in records for values in record.symptoms])
 
@@ -214,30 +258,45 @@ _CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run fi
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 
 
-def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None = None) -> tuple[str, str]:
+class Added(NamedTuple):
+    """A lesson's id, whether it was `stored`, `merged` or `quarantined`, and those that share most of its words."""
+
+    id: str
+    status: str
+    near: Sequence[Lesson] = ()
+
+
+def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None = None) -> Added:
     """Store a lesson, or strengthen the one that says the same; one of the same `session` is the same case.
 
-    Returns its id and `stored`, `merged` or `quarantined`: a lesson in quarantine is never merged.
+    A lesson in quarantine is never merged.
     """
     if lesson.trust is Trust.QUARANTINED:
         if same := tx.row("lesson_held_same", scoped(scope, text=lesson.text, kind=lesson.kind)):
-            return same["id"], "quarantined"
+            return Added(same["id"], "quarantined")
         insert(tx, scope, lesson)
-        return lesson.id, "quarantined"
+        return Added(lesson.id, "quarantined")
     near = similarity.nearest(tx, scope, lesson)
     equal = first_equal(lesson, near)
     if equal is None:
         insert(tx, scope, lesson)
-        similarity.tie(tx, lesson, near)
         link_mentions(tx, lesson)
-        return lesson.id, "stored"
+        return Added(lesson.id, "stored", near)
     first = tx.row("reflection_by_id", scoped(scope, id=equal.reflection_id)) if session else None
     if first is not None and session_of(first["run_id"]) == session:
-        return equal.id, "merged"
+        return Added(equal.id, "merged")
     if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
         keep_version(tx, equal.id, "other_wording", lesson)
     change(tx, scope, merged(equal, lesson))
-    return equal.id, "merged"
+    return Added(equal.id, "merged")
+
+
+def supersede(tx: Writing, scope: Scope, old: Lesson, new: Lesson, now: float) -> None:
+    """Retire `old`, which `new` replaces, and keep it in the history of `new`."""
+    revise(tx, scope, old, replace(old, state=State.RETIRED, updated_at=now), f"replaced by {new.id}")
+    keep_version(tx, new.id, "other_wording", old)
+    change(tx, scope, replace(new, strength=new.strength + old.strength, updated_at=now))
+    tx.run("link_add", {"from_id": new.id, "relation": REPLACES, "to_kind": "lesson", "to_id": old.id})
 
 
 def session_of(run_id: str | None) -> str | None:
@@ -254,9 +313,11 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
     words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
-    apart = ("context", "task_type", "external_id")  # what tells records apart stays
+    apart = ("context", "task_type", "external_id", *GUARD_FIELDS)  # what tells records apart stays
     added = set(screening.TEXT_FIELDS).difference(apart)
     missing = {name: getattr(lesson, name) for name in added if getattr(stored, name) is None}
+    if stored.guard is None:
+        missing |= {name: getattr(lesson, name) for name in GUARD_FIELDS}
     after = replace(
         stored,
         **missing,
@@ -275,6 +336,7 @@ def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     tx.run("lesson_change", lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
     scoring.renew_symptoms(tx, scope, lesson)
+    guards_table.renew(tx, scope, lesson)
 
 
 def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str) -> None:
@@ -283,6 +345,7 @@ def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str
     change(tx, scope, after)
 
 
+GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
 _VERSION_FIELDS: Final = tuple(
     name for name in screening.DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id")
 )
@@ -294,7 +357,7 @@ def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> No
     tx.run("version_add", {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at})
 
 
-def add_links(tx: Writing, record_id: str, links: "Sequence[Link]") -> None:
+def add_links(tx: Writing, record_id: str, links: Sequence[Link]) -> None:
     """Link a record to others."""
     tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
 

@@ -9,12 +9,16 @@ from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons
 from mcp_reflect.storage.effectiveness import BACKED_WEIGHT, EVIDENCE_WEIGHT, WeightedOutcome, total
-from mcp_reflect.storage.recalls import recall_row
-from mcp_reflect.storage.repository import Repository, Writing, lesson_from, scoped
+from mcp_reflect.storage.recalls import RecallRepository, recall_row
+from mcp_reflect.storage.repository import BankContext, Repository, Writing, lesson_from, scoped
 
 
 class OutcomeRepository(Repository):
     """Records what became of using lessons."""
+
+    def __init__(self, context: BankContext, recalls: RecallRepository) -> None:
+        super().__init__(context)
+        self._recalls = recalls
 
     async def record(
         self, scope: Scope, draft: models.OutcomeDraft, *, irrelevant: bool = False
@@ -24,7 +28,7 @@ class OutcomeRepository(Repository):
         A recall alone shares one outcome's weight over the lessons it showed; named lessons get it whole. `irrelevant`
         lessons are linked to the recall whose task they did not fit; their effectiveness does not change.
         """
-        await self.bank.recalls.flush()
+        await self._recalls.flush()
         recall_id = draft.recall_id or self.clock.new_id("out")
         values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now(), "recall_id": recall_id}
 

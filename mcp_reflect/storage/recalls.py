@@ -1,15 +1,16 @@
 """Recalls: the few hits that are shown, by fit, worth and variety, and the log of what was shown."""
 
 import asyncio
-import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_reflect.clock import DAY
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
 from mcp_reflect.models.common import GLOBAL, Json, Scope
 from mcp_reflect.models.lesson import (
@@ -17,7 +18,6 @@ from mcp_reflect.models.lesson import (
     Fit,
     Hit,
     Lesson,
-    Near,
     Recall,
     RecallQuery,
     RecordKind,
@@ -25,30 +25,37 @@ from mcp_reflect.models.lesson import (
     State,
     Trust,
 )
-from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.injection import RULES_VERSION
-from mcp_reflect.security.redact import clean_text, context_hash
-from mcp_reflect.storage.effectiveness import Rates
-from mcp_reflect.storage.repository import Derived, Reading, Repository, Row, Writing, lessons_from, scoped
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.signature import drawn
+from mcp_reflect.storage.effectiveness import Rates, rates
+from mcp_reflect.storage.repository import (
+    BankContext,
+    Derived,
+    Reading,
+    Repository,
+    Row,
+    Writing,
+    lessons_from,
+    scoped,
+)
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.screening import judge_outdated, suspicion_of
-from mcp_reflect.storage.similarity import RELATION, SAME_HIT, alike, same_text
+from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
 
 if TYPE_CHECKING:
-    from mcp_reflect.models.reflection import Link
-    from mcp_reflect.storage.bank import Bank
+    from mcp_reflect.storage.retrieval.embeddings import Embeddings
 
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
+MOST_WEAK: Final = 2  # weak hits of an answer whose `limit` does not ask for more
 SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
 _SAME_TASK: Final = 0.5  # the part of the words of two tasks that are alike
 HALF_LIFE_DAYS: Final = 180.0
-DAY: Final = 86_400.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
 _LEAST_STRONG: Final = 0.5  # the score of a strong hit; a weak one scores less
 _LARGEST_WEAK: Final = 0.499
-_BEHIND: Final = 0.99  # of the score of a lesson that contradicts it with better evidence: right after it
 _TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
 _SHOWN: Final = (
     "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
@@ -72,7 +79,7 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> s
     return "proved_harmful" if rates.harmful(lesson) else None
 
 
-def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -> float:
+def _score(candidate: Candidate, rates: Rates, now: float) -> float:
     """Return the score of a hit, 0..1: above one half for a strong one, else below.
 
     Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
@@ -88,44 +95,45 @@ def _score(candidate: Candidate, query: RecallQuery, rates: Rates, now: float) -
         + 0.15 * 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
         + 0.15 * _TRUST[lesson.trust]
     )
-    same_type, same_context = _same(lesson, query)
-    relevance = candidate.match.score * (0.6 + 0.4 * worth) + 0.1 * same_type + 0.05 * same_context
+    relevance = candidate.match.score * (0.6 + 0.4 * worth)
+    relevance += 0.1 * candidate.same_type + 0.05 * candidate.same_context
     half = relevance / _MOST_RELEVANCE / 2
     return _LEAST_STRONG + half if candidate.strong else min(half, _LARGEST_WEAK)
 
 
-def _pick(
-    fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str], tied: Mapping[str, tuple[str, ...]]
-) -> list[Candidate]:
+def _pick(fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]) -> list[Candidate]:
     """Choose as many as are wanted, in as many characters, without those that say the same.
 
-    Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson.
+    Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson. Weak ones
+    are two at the most, unless `limit` asks for more.
     """
+    weak = 0
+    most_weak = query.limit if query.wants_more else MOST_WEAK
     kinds = {candidate.lesson.kind for candidate in fitting}
     runs = {one.lesson.reflection_id for one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
     chosen: list[Candidate] = []
     left = query.max_chars
     for candidate in fitting:
         lesson = candidate.lesson
-        opposite = tied.get(lesson.id, ())  # contradicting lessons share most words
-        others = [other.lesson for other in chosen if other.lesson.id not in opposite]
+        same = sum(same_text(lesson.text, other.lesson.text, SAME_HIT) for other in chosen)
         if not query.kinds and lesson.kind is RecordKind.REFLECTION and kinds != {RecordKind.REFLECTION}:
             hidden["reflection"] += 1
         elif not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
             hidden["similar"] += 1
-        elif len(chosen) >= query.limit:
+        elif len(chosen) >= query.limit or (weak >= most_weak and not candidate.strong):
             hidden["over_limit"] += 1
-        elif sum(same_text(lesson.text, other.text, SAME_HIT) for other in others) > query.limit // SIMILAR_HITS:
+        elif same > query.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
         else:
             left -= len(lesson.text)
+            weak += not candidate.strong
             chosen.append(candidate)
     return chosen
 
 
-def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, reason: str | None) -> Hit:
+def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, rival: str | None) -> Hit:
     lesson = candidate.lesson
     return Hit(
         **{name: getattr(lesson, name) for name in _SHOWN},
@@ -133,15 +141,9 @@ def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, rea
         age_days=int(max(now - lesson.created_at, 0) // DAY),
         score=round(score, 4),
         fit=Fit.STRONG if score >= _LEAST_STRONG else Fit.WEAK,
-        why="; ".join((*((reason,) if reason else ()), *_why(candidate, query))),
+        why="; ".join((*((rival,) if rival else ()), *_why(candidate, query))),
         scope="global" if lesson.project == GLOBAL else None,
     )
-
-
-def _same(lesson: Lesson, query: RecallQuery) -> tuple[bool, bool]:
-    """Return (True if the task type is the same, True if the context is)."""
-    same_type = query.task_type is not None and lesson.task_type == query.task_type
-    return same_type, query.context is not None and lesson.context_hash == context_hash(query.context)
 
 
 def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
@@ -149,15 +151,15 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     lesson, match = candidate.lesson, candidate.match
     words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
     close = (match.close or 0.0) >= CLOSE
-    same_type, same_context = _same(lesson, query)
+    found = bool(words or match.names or candidate.by_error or close)
     clauses = (
         (candidate.by_error, "has an error of this form" if candidate.misfit else "has this very error"),
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
-        (not (words or match.names or candidate.by_error or close), "similar in meaning alone"),
-        (same_type, f"same task type ({lesson.task_type})"),
-        (same_context, "same context"),
+        (not found and match.close, "similar in meaning alone"),
+        (candidate.same_type, f"same task type ({lesson.task_type})"),
+        (candidate.same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
         (lesson.strength > 1, f"learned {lesson.strength} times"),
         (lesson.source is Source.IMPORT, ORIGINS["imported"]),
@@ -170,6 +172,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     return [first, *more]
 
 
+_OF_TYPE: Final = "same task type, and nothing else in common"
 _SCORED: Final = 15  # rows found by terms that get a score, or three for each hit that is wanted
 _READ: Final = 15  # candidates that ranking chooses from, or five for each hit that is wanted
 _MOST_SCORED: Final = 1_000  # with filters that few lessons pass
@@ -181,17 +184,10 @@ _MOST_QUEUED: Final = 1000  # recalls that wait while another process writes; th
 def withheld(scope: Scope, task: str, share: float) -> bool:
     """True if lessons are held out from a task, so that their use can be measured; `share` (0..1) of all tasks are.
 
-    The task itself decides, not chance: the same task in the same scope gets the same answer in every process and on
-    every day. Case and spacing do not matter.
+    The task itself decides, not chance. Case and spacing do not matter.
     """
     named = "\0".join((scope.tenant, scope.project, *task.casefold().split()))
-    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:8]) < share * 2**64
-
-
-def rates(reading: Reading, scope: Scope) -> Rates:
-    """Return how often the lessons of a scope, and global ones, worked, by task type."""
-    rows = reading.rows("base_rates", scoped(scope))
-    return Rates({row["task_type"]: (row["wins"], row["told"]) for row in rows})
+    return drawn(named, share)
 
 
 class RecallRepository(Repository):
@@ -200,9 +196,10 @@ class RecallRepository(Repository):
     A recall is counted at once if no other process writes, else later, so that no recall waits.
     """
 
-    def __init__(self, bank: "Bank") -> None:
-        super().__init__(bank)
-        self._words_only = bank.words_only
+    def __init__(self, context: BankContext, *, embeddings: "Embeddings | None", words_only: bool) -> None:
+        super().__init__(context)
+        self._embeddings = embeddings
+        self._words_only = words_only
         self._vectors = VectorIndex()
         self._queue: deque[dict[str, Any]] = deque(maxlen=_MOST_QUEUED)
         self._flushing = asyncio.Lock()
@@ -247,12 +244,12 @@ class RecallRepository(Repository):
         for values in recalls:
             if tx.run("recall_add", values) and values["applied"]:
                 tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
-        tx.drop_old("recall", self.clock.now(), self.bank.keep_days)
+        tx.drop_old("recall", self.clock.now(), self.context.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:
         """Return which vectors the lessons of a scope have; "off" where none are compared."""
-        if self.bank.embeddings:
-            return await self.bank.embeddings.state(scope)
+        if self._embeddings:
+            return await self._embeddings.state(scope)
         if self._words_only:
             return "off"
         (counts,) = await self.db.rows("vector_counts", {"name": WORDS, **scoped(scope)})
@@ -269,13 +266,20 @@ class RecallRepository(Repository):
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
         text = text_of(ask)
-        query = await self.bank.embeddings.ask(text) if self.bank.embeddings else None
+        query = await self._embeddings.ask(text) if self._embeddings else None
         text = clean_text(text)
         if query is None and not self._words_only:
             query = words_query(text)
-        hits, hidden = await self.db.look(
-            scope.tenant, lambda reading: _ranked(reading, scope, ask, query, self._vectors, now)
-        )
+        rank = partial(_ranked, scope=scope, index=self._vectors, now=now)
+        hits, hidden = await self.db.look(scope.tenant, lambda reading: rank(reading, ask=ask, query=query))
+        if ask.task_type and not hits and not ask.strong_only:
+            of_type = replace(ask, task=ask.task_type, symptoms=())
+            hits, hidden = await self.db.look(scope.tenant, lambda reading: rank(reading, ask=of_type, query=None))
+            hits = tuple(
+                replace(hit, fit=Fit.WEAK, score=min(hit.score, _LARGEST_WEAK), why=_OF_TYPE)
+                for hit in hits
+                if hit.task_type == ask.task_type
+            )
         held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
             hits, hidden["held_out"] = (), held_out
@@ -301,7 +305,7 @@ class RecallRepository(Repository):
         def read(reading: Reading) -> list[Lesson]:
             ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])
             rows = [reading.row("lesson_by_id", scoped(scope, id=name)) for name in ids]
-            return lessons_from(row for row in rows if row is not None)
+            return lessons_from((row for row in rows if row is not None), reading.log)
 
         lessons = await self.db.look(scope.tenant, read)
         return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
@@ -313,9 +317,9 @@ def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
 
 
 def _ranked(
-    reading: Reading, scope: Scope, ask: RecallQuery, query: QueryVector | None, index: VectorIndex, now: float
+    reading: Reading, *, scope: Scope, ask: RecallQuery, query: QueryVector | None, index: VectorIndex, now: float
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
-    """Return the hits, best first, and how many lessons were held back, by reason."""
+    """Return the hits, best first, and how many lessons were left out, by reason."""
     by_worth = bool(ask.min_importance or ask.min_effectiveness)  # filters that the index does not know
     search = Search(reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit))
     filtered = by_worth or bool(ask.kinds or ask.tags)
@@ -327,48 +331,24 @@ def _ranked(
             hidden[reason] += 1
         else:
             fitting.append(candidate)
-    tied = _contradicting(reading, (candidate.lesson for candidate in fitting))
-    scored = [(_score(candidate, ask, base_rates, now), candidate.lesson) for candidate in fitting]
-    scores, reasons = _settled(scored, tied, base_rates)
+    scores = {candidate.lesson.id: _score(candidate, base_rates, now) for candidate in fitting}
     fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
-    chosen = _pick(fitting, ask, hidden, tied)
-    hits = [_hit(one, scores[one.lesson.id], ask, now, reasons.get(one.lesson.id)) for one in chosen]
-    return tuple(hits) if ask.strong_only else _with_related(reading, scope, hits, ask.max_chars), hidden
+    chosen = _pick(fitting, ask, hidden)
+    shown = [one.lesson for one in chosen]
+    hits = [_hit(one, scores[one.lesson.id], ask, now, _rival(one.lesson, shown)) for one in chosen]
+    return tuple(hits), hidden
 
 
-def _contradicting(reading: Reading, lessons: Iterable[Lesson]) -> Mapping[str, tuple[str, ...]]:
-    """Return which of the lessons contradict which other ones of them, by id."""
-    ids = [lesson.id for lesson in lessons if lesson.kind is RecordKind.LESSON]
-    tied: dict[str, tuple[str, ...]] = {}
-    for row in reading.rows("links_among", {"ids": ids, "relation": RELATION}) if len(ids) > 1 else ():
-        tied[row["from_id"]] = (*tied.get(row["from_id"], ()), row["to_id"])
-    return tied
+def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:
+    """Return which lesson of the same answer corrects the same mistake in another way, with the dates of both."""
+    for other in chosen:
+        if other.id != lesson.id and lesson.mistake and other.mistake and same_text(lesson.mistake, other.mistake):
+            return f"of {_day(lesson)}; {other.id} of {_day(other)} has another correction"
+    return None
 
 
-def _settled(
-    scored: Iterable[tuple[float, Lesson]], tied: Mapping[str, tuple[str, ...]], rates: Rates
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Return scores by id where of contradicting lessons the better evidenced leads, and the reason in words, by id.
-
-    A lesson that a better one contradicts comes after it, however well it fits.
-    """
-    pairs = list(scored)
-    lessons = {lesson.id: lesson for _, lesson in pairs}
-    scores = {lesson.id: score for score, lesson in pairs}
-    reasons: dict[str, str] = {}
-    best_first = sorted(tied.keys() & lessons.keys(), key=lambda name: _evidence(lessons[name], rates), reverse=True)
-    for place, name in enumerate(best_first):
-        for other in best_first[place + 1 :]:
-            if other in tied[name] and other not in reasons:
-                scores[other] = min(scores[other], scores[name] * _BEHIND)
-                reasons[other] = f"contradicts {name}, which is better evidenced"
-                reasons.setdefault(name, f"better evidenced than {other}, which says the opposite")
-    return scores, reasons
-
-
-def _evidence(lesson: Lesson, rates: Rates) -> tuple[bool, float, int, float, str]:
-    """Return a key that is larger for more evidence: a person's word, success, how often learned, the newer one."""
-    return lesson.trust is Trust.TRUSTED, round(rates.low(lesson), 4), lesson.strength, lesson.updated_at, lesson.id
+def _day(lesson: Lesson) -> str:
+    return datetime.fromtimestamp(lesson.updated_at, UTC).date().isoformat()
 
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
@@ -378,43 +358,3 @@ def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate
     return [
         replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one for one in candidates
     ]
-
-
-# The graph: what records name, and what shares it.
-
-MENTIONS: Final = "mentions"
-NAMED: Final = ("file", "error_code", "tool", "failure")
-"""The kinds of node that records share by naming them."""
-
-_MOST_RELATED: Final = 3  # neighbors that recall shows with a lesson
-_MOST_NAMED: Final = 12  # files and error codes of one text
-# A path with an extension; an address is none.
-_FILE: Final = lazy_compile(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
-# E4012, TS2345, GH006, ENOENT, HTTP 404, exit code 137.
-_CODE: Final = lazy_compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
-
-
-def named(text: str) -> "tuple[Link, ...]":
-    """Return links to the files and error codes that a text names, in its order, at most 12."""
-    from mcp_reflect.models.reflection import Link  # noqa: PLC0415 - only what is stored is linked
-
-    pairs = [("file", name) for name in _FILE.findall(text)] + [("error_code", name) for name in _CODE.findall(text)]
-    return tuple(Link(relation=MENTIONS, to_kind=kind, to_id=name) for kind, name in dict.fromkeys(pairs))[:_MOST_NAMED]
-
-
-def _with_related(reading: Reading, scope: Scope, hits: Sequence[Hit], max_chars: int) -> tuple[Hit, ...]:
-    """Return hits with up to three neighbors each, as far as their ids fit in `max_chars` beside all texts.
-
-    The neighbors are records that a recall of this scope may show: active, out of quarantine, of the project or global.
-    """
-    left = max_chars - sum(len(hit.text) for hit in hits)
-    related: list[Hit] = []
-    for hit in hits:
-        near: dict[str, Near] = {}
-        for row in reading.rows("graph_related", {"id": hit.id, **scoped(scope)}):
-            size = len(row["id"]) + len(row["relation"])
-            if row["id"] not in near and len(near) < _MOST_RELATED and size <= left:
-                near[row["id"]] = Near(id=row["id"], relation=row["relation"])
-                left -= size
-        related.append(replace(hit, related=tuple(near.values())) if near else hit)
-    return tuple(related)

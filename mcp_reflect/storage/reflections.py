@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp_reflect.models.common import HOST, RULES, Json, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, waits
-from mcp_reflect.models.reflection import Link, ReflectionDraft, StoredReflection
+from mcp_reflect.clock import DAY
+from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, waits
+from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
 from mcp_reflect.storage import lessons, screening, similarity, warnings
 from mcp_reflect.storage.repository import (
     Reading,
@@ -22,7 +23,7 @@ from mcp_reflect.storage.repository import (
 )
 
 _EVIDENCE: Final = "evidence"
-_HOOK_SECONDS: Final = 86_400.0  # a project is watched if hooks noted a call since then
+_HOOK_SECONDS: Final = DAY  # a project is watched if hooks noted a call since then
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
 
 
@@ -71,11 +72,20 @@ class ReflectionRepository(Repository):
             return current
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
-        # The strategy of the earlier judgement is retired; lessons stay, because they were shown.
-        for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}):
-            if row["kind"] == "strategy" and row["state"] == "active":
-                lessons.change(tx, scope, replace(lesson_from(row), state=State.RETIRED, updated_at=now))
-        tx.run("reflection_change", {"id": before.id, **self._write_parts(tx, scope, draft, before.id, now)})
+        # The strategy of the earlier judgement is retired, and lessons of which there is a newer correction.
+        earlier = [
+            lesson
+            for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant})
+            if (lesson := lesson_from(row)).state is State.ACTIVE
+        ]
+        for strategy in (record for record in earlier if record.kind is RecordKind.STRATEGY):
+            lessons.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
+        values = self._write_parts(tx, scope, draft, before.id, now)
+        tx.run("reflection_change", {"id": before.id, **values})
+        told = [lesson for lesson in earlier if lesson.kind is RecordKind.LESSON]
+        for learned in values["body"]["lessons"]:
+            if learned["status"] != "quarantined":
+                _replace_earlier(tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now)
         return self._written(tx, scope, draft, before.id)
 
     @transaction
@@ -95,7 +105,8 @@ class ReflectionRepository(Repository):
 
     async def latest(self, scope: Scope, *, limit: int = 50) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
-        return readable(await self.db.rows("reflection_list", scoped(scope, limit=limit)), _reflection_from)
+        rows = await self.db.rows("reflection_list", scoped(scope, limit=limit))
+        return readable(rows, _reflection_from, self.context.log)
 
     async def findings(self, scope: Scope, *, limit: int = 200) -> dict[str, list[str]]:
         """Return the findings without a lesson, the latest first, by the id of the reflection that has them."""
@@ -127,7 +138,7 @@ class ReflectionRepository(Repository):
 
     def _written(self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str) -> StoredReflection:
         """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
-        lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
+        lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
         stored = _by_id(tx, scope, reflection_id)
         own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
         return replace(stored, body={**stored.body, **own})
@@ -165,7 +176,7 @@ class ReflectionRepository(Repository):
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson in map(record_of, draft.lessons):
-            lesson_id, status = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run_id))
+            lesson_id, status, _ = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run_id))
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
@@ -174,6 +185,15 @@ class ReflectionRepository(Repository):
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
         return scoped(scope, thinker=draft.thinker, body=body, digest=draft.digest, now=now)
+
+
+def _replace_earlier(tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float) -> None:
+    """Let a newer correction replace the earlier one of the same mistake, unless a person or a proof backs that."""
+    for old in earlier:
+        backed = old.trust in (Trust.TRUSTED, Trust.CONFIRMED) or old.source is Source.PERSON
+        same = similarity.closeness(old.mistake or old.text, new.mistake or new.text) >= similarity.NEAR_MEANING
+        if old.id != new.id and same and not backed and new.created_at >= old.created_at:
+            lessons.supersede(tx, scope, old, lessons.lesson_by_id(tx, scope, new.id), now)
 
 
 def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: Sequence[Link] = ()) -> None:

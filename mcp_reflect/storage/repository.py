@@ -4,53 +4,24 @@ The SQL is in .sql files; values are bound, and redacted before they are written
 """
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
-from functools import cache, wraps
+from dataclasses import dataclass
+from functools import wraps
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from mcp_reflect.errors import BankError, NotFoundError
+from mcp_reflect.clock import DAY, Clock
+from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text, quoted
+from mcp_reflect.storage.sql import LESSON_FIELDS
 
 if TYPE_CHECKING:
     from types import CoroutineType
-
-    from mcp_reflect.storage.bank import Bank
-
-_HEAD = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
-
-# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
-_FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
-_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
-_LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
-_LESSON_COLUMNS: Final = (*_LESSON_FIELDS, "tenant", "digest")
-
-
-def queries_in(folder: Path) -> dict[str, str]:
-    """Return the SQL of the queries in a folder by name."""
-    text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.sql"))
-    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
-    text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
-    text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
-    text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
-    parts = _HEAD.split(text)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
-
-
-@cache
-def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
-    """Return every migration as (version, SQL), oldest first; the version is the file's leading number."""
-    files = sorted(folder.glob("[0-9]*.sql"))
-    return tuple((int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files)
-
 
 Values = Mapping[str, Any]
 _STRUCTURES: Final = (dict, list, tuple)
@@ -110,6 +81,7 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
     **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
     "outside": bool,
+    "guard_mode": lambda value: None if value is None else GuardMode(value),
 }
 
 
@@ -133,17 +105,19 @@ def lesson_from(row: Row) -> Lesson:
     return record_from(row, Lesson, _LESSON_READERS)
 
 
-def lessons_from(rows: Iterable[Row]) -> list[Lesson]:
+def lessons_from(rows: Iterable[Row], log: Log) -> list[Lesson]:
     """Return rows of `lessons` as records; a damaged one is logged and left out."""
-    return readable(rows, lesson_from)
+    return readable(rows, lesson_from, log)
 
 
-def readable(rows: Iterable[Row], read: Callable[[Row], _Record]) -> list[_Record]:
-    """Return the result of `read` for each row; a damaged row is left out."""
+def readable(rows: Iterable[Row], read: Callable[[Row], _Record], log: Log) -> list[_Record]:
+    """Return the result of `read` for each row; a damaged row is logged and left out."""
     records: list[_Record] = []
     for row in rows:
-        with suppress(BankError, ValueError):
+        try:
             records.append(read(row))
+        except (BankError, ValueError):
+            log.warning("bank_record_damaged", record=name_of(row))
     return records
 
 
@@ -153,7 +127,7 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
     A digest of 64 bits tells whether a lesson with the same words is in the project. It is made of the redacted words,
     because a hash of a secret confirms a guess.
     """
-    values = {name: getattr(lesson, name) for name in _LESSON_FIELDS}
+    values = {name: getattr(lesson, name) for name in LESSON_FIELDS}
     digest = None
     if lesson.kind is RecordKind.LESSON:
         words = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson))))
@@ -173,20 +147,22 @@ def _wording(lesson: Lesson) -> tuple[str | None, ...]:
 
 
 def damaged(row: Row) -> BankError:
-    """Log that a row is damaged; return the error."""
-    name = str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
-    Log()("bank_record_damaged", "warning", record=name)
-    return BankError(f"The record {name} is damaged. `mcp-reflect doctor --rescue` repairs what can be read.")
+    """Return the error that a row is damaged."""
+    return BankError(
+        f"The record {name_of(row)} is damaged. `mcp-reflect restore --latest` brings back the daily copy."
+    )
+
+
+def name_of(row: Row) -> str:
+    """Return the name of a row for a person."""
+    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
 
 
 _MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
-_DAY: Final = 86_400.0
 
 
 class Executor(Protocol):
     """Runs named SQL in one transaction of an engine."""
-
-    searches_vectors: bool
 
     def select(self, name: str, values: Values) -> list[Row]: ...
     def execute(self, name: str, values: Bound) -> int: ...
@@ -197,8 +173,9 @@ class Executor(Protocol):
 class Reading:
     """Named queries."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, log: Log) -> None:
         self._executor = executor
+        self.log = log
 
     def rows(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query; BankError if a query by id (`_by_id`) finds a damaged row."""
@@ -215,11 +192,6 @@ class Reading:
             raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
         return row
 
-    @property
-    def searches_vectors(self) -> bool:
-        """True if the engine finds the nearest vectors itself, by the query `vectors_nearest`."""
-        return self._executor.searches_vectors
-
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
         """Return the condition of `index_search` that a row has at least one term of each group."""
         return self._executor.matching(groups)
@@ -228,8 +200,8 @@ class Reading:
 class Writing(Reading):
     """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
 
-    def __init__(self, executor: Executor) -> None:
-        super().__init__(executor)
+    def __init__(self, executor: Executor, log: Log) -> None:
+        super().__init__(executor, log)
         self.ran: set[str] = set()
 
     def run(self, name: str, values: Values) -> int:
@@ -248,7 +220,7 @@ class Writing(Reading):
         Every write that adds rows calls it, so that no single write has much to drop.
         """
         if keep_days:
-            self.run(f"{kind}_drop_old", {"before": now - keep_days * _DAY, "most": _MAX_DROPPED})
+            self.run(f"{kind}_drop_old", {"before": now - keep_days * DAY, "most": _MAX_DROPPED})
 
 
 class Opened(Protocol):
@@ -317,13 +289,27 @@ class Database(ABC):
                 listener()
 
 
+@dataclass(frozen=True, slots=True)
+class BankContext:
+    """What the repositories of a bank share. `size` is the limit of active records of a kind, None for no limit.
+
+    Records that no call has used for `keep_days` are dropped; 0 keeps them.
+    """
+
+    db: Database
+    clock: Clock
+    log: Log
+    size: int | None
+    keep_days: float
+
+
 class Repository:
     """A part of the bank: what is stored on one subject. The scope is always the first argument of its methods."""
 
-    def __init__(self, bank: "Bank") -> None:
-        self.bank = bank
-        self.db = bank.db
-        self.clock = bank.clock
+    def __init__(self, context: BankContext) -> None:
+        self.context = context
+        self.db = context.db
+        self.clock = context.clock
 
 
 _Owner = TypeVar("_Owner", bound=Repository)
@@ -338,5 +324,22 @@ def transaction(
     @wraps(method)
     async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
         return await self.db.write(scope.tenant, lambda tx: method(self, tx, scope, *args, **options))
+
+    return run
+
+
+def brief_transaction(
+    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
+) -> "Callable[Concatenate[_Owner, Scope, _Arguments], CoroutineType[Any, Any, _Result]]":
+    """Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""
+
+    @wraps(method)
+    async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        def work(tx: Writing) -> _Result:
+            return method(self, tx, scope, *args, **options)
+
+        with suppress(BankBusyError):
+            return await self.db.write(scope.tenant, work, brief=True)
+        return await self.db.write(scope.tenant, work)
 
     return run

@@ -27,7 +27,7 @@ DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
 TEXT_FIELDS: Final = tuple(
     field.name
     for field in fields(LessonDraft)
-    if "str" in str(field.type) and field.name not in ("kind", "state", "trust", "source")
+    if "str" in str(field.type) and field.name not in ("kind", "state", "trust", "source", "guard_mode")
 )
 
 _PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
@@ -62,7 +62,7 @@ def tool_outputs(run: Json) -> list[str]:
 def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
     """Return the newest records in quarantine: words that an agent must not make its own by typing them again."""
     values = scoped(scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
-    return lessons_from(reading.rows("lesson_list_held", values))
+    return lessons_from(reading.rows("lesson_list_held", values), reading.log)
 
 
 def prepared(
@@ -143,7 +143,7 @@ def suspicion_of(lesson: Lesson) -> str | None:
 def judge_outdated(tx: Writing, limit: int) -> int:
     """Judge some records that no rules judged, or older ones; return how many."""
     rows = tx.rows("lessons_unjudged", {"version": RULES_VERSION, "limit": limit})
-    reasons = {lesson.id: judged(lesson).suspicion for lesson in lessons_from(rows)}
+    reasons = {lesson.id: judged(lesson).suspicion for lesson in lessons_from(rows, tx.log)}
     verdicts = [{"id": row["id"], "tenant": row["tenant"], "suspicion": reasons.get(row["id"])} for row in rows]
     tx.run_many("lesson_judged", [{**verdict, "version": RULES_VERSION} for verdict in verdicts])
     return len(rows)

@@ -1,17 +1,13 @@
 """State that calls share across processes: searches, critiques, budgets of steps, use of language models."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
+from mcp_reflect.clock import DAY
 from mcp_reflect.errors import BankBusyError
-from mcp_reflect.llm.budget import NOTHING, Spend
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.search import EmptyCause, Payoff, Strategy
-from mcp_reflect.storage.repository import Repository, Writing, scoped, transaction
+from mcp_reflect.storage.repository import Derived, Repository, Writing, scoped, transaction
 
-_DAY: Final = 86_400
 _FIX: Final = "Send the id that the first call gave."
 
 
@@ -23,7 +19,7 @@ class StoredCatalog(NamedTuple):
 
 
 class SearchRepository(Repository):
-    """Searches, the catalogs they use, and how often each search strategy helped.
+    """Searches, and the catalogs they use.
 
     They are in the bank, so that any server of the project can continue a search.
     """
@@ -39,13 +35,6 @@ class SearchRepository(Repository):
         row = await self.db.row("catalog_by_digest", scoped(scope, digest=digest))
         return None if row is None else row["body"]
 
-    async def payoffs(self, scope: Scope) -> tuple[Payoff, ...]:
-        """Return how often each search strategy helped in this project."""
-        return tuple(
-            Payoff(kind=EmptyCause(row["kind"]), strategy=Strategy(row["strategy"]), used=row["used"], paid=row["paid"])
-            for row in await self.db.rows("payoff_list", scoped(scope))
-        )
-
     async def save(
         self,
         scope: Scope,
@@ -53,14 +42,13 @@ class SearchRepository(Repository):
         body: dict[str, Any],
         *,
         version: int | None,
-        learned: Sequence[Payoff] = (),
         catalog: StoredCatalog | None = None,
     ) -> bool:
-        """Save `body` for the next call, and count how often strategies helped: all of it, or nothing.
+        """Save `body` for the next call, or nothing of it.
 
         A search that a power cut loses can be repeated, so this does not wait for the disk; if another process writes
-        for long, it waits as every write does. `version` is the one that was loaded, None for a new search; `learned`
-        are counts to add. Returns False, with nothing saved, if another call has saved something since: load again.
+        for long, it waits as every write does. `version` is the one that was loaded, None for a new search.
+        Returns False, with nothing saved, if another call has saved something since: load again.
         """
         now = self.clock.now()
         own = scoped(scope, now=now)
@@ -69,13 +57,14 @@ class SearchRepository(Repository):
             values = {"id": search_id, "body": body, **own}
             if version is None:
                 tx.run("search_add", values)
-                tx.drop_old("search", now, self.bank.keep_days)
+                tx.drop_old("search", now, self.context.keep_days)
             elif tx.run("search_replace", {**values, "version": version}) == 0:
                 return False
             # The text of a catalog is redacted already, and is stored unchanged: its hash names it.
-            if catalog is not None and tx.run("catalog_add", {**catalog._asdict(), **own}):
-                tx.run("catalog_trim", own)
-            tx.run_many("payoff_add", [{**asdict(payoff), **own} for payoff in learned])
+            if catalog is not None:
+                values = {"digest": catalog.digest, "text": Derived(catalog.text), **own}
+                if tx.run("catalog_add", values):
+                    tx.run("catalog_trim", own)
             return True
 
         try:
@@ -98,7 +87,7 @@ class CritiqueSessions(Repository):
         """Save `body` under that id."""
         now = self.clock.now()
         tx.run("critique_session_keep", scoped(scope, id=critique_id, body=body, now=now))
-        tx.drop_old("critique_session", now, self.bank.keep_days)
+        tx.drop_old("critique_session", now, self.context.keep_days)
 
 
 class StepBudget(Repository):
@@ -119,7 +108,7 @@ class StepBudget(Repository):
         now = self.clock.now()
         if most <= 0 or not tx.run("step_take", {**where, "most": most, "now": now}):
             return None
-        tx.drop_old("step", now, self.bank.keep_days)
+        tx.drop_old("step", now, self.context.keep_days)
         return tx.rows("step_by_number", where)[0]["taken"]
 
     @transaction
@@ -129,25 +118,25 @@ class StepBudget(Repository):
 
 
 class UsageStore(Repository):
-    """The use of language models by day, over all processes that share the bank. Days begin at midnight, UTC."""
+    """The tokens of language models by day, over all processes that share the bank. Days begin at midnight, UTC."""
 
     tenant = "local"
 
     def of(self, tenant: str) -> "UsageStore":
         """Return the use by a tenant."""
-        usage = UsageStore(self.bank)
+        usage = UsageStore(self.context)
         usage.tenant = tenant
         return usage
 
-    async def spent_today(self) -> Spend:
-        """Return what was spent since midnight."""
+    async def spent_today(self) -> int:
+        """Return the tokens that were spent since midnight."""
         row = await self.db.row("spent_on", self._today())
-        return NOTHING if row is None else Spend(row["tokens"], row["cost"])
+        return 0 if row is None else row["tokens"]
 
-    async def add(self, spend: Spend) -> None:
-        """Add `spend` to today's."""
-        values = {**self._today(), "tokens": spend.tokens, "cost": spend.cost}
+    async def add(self, tokens: int) -> None:
+        """Add tokens to today's."""
+        values = {**self._today(), "tokens": tokens}
         await self.db.write(str(values["tenant"]), lambda tx: tx.run("spend_add", values))
 
     def _today(self) -> dict[str, Any]:
-        return {"tenant": self.tenant, "day": int(self.clock.now() // _DAY)}
+        return {"tenant": self.tenant, "day": int(self.clock.now() // DAY)}

@@ -1,20 +1,20 @@
-"""Tell whether two lessons say the same, or contradict each other."""
+"""Tell whether two lessons say the same."""
 
-import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import chain
+from operator import mul
 from typing import Final
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, RecordKind, Trust
+from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.stemmer import stem
-from mcp_reflect.storage.repository import Reading, Writing
+from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
 from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
-from mcp_reflect.storage.retrieval.terms import ENGLISH, telling_words
+from mcp_reflect.storage.retrieval.terms import telling_words
+from mcp_reflect.word_vectors import shared_table
 
 # Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
 # identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for
@@ -22,6 +22,11 @@ from mcp_reflect.storage.retrieval.terms import ENGLISH, telling_words
 
 SAME_WORDS: Final = 0.7
 """The Jaccard similarity of the words of two texts that say the same."""
+
+NEAR_MEANING: Final = 0.7
+"""The cosine of the word vectors of two lessons that may say the same in other words: whoever stores one decides."""
+
+_MOST_EMBEDDED: Final = 2  # lessons whose meaning is compared with a new one's: making a vector takes a while
 
 SAME_HIT: Final = 0.9
 """The same for two hits of one answer, the second of which is left out."""
@@ -76,6 +81,28 @@ def wording(lesson: Lesson) -> tuple[str, str]:
     return lesson.mistake or "", lesson.correction or ""
 
 
+def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
+    """Return the lesson of the nearest meaning by word vectors, None if none is near. It may only look alike.
+
+    `near` are ordered by shared words: the first few are compared.
+    """
+    others = [other for other in near if other.id != lesson.id and not (other.outside or other.suspicion or other.held)]
+    best = max(others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None)
+    return best if best and closeness(lesson.text, best.text) >= NEAR_MEANING else None
+
+
+def closeness(one: str, other: str) -> float:
+    """Return the cosine of the word vectors of two texts; 0 where one has no word that is known."""
+    first, second = _vector(one), _vector(other)
+    return sum(map(mul, first, second)) if first and second else 0.0
+
+
+@lru_cache(maxsize=1_000)
+def _vector(text: str) -> "tuple[float, ...] | None":
+    vector = shared_table().embed(text)
+    return tuple(vector) if vector else None
+
+
 def other_type(one: Lesson, other: Lesson) -> bool:
     """True if two lessons have different task types; None fits any."""
     return None not in (one.task_type, other.task_type) and one.task_type != other.task_type
@@ -83,7 +110,7 @@ def other_type(one: Lesson, other: Lesson) -> bool:
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """True if two lessons, each as (mistake, correction), say the same."""
-    return all(map(same_text, one, other)) and not contradict(one, other)
+    return all(map(same_text, one, other))
 
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
@@ -94,6 +121,7 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
         and shared(mine, theirs) >= least
         and points(one) == points(other)
         and not _turned(mine, theirs)
+        and _in_order(one, other)
     )
 
 
@@ -101,6 +129,15 @@ def _turned(words: frozenset[str], others: frozenset[str]) -> bool:
     """True if a word that has an opposite is in one text alone, and none of the same side is in the other text."""
     same_side = (side for pair in _OPPOSITES for side in pair if side & words and side & others)
     return not (words ^ others) & _TURNING <= frozenset[str]().union(*same_side)
+
+
+def _in_order(one: str, other: str) -> bool:
+    """True unless a text has a negation and the texts have their words in another order: it may stand elsewhere."""
+    if _NEGATIONS.isdisjoint(token.lower() for token in tokens(one)):
+        return True
+    known = telling_words(one) & telling_words(other) | _NEGATIONS
+    orders = ([word for token in tokens(text) if (word := stem(token.lower())) in known] for text in (one, other))
+    return next(orders) == next(orders)
 
 
 def alike(one: str, other: str) -> float:
@@ -137,98 +174,7 @@ def is_code(token: str) -> bool:
     return token.startswith("-") or (inner != inner.lower() and len(token) > 1)
 
 
-# Two lessons contradict each other if they are about the same situation, and following one means acting against the
-# other: their instructions share words, and differ in an odd number of turns (a negation, a word and its opposite) or
-# in the value of one setting. Precise rather than broad.
-
-_EMPTY: Final = frozenset("always please use using make sure ensure must then only too simply".split())
-# Verbs that give a setting its value. Others (look at, check, read) name a place, and two places are no contradiction.
-_SETTING: Final = frozenset(
-    "set use pin pass open wait configure choose select limit change switch raise lower increase decrease".split()
-)
-_CLAUSE: Final = lazy_compile(
-    r"[;.!?]\s+|[;,]\s*(?:(?:and\s+)?then\b|and\b|but\b|(?=not\b))|,\s+|(?<!\s)\s+and\s+then\s+", re.IGNORECASE
-)
-
-# A clause of a correction: its words in order, without those that say nothing; its verb; True if it is negated.
-_Instruction = tuple[tuple[str, ...], str, bool]
-
-
-def contradict(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """True if two lessons, each as (mistake, correction), contradict each other. The same both ways."""
-    first, second = telling_words(one[0]), telling_words(other[0])
-    same_situation = (
-        shared(first, second) >= SAME_WORDS
-        and (first <= second or second <= first)  # a word in the place of another is another situation
-        and points(one[0]) == points(other[0])
-    )
-    if not same_situation:
-        return False
-    mine, theirs = _instructions(one[1]), _instructions(other[1])
-
-    def clash(some: list[_Instruction], others: list[_Instruction]) -> bool:
-        return any(_opposed(first, second) for first in some for second in others)
-
-    # A text that takes both sides contradicts no other.
-    return clash(mine, theirs) and not clash(mine, mine) and not clash(theirs, theirs)
-
-
-def _instructions(correction: str) -> list[_Instruction]:
-    instructions: list[_Instruction] = []
-    for clause in _CLAUSE.split(correction):
-        plain = [token if is_code(token) else token.lower() for token in tokens(clause)]
-        words = tuple(
-            word if is_code(word) else stem(word)
-            for word in plain
-            if word not in _NEGATIONS | _EMPTY and (word not in ENGLISH or stem(word) in _TURNING)
-        )
-        verb = next((word for word in plain if word not in _NEGATIONS and word not in ENGLISH - {"use"}), "")
-        if words:
-            instructions.append((words, verb, not _NEGATIONS.isdisjoint(plain)))
-    return instructions
-
-
-def _opposed(one: _Instruction, other: _Instruction) -> bool:
-    """True if the words are the same but for the value of a setting, or for an odd number of turns."""
-    first, second = set(one[0]) - set(other[0]), set(other[0]) - set(one[0])
-    if len(first) == len(one[0]) or len(first) != len(second):
-        return False
-    same_sign = one[2] == other[2]
-    if same_sign and len(first) == 1 and _other_value(one, min(first), other, min(second)):
-        return True
-    for word in sorted(first):
-        opposites = (other for pair in _OPPOSITES for side, other in (pair, pair[::-1]) if word in side)
-        opposite = min(second.intersection(chain.from_iterable(opposites)), default=None)
-        if opposite is None:
-            return False
-        second.discard(opposite)
-    return (len(first) + (not same_sign)) % 2 == 1
-
-
-def _other_value(one: _Instruction, value: str, other: _Instruction, against: str) -> bool:
-    """True if the words that differ are two values of one setting: `name=value`, or `set … VALUE`."""
-    name, sign, _ = value.partition("=")
-    if sign and against.startswith(f"{name}="):
-        return True
-    if one[1] not in _SETTING or one[1] != other[1] or "/" in value + against:
-        return False
-    place = one[0].index(value)
-    return place == other[0].index(against) != 0 and is_code(value) and is_code(against)
-
-
-# Lessons that contradict each other are linked when one is stored.
-
-RELATION: Final = "contradicts"
-COMPARED: Final = 30  # lessons whose words are compared with those of a new one
-
-
-def tie(tx: Writing, lesson: Lesson, near: Iterable[Lesson]) -> None:
-    """Link a lesson with those of the `near` ones (see `nearest`) that it contradicts, both ways."""
-    for other in near:
-        comparable = other.id != lesson.id and other.trust is not Trust.QUARANTINED and not other_type(lesson, other)
-        if comparable and contradict(wording(lesson), wording(other)):
-            for one, two in ((lesson.id, other.id), (other.id, lesson.id)):
-                tx.run("link_add", {"from_id": one, "relation": RELATION, "to_kind": "lesson", "to_id": two})
+COMPARED: Final = 12  # lessons whose words are compared with those of a new one
 
 
 def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:

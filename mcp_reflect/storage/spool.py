@@ -1,59 +1,113 @@
 """Calls that a short-lived process could not note in time: lines beside the bank, which a later process takes in."""
 
+import _thread
 import json
 import os
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from mcp_reflect.security.redact import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 ENDING: Final = ".spool"  # of the file beside the bank
 _MAX_BYTES: Final = 1 << 20  # of the file; what does not fit is lost
 _MAX_LINE_BYTES: Final = 32_768
 
 
+def append(bank: str, *records: dict[str, Any]) -> bool:
+    """Append records, redacted, each as a line with its checksum; return whether all of them fitted."""
+    texts = [json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace") for record in records]
+    fits = True
+    with _locked(bank + ENDING) as file:
+        for text in texts:
+            line = b"%08x %s\n" % (zlib.crc32(text), text)
+            small = len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES
+            if small:
+                file.write(line)
+            fits = fits and small
+    return fits
+
+
+def waiting(bank: str) -> list[dict[str, Any]]:
+    """Return the records of the spool of a bank, which stay in it."""
+    try:
+        with open(bank + ENDING, "rb") as file:  # noqa: PTH123 - hooks import no pathlib
+            return list(_records(file))
+    except OSError:
+        return []
+
+
 class Spool:
     """The spool of the bank at `bank`, and the records that this process has yet to note (`pending`)."""
 
-    def __init__(self, bank: Path) -> None:
+    def __init__(self, bank: "Path") -> None:
         self.path = bank.with_name(bank.name + ENDING)
         self.pending: list[dict[str, Any]] = []
+        self._keeping = _thread.allocate_lock()
 
     def keep(self) -> None:
-        """Append the pending records, redacted, each as a line with its checksum."""
-        texts = [json.dumps(clean(record), ensure_ascii=False).encode() for record in self.pending]
-        if not texts:
-            return
-        with self._locked() as file:
-            for text in texts:
-                line = b"%08x %s\n" % (zlib.crc32(text), text)
-                if len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES:
-                    file.write(line)
-        self.pending.clear()
+        """Append the pending records; a second thread that is to waits, so that it may end the process then."""
+        with self._keeping:
+            if self.pending:
+                append(str(self.path).removesuffix(ENDING), *self.pending)
+                self.pending.clear()
 
     def take(self, most: int) -> None:
         """Move at most `most` records from the file to those that are pending; a damaged line is dropped."""
         if not self.path.exists():
             return
-        with self._locked() as file:
-            lines = file.read().splitlines(keepends=True)
-            file.seek(0)
-            file.truncate()
-            file.writelines(lines[most:])
-        for line in lines[:most]:
-            checksum, _, text = line.rstrip(b"\n").partition(b" ")
-            if checksum == b"%08x" % zlib.crc32(text):
-                self.pending.append(json.loads(text))
+        with _locked(str(self.path)) as file:
+            lines = _cut(file, most)
+        self.pending += _records(lines)
 
-    @contextmanager
-    def _locked(self) -> Generator[BinaryIO]:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
-            with suppress(ImportError):
-                import fcntl  # noqa: PLC0415 - not on Windows
+    def has_some(self) -> bool:
+        """Return whether the file has records."""
+        return self.path.exists() and self.path.stat().st_size > 0
 
-                fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
-            yield file
+    def send_all(self, send: "Callable[[dict[str, Any]], None]") -> None:
+        """Send the records of the file, one process at a time; each leaves the file when it is sent."""
+        with _locked(f"{self.path}.lock"):
+            while self.has_some():
+                with _locked(str(self.path)) as file:
+                    line = file.readline()
+                for record in _records([line]):
+                    send(record)
+                with _locked(str(self.path)) as file:
+                    _cut(file, 1)
+
+
+def team_spool(options: "Mapping[str, str]", bank: "Path") -> Spool:
+    """Return the spool of the service that a hook's options name, which lies beside the bank of this machine."""
+    return Spool(bank.with_name(f"team-{zlib.crc32(options['url'].encode()):08x}"))
+
+
+def _cut(file: BinaryIO, most: int) -> list[bytes]:
+    """Cut the first lines out of a file, and return them."""
+    lines = file.read().splitlines(keepends=True)
+    file.seek(0)
+    file.writelines(lines[most:])
+    file.truncate()  # last: who is killed before it leaves lines twice, and loses none
+    return lines[:most]
+
+
+def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
+    for line in lines:
+        checksum, _, text = line.rstrip(b"\n").partition(b" ")
+        if checksum == b"%08x" % zlib.crc32(text):
+            yield json.loads(text)
+
+
+@contextmanager
+def _locked(path: str) -> Generator[BinaryIO]:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - hooks import no pathlib
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        with suppress(ImportError):
+            import fcntl  # noqa: PLC0415 - not on Windows
+
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+        yield file

@@ -7,6 +7,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
+from mcp_reflect.clock import DAY
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import Role, Token
 from mcp_reflect.security.redact import quoted
@@ -16,7 +17,6 @@ PREFIX: Final = "mcpr_"
 """Begins every token, so that people and scanners of secrets recognize one."""
 
 _RANDOM_BYTES: Final = 32  # so that a plain digest tells nothing about the token
-_DAY: Final = 86_400.0
 _ALL: Final = ""  # the tenant of transactions about tokens: a request's tenant is known only after them
 
 
@@ -38,7 +38,7 @@ class TokenRepository(Repository):
             "role": role.value,
             "digest": _digest(text),
             "now": now,
-            "expires_at": None if days is None else now + days * _DAY,
+            "expires_at": None if days is None else now + days * DAY,
         }
 
         def add(tx: Writing) -> None:

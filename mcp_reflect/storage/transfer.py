@@ -4,19 +4,21 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.clock import iso
+from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
+from mcp_reflect.storage.projects import move_lessons
 from mcp_reflect.storage.repository import (
     LISTS,
     Repository,
     Writing,
     lesson_from,
+    lesson_values,
     lessons_from,
     says_nothing_new,
     scoped,
@@ -35,12 +37,17 @@ _EXPORTED: Final = ("id", *_STORED, *_LAST, *_USE_FIELDS)
 
 
 class Exported(NamedTuple):
-    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time."""
+    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time.
+
+    `origin` is the other project that the line names. If it has the lesson, that moves or is copied.
+    """
 
     scope: Scope
     lesson: Lesson
     versions: Sequence[dict[str, Any]]
     outcomes: Sequence[dict[str, Any]]
+    origin: str | None = None
+    moves: bool = False
 
 
 class Transfer(Repository):
@@ -59,7 +66,7 @@ class Transfer(Repository):
             for row in await self.db.rows("outcome_page", {"ids": ids, "tenant": tenant}):
                 own = {name: row[name] for name in _OUTCOME_FIELDS}
                 past["outcomes", row["lesson_id"]].append({**own, "created_at": iso(row["created_at"], exact=True)})
-            for lesson in lessons_from(rows):
+            for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
@@ -73,8 +80,8 @@ class Transfer(Repository):
     ) -> AsyncIterator[list[Stored]]:
         """Store checked drafts, each with its scope, and yield the results of each batch, in order.
 
-        With `merge`, they are compared with the stored lessons: merged with an equal one, linked to a contradicting
-        one. Without, a lesson that is there word for word is a `duplicate` and stays as it is, in any state.
+        With `merge`, one that says the same as a stored lesson strengthens that. Without, a lesson that is there word
+        for word is a `duplicate` and stays as it is, in any state.
 
         Records are redacted, screened and split for the index before the bank is locked, by a thread: that takes
         longer than writing them, and a server goes on answering.
@@ -89,7 +96,7 @@ class Transfer(Repository):
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
                 results = [_merge(tx, scope, lesson) for scope, lesson, _ in records] if merge else _add(tx, records)
                 for scope in dict.fromkeys(scope for scope, _, _ in records):
-                    lessons.archive_excess(tx, scope, self.bank.size, self.clock.now())
+                    lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
                 return results
 
             records = await asyncio.to_thread(prepare)
@@ -97,11 +104,16 @@ class Transfer(Repository):
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
-        """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
+        """Store records of a person's own export as they were.
+
+        One whose id is taken is a `duplicate`, and skipped, unless it is under its `origin`.
+        """
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
             batch = records[start : start + _BATCH]
-            results += await self.db.write(batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch))
+            results += await self.db.write(
+                batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch, self.clock)
+            )
         return results
 
 
@@ -112,7 +124,8 @@ _Record = tuple[Scope, Lesson, LessonRows | None]
 def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:
     """Store a record, or strengthen the one that says the same."""
     if lesson.state is State.ACTIVE:
-        return _result(scope, lesson, *lessons.add_or_merge(tx, scope, lesson))
+        added = lessons.add_or_merge(tx, scope, lesson)
+        return _result(scope, lesson, added.id, added.status)
     lessons.insert(tx, scope, lesson)
     return _result(scope, lesson, lesson.id)
 
@@ -146,14 +159,15 @@ def _result(scope: Scope, lesson: Lesson, lesson_id: str, status: str = "") -> S
     return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(scope))
 
 
-def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
+def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Stored]:
     taken = {row["id"] for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})}
     results: list[Stored] = []
     for record in batch:
-        lesson, status = screening.redacted(record.lesson), "duplicate"
-        if lesson.id not in taken:
+        lesson, status = screening.redacted(record.lesson), "restored"
+        if lesson.id in taken:
+            lesson, status = _taken(tx, record, lesson, clock)
+        if status in ("restored", "copied"):
             taken.add(lesson.id)
-            status = "restored"
             lessons.insert(tx, record.scope, lesson)
             lessons.link_mentions(tx, lesson)
             for version in record.versions:
@@ -162,3 +176,19 @@ def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
                 tx.run("outcome_add", {"lesson_id": lesson.id, **outcome})
         results.append(Stored(lesson_id=lesson.id, status=status, scope=str(record.scope)))
     return results
+
+
+def _taken(tx: Writing, record: Exported, lesson: Lesson, clock: Clock) -> tuple[Lesson, str]:
+    """Return what becomes of a lesson whose id the bank has; one that moves is given to its new project."""
+    origin = None if record.origin is None else Scope(record.scope.tenant, record.origin)
+    rows = [] if origin is None else tx.rows("lesson_by_id", scoped(origin, id=lesson.id))
+    if [row["project"] for row in rows] != [record.origin]:
+        return lesson, "duplicate"
+    if record.moves:
+        move_lessons(tx, record.scope, rows)
+        return lesson, "moved"
+    digest = lesson_values(record.scope, lesson)["digest"]
+    for row in tx.rows("lesson_same", scoped(record.scope, digests=[digest])):
+        if says_nothing_new(lesson, same := lesson_from(row)):
+            return same, "duplicate"
+    return replace(lesson, id=clock.new_id("les"), project=record.scope.project), "copied"

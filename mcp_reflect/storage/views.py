@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.effectiveness import INTERVAL, PRIOR_STRENGTH, Rates, WeightedOutcome, running_totals
-from mcp_reflect.storage.recalls import NAMED, rates
+from mcp_reflect.storage.effectiveness import PRIOR_STRENGTH, REACH, Rates, WeightedOutcome, rates, running_totals
+from mcp_reflect.storage.graph import NAMED
 from mcp_reflect.storage.repository import Reading, Repository, Row, lessons_from, readable, scoped
-from mcp_reflect.storage.warnings import LEAST_WARNINGS, counts, share_interval
+from mcp_reflect.storage.warnings import counts
 
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
@@ -24,12 +25,11 @@ class Views(Repository):
 
     async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
         """Return the records of a scope that pass a filter, newest first."""
-        return lessons_from(await self.db.rows("lesson_browse", scoped(scope, **asdict(wanted))))
+        rows = await self.db.rows("lesson_browse", scoped(scope, **asdict(wanted)))
+        return lessons_from(rows, self.context.log)
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
-        await self.bank.recalls.flush()
-        await self.bank.lessons.get(scope, record_id, "id")
         values = scoped(scope, lesson_id=record_id, limit=_MOST_RECALLS)
         return {
             "outcomes": [dict(row) for row in await self.db.rows("outcome_list", scoped(scope, lesson_id=record_id))],
@@ -87,24 +87,18 @@ class Views(Repository):
             "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": _uplift(await self.db.rows("task_arms", where)),
-            "proof": await self.bank.warnings.effect(scope),
             **dict(await self.db.row("stats_counts", where) or {}),
-            "embeddings": await self.bank.recalls.embedding_state(scope),
         }
 
 
 def _uplift(rows: Iterable[Row]) -> dict[str, Json]:
-    """Return how much more often tasks succeed if their lessons are shown than if they are held out.
-
-    A task counts once, by the mean of its outcomes; `difference` is None with fewer than `least` cases of either.
-    """
-    arms = {"shown": (0.0, 0), "held_out": (0.0, 0)}
-    arms |= {"held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"])) for row in rows}
-    success: dict[str, Json] = {
+    """Return how often tasks succeed (0..1) if their lessons are shown and if they are held out; each counts once."""
+    found = {"held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"])) for row in rows}
+    arms = {name: found.get(name, (0.0, 0)) for name in ("shown", "held_out")}
+    return {
         name: {"tasks": cases, "success": round(good / cases, 4) if cases else None}
         for name, (good, cases) in arms.items()
     }
-    return {"difference": share_interval(arms["shown"], arms["held_out"]), "least": LEAST_WARNINGS, **success}
 
 
 # The dashboard's data, read as of one moment, in columns: ten thousand lessons must fit into a page.
@@ -140,7 +134,7 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         held = lesson.trust is Trust.QUARANTINED
         return lesson.state is not State.ACTIVE, held, -known.mean(lesson), -lesson.importance, lesson.id
 
-    records = sorted(lessons_from(reading.rows("board_lessons", {"limit": most, **where})), key=order)
+    records = sorted(lessons_from(reading.rows("board_lessons", {"limit": most, **where}), reading.log), key=order)
     rows = [lesson_row(record, known, whole=whole) for record in records]
     ids = [record.id for record in records]
     places = {record_id: place for place, record_id in enumerate(ids)}
@@ -154,7 +148,7 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         "project": scope.project,
         "at": int(now),
         "records": reading.rows("board_lesson_count", where)[0]["count"],
-        "prior": {"strength": PRIOR_STRENGTH, "interval": INTERVAL},
+        "prior": {"strength": PRIOR_STRENGTH, "reach": REACH},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
         "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(outcomes)},
         "links": [
@@ -162,9 +156,12 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
             for link in links
             if link["from_id"] in places and link["to_id"] in places
         ],
-        "recalls": _table(reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads),
+        "recalls": _table(
+            reading.log, reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads
+        ),
         "recall_days": [list(row) for row in reading.rows("board_recall_days", where)],
         "warnings": _table(
+            reading.log,
             reading.rows("board_warnings", events),
             _WARNING_COLUMNS,
             at=int,
@@ -182,11 +179,11 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     return table
 
 
-def _table(rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
+def _table(log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
     def values(row: Row) -> list[Any]:
         return [readers[name](row[name]) if name in readers else row[name] for name in columns]
 
-    return {"columns": columns, "rows": readable(rows, values)}
+    return {"columns": columns, "rows": readable(rows, values, log)}
 
 
 def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:

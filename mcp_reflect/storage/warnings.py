@@ -1,29 +1,42 @@
 """Known failing calls, the sessions that were warned of them, and whether warnings prevent failures."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.models.common import Json, Scope
+from mcp_reflect.guards.guard import Call
+from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
-from mcp_reflect.models.warning import Due, KnownFailure, Sequel, SessionState
+from mcp_reflect.models.warning import (
+    LAST_WORD_COUNTS,
+    SETTLED,
+    TOLD,
+    Due,
+    KnownCalls,
+    KnownFailure,
+    Sequel,
+    SessionNotes,
+    SessionState,
+)
 from mcp_reflect.security.injection import suspicion
+from mcp_reflect.storage import guards
 from mcp_reflect.storage.outcomes import add_measured_outcome
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
     Row,
     Writing,
+    brief_transaction,
     lessons_from,
     readable,
     record_from,
     scoped,
     transaction,
 )
+from mcp_reflect.storage.screening import suspicion_of
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
@@ -33,6 +46,7 @@ _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "held_out": bool,
     "worked": lambda text: tuple(json.loads(text).items()),
     "shown": lambda text: tuple(json.loads(text)),
+    "notes": lambda text: from_json(SessionNotes, json.loads(text)),
 }
 _FAILURE_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "arguments": lambda text: json.loads(text)[0],
@@ -44,11 +58,6 @@ _FAILURE_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 class WarningRepository(Repository):
     """Failing calls, sessions, and warnings."""
 
-    async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
-        """Return the state of a session; a new one with `held_out` if it is not known."""
-        state = await self.db.look(scope.tenant, lambda reading: session_state(reading, scope, session))
-        return state or SessionState(id=session, held_out=held_out)
-
     async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
         """Return the heads of the calls that worked in sessions that hooks watched since then."""
         rows = await self.db.rows("sessions_since", scoped(scope, since=since))
@@ -59,24 +68,39 @@ class WarningRepository(Repository):
         values = scoped(scope, since=since, worked=worked, limit=_MOST_COMPARED)
         return [row["digest"] for row in await self.db.rows("outputs_since", values)]
 
-    async def known_failures(
-        self, scope: Scope, session: str, *, bare: str, loose: str, head: str
-    ) -> tuple[list[KnownFailure], list[KnownFailure]]:
-        """Return the failures of a call but for dates and ids, and this session's of the same head, latest first."""
-        calls = await self._failures("failure_calls", scope, bare=bare, loose=loose)
-        return calls, await self._failures("failure_heads", scope, session=session, head=head)
+    async def known_calls(
+        self, scope: Scope, session: str, *, held_out: bool, bare: str, loose: str, head: str, call: Call
+    ) -> tuple[SessionState, KnownCalls]:
+        """Return the state of a session (a new one with `held_out`), and what is known of a call that is made in it.
 
-    async def same_error(self, scope: Scope, tool: str, fingerprint: str) -> list[KnownFailure]:
-        """Return a tool's failures with the same error that have a correction, the latest first."""
-        return await self._failures("failure_by_error", scope, tool=tool, fingerprint=fingerprint)
+        Known are failures of the call but for dates and ids, and this session's of the same head, the latest first.
+        """
 
-    async def _failures(self, query: str, scope: Scope, **values: Any) -> list[KnownFailure]:
-        rows = await self.db.rows(query, scoped(scope, **values))
-        return readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS))
+        def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
+            calls = _failures(reading, "failure_calls", scope, bare=bare, loose=loose)
+            heads = _failures(reading, "failure_heads", scope, session=session, head=head)
+            state = session_state(reading, scope, session) or SessionState(id=session, held_out=held_out)
+            lessons = _lessons(reading, scope, (*calls, *heads))
+            against = tuple(lesson for lesson in guards.met(reading, scope, call) if not suspicion_of(lesson))
+            mode = guards.mode_of(reading, scope) if against else None
+            told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
+            return state, KnownCalls(same_call=calls, same_head=heads, **told)
 
-    async def lessons_of(self, scope: Scope, known: KnownFailure) -> list[Lesson]:
-        """Return the active lessons of the reflection that noted a failure last."""
-        return lessons_from(await self.db.rows("failure_lesson", scoped(scope, reflection_id=known.reflection_id)))
+        return await self.db.look(scope.tenant, read)
+
+    async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
+        """Return the state of a session; a new one with `held_out` if it is not known."""
+        state = await self.db.look(scope.tenant, lambda reading: session_state(reading, scope, session))
+        return state or SessionState(id=session, held_out=held_out)
+
+    async def same_error(self, scope: Scope, tool: str, fingerprint: str) -> KnownCalls:
+        """Return a tool's failures with the same error that may have a correction, the latest first, as `same_call`."""
+
+        def read(reading: Reading) -> KnownCalls:
+            found = _failures(reading, "failure_by_error", scope, tool=tool, fingerprint=fingerprint)
+            return KnownCalls(same_call=found, lessons=_lessons(reading, scope, found))
+
+        return await self.db.look(scope.tenant, read)
 
     @transaction
     def add(
@@ -100,18 +124,26 @@ class WarningRepository(Repository):
         tx.run("warning_add", values)
         return warning_id
 
-    async def was_warned(self, scope: Scope, session: str, exact: str) -> bool:
-        """Return whether a session was warned of a call."""
-        return await self.db.row("session_warned", scoped(scope, session=session, exact=exact)) is not None
-
-    @transaction
+    @brief_transaction
     def note_shown(self, tx: Writing, scope: Scope, state: SessionState, lesson_ids: Sequence[str]) -> None:
-        """Note the lessons that a session was shown, so that each is shown once."""
+        """Note the lessons that a session was shown, so that each is shown once, and count them as shown."""
         shown = list(dict.fromkeys((*state.shown, *lesson_ids)))
         self._begin(tx, scope, state)
+        new = {name.rpartition(":")[2] for name in shown[len(state.shown) :]}  # at a call it is noted with a prefix too
+        tx.run("lessons_applied", {"ids": sorted(new), "tenant": scope.tenant})
         tx.run("session_shown", scoped(scope, id=state.id, shown=shown, now=self.clock.now()))
 
     @transaction
+    def note_session(
+        self, tx: Writing, scope: Scope, state: SessionState, change: Callable[[SessionNotes], SessionNotes]
+    ) -> SessionNotes:
+        """Change what is noted of a session, as it is at that moment; return it."""
+        self._begin(tx, scope, state)
+        notes = change((session_state(tx, scope, state.id) or state).notes)
+        tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=self.clock.now()))
+        return notes
+
+    @brief_transaction
     def note_call(
         self,
         tx: Writing,
@@ -149,7 +181,32 @@ class WarningRepository(Repository):
         tx.run("output_trim", {**own, "last": step - _MOST_OUTPUTS})
         return warned
 
-    @transaction
+    @brief_transaction
+    def settle_guards(
+        self, tx: Writing, scope: Scope, state: SessionState, call: Call, exact: str, *, worked: bool
+    ) -> None:
+        """Note what the agent did after it was told of a lesson: the call again, or one of the same kind without fault.
+
+        The same call is made at most once more; a call of another kind says nothing.
+        """
+        now, met = self.clock.now(), {lesson.id for lesson in guards.met(tx, scope, call)}
+        notes = (session_state(tx, scope, state.id) or state).notes
+        for watched in notes.guarded:
+            lesson_id, key = watched.split(" ")[:2]
+            again = key == exact
+            followed = not again and worked and lesson_id not in met and guards.is_of(tx, scope, lesson_id, call)
+            if watched.endswith(SETTLED) or not (again or followed):
+                continue
+            if again and watched.endswith(TOLD):  # the call at which the agent was told: the next one counts
+                after = watched.removesuffix(TOLD)
+            else:
+                success, after = float(followed or not worked), watched.removesuffix(TOLD) + SETTLED
+                add_measured_outcome(tx, scope, lesson_id, self.clock.new_id("warn"), success=success, now=now)
+                guards.note_passed(tx, scope, lesson_id, worked=again and worked)
+            notes = replace(notes, guarded=tuple(after if one == watched else one for one in notes.guarded))
+            tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
+
+    @brief_transaction
     def note_correction(self, tx: Writing, scope: Scope, known: KnownFailure, worked: Json) -> None:
         """Keep the arguments that worked instead of a failing call's."""
         tx.run("failure_corrected", {"row": known.row, "worked": [worked], "tenant": scope.tenant})
@@ -161,36 +218,50 @@ class WarningRepository(Repository):
             _close(tx, row, Sequel.HEEDED, self.clock.now())
 
     async def effect(self, scope: Scope) -> dict[str, Json]:
-        """Return recurrences per session and repeats after a warning, with intervals, and the size of the warnings.
+        """Return counts of known failures that came back, and of what was done after a warning that was due.
 
-        Warned sessions are compared with held-out ones. A value is None with fewer than LEAST_SESSIONS sessions in a
-        group or LEAST_WARNINGS warnings, because a few cases prove nothing.
+        Those of sessions that were warned stand beside those that were only watched (`held_out`). `last_messages` has
+        the messages that were held or told, and what came of those that were held.
         """
         sessions = await self.db.rows("session_counts", scoped(scope))
+        words = [
+            _SESSION_READERS["notes"](row["notes"]).last_word
+            for row in await self.db.rows("session_notes", scoped(scope))
+        ]
         warnings = await self.db.rows("warning_counts", scoped(scope))
         warned, held = ([row["recurrences"] for row in sessions if row["held_out"] == group] for group in (0, 1))
         shown = [row for row in warnings if row["shown"]]
-        withheld = [row for row in warnings if not row["shown"]]
         given = sum(row["count"] for row in shown)
         characters = sum(row["characters"] for row in shown)
         return {
             "warned": _group(warned, shown),
-            "held_out": _group(held, withheld),
-            "recurrences_prevented_per_session": mean_interval(held, warned),
-            "repeats_prevented_per_warning": share_interval(_repeats(withheld), _repeats(shown)),
+            "held_out": _group(held, [row for row in warnings if not row["shown"]]),
             "warnings_given": given,
             "warnings_by_match": counts(shown, "match", "open"),
             "characters": characters,
             "characters_per_warning": round(characters / given, 1) if given else None,
-            "least_sessions": LEAST_SESSIONS,
-            "least_warnings": LEAST_WARNINGS,
+            "last_messages": {name: sum(getattr(word, name) for word in words) for name in LAST_WORD_COUNTS},
         }
 
     def _begin(self, tx: Writing, scope: Scope, state: SessionState) -> None:
         now = self.clock.now()
         if tx.run("session_begin", scoped(scope, id=state.id, held_out=state.held_out, now=now)):
-            tx.drop_old("session", now, self.bank.keep_days)
-            tx.drop_old("warning", now, self.bank.keep_days)
+            tx.drop_old("session", now, self.context.keep_days)
+            tx.drop_old("warning", now, self.context.keep_days)
+
+
+def _failures(reading: Reading, query: str, scope: Scope, **values: Any) -> tuple[KnownFailure, ...]:
+    rows = reading.rows(query, scoped(scope, **values))
+    return tuple(readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log))
+
+
+def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -> dict[str, tuple[Lesson, ...]]:
+    """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
+    found: dict[str, tuple[Lesson, ...]] = {}
+    for name in {known.reflection_id for known in failures if known.reflection_id}:
+        lessons = lessons_from(reading.rows("failure_lesson", scoped(scope, reflection_id=name)), reading.log)
+        found[name] = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
+    return found
 
 
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:
@@ -242,7 +313,7 @@ def note_failure(
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
     held = None if judged else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
     worked = None if failure.worked is None or held else [failure.worked]
-    error = failure.error if held is None else f"(held back: {held})"
+    error = failure.error if held is None else f"(left out: {held})"
     values = {**asdict(failure), "arguments": [failure.arguments], "worked": worked, "error": error}
     values |= scoped(scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now)
     tx.run("failure_add", values)
@@ -253,20 +324,12 @@ def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: flo
     tx.run_many("failure_worked", [scoped(scope, **asdict(call), now=now) for call in calls])
 
 
-# Whether warnings prevent failures. Intervals are of 95 %.
-LEAST_SESSIONS: Final = 30  # of a group: the normal distribution serves from there on
-LEAST_WARNINGS: Final = 20  # of a group, with a known sequel
-Z: Final = 1.959964  # 97.5 % quantile of the normal distribution
-
-
 def _group(recurrences: Sequence[int], warnings: Sequence[Row]) -> dict[str, Json]:
     return {
         "sessions": len(recurrences),
         "recurrences": sum(recurrences),
-        "recurrences_per_session": mean_interval(recurrences),
         "warnings_due": sum(row["count"] for row in warnings),
         "sequels": counts(warnings, "sequel", "open"),
-        "repeated_after": share_interval(_repeats(warnings)),
     }
 
 
@@ -276,44 +339,3 @@ def counts(rows: Iterable[Row], name: str, without: str) -> dict[str, Json]:
     for row in rows:
         sums[row[name] or without] += row["count"]
     return dict(sorted(sums.items()))
-
-
-def _repeats(rows: Sequence[Row]) -> tuple[int, int]:
-    """Return the number of calls that were made although a warning was due, and of all with a known sequel."""
-    settled = [row for row in rows if row["sequel"] is not None]
-    return sum(row["count"] for row in settled if row["sequel"] != "heeded"), sum(row["count"] for row in settled)
-
-
-def mean_interval(values: Sequence[int], others: Sequence[int] | None = None) -> dict[str, Json] | None:
-    """Return the mean of counts with its interval, or by how much it is above the mean of `others`.
-
-    None for fewer than LEAST_SESSIONS values.
-    """
-    groups = [values] if others is None else [values, others]
-    if min(map(len, groups)) < LEAST_SESSIONS:
-        return None
-    from statistics import fmean, variance  # noqa: PLC0415 - the hooks load this module, and compute no means
-
-    means = [fmean(group) for group in groups]
-    return _estimate(means, means, [variance(group) / len(group) for group in groups], sum(map(len, groups)))
-
-
-def share_interval(*shares: tuple[float, int]) -> dict[str, Json] | None:
-    """Return a share, (part, whole), with its interval, or by how much the first is above the second.
-
-    Agresti and Coull (1998) and Agresti and Caffo (2000) add four cases in all, half of them good. None with fewer than
-    LEAST_WARNINGS cases of either.
-    """
-    if min(whole for _, whole in shares) < LEAST_WARNINGS:
-        return None
-    more = 2 / len(shares)
-    centers = [(part + more) / (whole + 2 * more) for part, whole in shares]
-    spreads = [c * (1 - c) / (whole + 2 * more) for c, (_, whole) in zip(centers, shares, strict=True)]
-    return _estimate([part / whole for part, whole in shares], centers, spreads, sum(whole for _, whole in shares))
-
-
-def _estimate(values: list[float], centers: list[float], spreads: list[float], cases: int) -> dict[str, Json]:
-    """Return the value, or the difference of two, with the interval around the center."""
-    value, center, reach = values[0] - sum(values[1:]), centers[0] - sum(centers[1:]), Z * math.sqrt(sum(spreads))
-    low = center - reach if len(values) > 1 else max(center - reach, 0.0)
-    return {"value": round(value, 3), "interval": [round(low, 3), round(center + reach, 3)], "cases": cases}

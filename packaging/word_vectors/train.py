@@ -27,7 +27,7 @@ from teacher import Teacher
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-from mcp_reflect.llm.embeddings.word_vectors import BIAS, HEADER, LARGEST_SCALE, MAGIC, VERSION, pieces, words
+from mcp_reflect.word_vectors import BIAS, HEADER, LARGEST_SCALE, MAGIC, VERSION, pieces, words
 
 DIMENSIONS, TOKENS = 256, 30_000
 BATCH, PEAK_RATE, EPOCHS = 1_024, 0.004, 6

@@ -20,3 +20,12 @@ def test_a_benchmark_that_runs_again_replaces_its_own_section_alone(tmp_path: Pa
     for section, text in ((second, "old\n"), (first, "kept\n"), (second, "new\n")):
         write(section, text, page)
     assert list(sections_of(page.read_text()).items()) == [(first.title, "kept\n"), (second.title, "new\n")]
+
+
+def test_a_section_that_a_person_wrote_stays(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    write(SECTIONS[0], "figures\n", page)
+    with page.open("a", encoding="utf-8") as file:
+        file.write("\n## By hand\n\nread by a person\n")
+    write(SECTIONS[1], "more figures\n", page)
+    assert sections_of(page.read_text())["By hand"] == "read by a person\n"

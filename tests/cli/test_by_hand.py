@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.lesson_document import parse_document
+from mcp_reflect.cli.lesson_files import parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 
@@ -55,17 +55,27 @@ def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Co
     assert command.json("lessons", "list") == []
 
 
+def test_a_lesson_is_one_sentence(command: Command) -> None:
+    lesson_id = command.json("lessons", "add", "Run make setup before make test")["lesson_id"]
+    lesson = command.json("lessons", "show", lesson_id)
+    assert (lesson["text"], lesson["trust"]) == ("Run make setup before make test", "trusted")
+    assert lesson_id in command("recall", "make test")
+
+
 @terminal
-def test_a_lesson_is_written_in_an_editor(command: Command) -> None:
-    editor = command.folder / "editor"
-    editor.write_text(
-        '#!/bin/sh\nprintf "## Mistake\\nFed the quokka\\n\\n## Correction\\nFeed it at noon\\n" > "$1"\n'
-    )
-    editor.chmod(0o755)
-    person = Person(["lessons", "add"], env(command, EDITOR=str(editor), TMPDIR=str(command.folder)))
+def test_a_person_who_gives_no_words_is_asked_for_them(command: Command) -> None:
+    person = Person(["lessons", "add"], env(command))
+    person.until("What went wrong")
+    person.types("Fed the quokka", "What to do instead")
+    person.types("Feed it at noon", "Why")
+    person.types("", "stored")
     assert person.leaves() == 0, person.screen
     (lesson,) = command.json("lessons", "list")
-    assert (lesson["mistake"], lesson["trust"]) == ("Fed the quokka", "trusted")
+    assert (lesson["mistake"], lesson["correction"], lesson["trust"]) == (
+        "Fed the quokka",
+        "Feed it at noon",
+        "trusted",
+    )
 
 
 @terminal
@@ -75,10 +85,10 @@ def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> N
     vi = programs / "vi"
     vi.write_text("#!/bin/sh\necho vi was here\n")
     vi.chmod(0o755)
-    person = Person(["lessons", "add"], env(command, EDITOR="", VISUAL="", PATH=str(programs)))
-    assert person.leaves() == 1, person.screen
+    lesson_id = command.json(*ADDED)["lesson_id"]
+    person = Person(["lessons", "edit", lesson_id], env(command, EDITOR="", VISUAL="", PATH=str(programs)))
+    assert person.leaves() == 0, person.screen
     assert "vi was here" in person.screen
-    assert "Nothing was stored." in person.screen
 
 
 def test_an_id_is_named_by_its_first_or_last_characters(command: Command) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.commands import COMMANDS
-from mcp_reflect.cli.completion import SHELLS
+from mcp_reflect.cli.commands import COMMANDS, SHELLS
 from tests.cli.typed import Person
 
 BASH = """

@@ -1,4 +1,4 @@
-"""backup, restore and doctor --rescue, while a server runs."""
+"""backup, restore and doctor, while a server runs."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ import pytest
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.backup import backup, restore
+from mcp_reflect.storage.sqlite.backup import backup, copy_daily, restore
 from mcp_reflect.storage.sqlite.files import newest
 from tests.server.servers import LESSON, server, told
 
@@ -68,20 +68,20 @@ def test_a_damaged_bank_is_set_aside_by_a_restore(bank: Path, tmp_path: Path) ->
     assert mistakes(bank) == {LESSON["mistake"]}
 
 
-def test_doctor_tells_of_damage_and_rescues(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_tells_of_damage_and_the_bank_begins_with_its_copy(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fill(bank)
+    copy = copy_daily(bank, 1_790_000_000.0, bool)
+    assert copy
     bank.write_bytes(b"\x00" * 4096 + bank.read_bytes()[4096:])
     assert main(["doctor", "--json"]) == 1
-    assert "It was set aside as" in json.loads(capsys.readouterr().out)["degraded"][-1]
+    assert f"The next call uses the copy {copy.name}" in json.loads(capsys.readouterr().out)["degraded"][-1]
     assert main(["doctor", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
     assert report["set_aside"][0] in str(report["degraded"])
-    assert main(["doctor", "--rescue"]) == 0
-    assert "1 lessons" in capsys.readouterr().out
     assert mistakes(bank) == {LESSON["mistake"]}
-    assert main(["doctor", "--rescue", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == []
 
 
 def newer(path: Path) -> None:
@@ -114,7 +114,7 @@ def empty(path: Path) -> None:
         (foreign, "is a database of another program"),
         (zeros, "is damaged; nothing was restored"),
         (truncated, "is damaged; nothing was restored"),
-        (empty, "is no bank"),
+        (empty, "is not a bank"),
         (Path.unlink, "There is no file"),
     ],
 )

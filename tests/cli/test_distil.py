@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli.hook import reflect_in_background
-from mcp_reflect.cli.hosts.hook_events import read_hook
 from mcp_reflect.config import Settings
-from tests.analysis import sessions
+from mcp_reflect.services.hook_events import read_hook
 from tests.cli.commands import Command
 from tests.llm.test_llm_programs import CLAUDE, StandIn
+from tests.runs import sessions
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in is a script with a shebang")
 

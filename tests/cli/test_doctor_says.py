@@ -1,4 +1,4 @@
-"""What `mcp-reflect doctor` and the log say of language models, misspelt settings and prompt overrides."""
+"""What `mcp-reflect doctor` and the log say of language models, misspelled settings and prompt overrides."""
 
 import io
 import json
@@ -69,9 +69,9 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
         ("MCP_REFLECT_LLM", "gpt-5", 'MCP_REFLECT_LLM: "gpt-5" names no provider'),
         ("MCP_REFLECT_LLM", "anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY: the model anthropic:claude-sonnet"),
         ("MCP_REFLECT_LLM_CRITIC", "ollama:qwen3", 'MCP_REFLECT_LLM_CRITIC: there is no provider "ollama"'),
-        ("MCP_REFLECT_LLM_CRITIQUE", "off", "no setting. Did you mean MCP_REFLECT_LLM_CRITIC?"),
+        ("MCP_REFLECT_LLM_CRITIQUE", "off", "not a setting. Did you mean MCP_REFLECT_LLM_CRITIC?"),
         ("MCP_REFLECT_PROMPT_DIR", "/x", "Did you mean MCP_REFLECT_PROMPTS_DIR?"),
-        ("MCP_REFLECT_WEATHER", "fine", "MCP_REFLECT_WEATHER is no setting. docs/settings.md lists them."),
+        ("MCP_REFLECT_WEATHER", "fine", "MCP_REFLECT_WEATHER is not a setting. docs/settings.md lists them."),
         ("MCP_REFLECT_PROMPTS_DIR", "/no/such/folder", "/no/such/folder:1: there is no such folder"),
     ],
 )  # fmt: skip
@@ -82,7 +82,7 @@ def test_what_is_wrong_with_a_setting_is_said(
     report, text = doctor(capsys)
     (problem,) = report["degraded"]
     assert said in problem
-    assert f"wrong: {problem}" in text
+    assert f"problem: {problem}" in text
 
 
 def test_a_limit_that_is_none_makes_the_language_model_unusable(
@@ -116,13 +116,13 @@ def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
     (line,) = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert event["event"] == "setting_unknown"
-    assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is no setting. Did you mean MCP_REFLECT_LLM_CRITIC?"
+    assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is not a setting. Did you mean MCP_REFLECT_LLM_CRITIC?"
 
 
 def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         stderr = io.StringIO()
         monkeypatch.setattr(sys, "stderr", stderr)
-        Log()("something", "error")
+        Log().error("something")
         assert json.loads(stderr.getvalue())["event"] == "something"
         stderr.close()

@@ -20,7 +20,7 @@ def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command) -> None:
     command("import", command.file("lessons.jsonl", [quarantined, plain]))
     env = {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
     person = Person(["lessons", "review"], env)
-    person.until("Enter to leave it: ")
+    person.until("[q]uit: ")
     person.presses("\x03", "interrupted.")
     assert person.leaves() == 130
     assert "Traceback" not in person.screen
@@ -43,6 +43,16 @@ def test_a_bank_whose_folder_cannot_be_used_is_said_in_a_line(tmp_path: Path, wo
         assert "Traceback" not in done.stderr + done.stdout
         assert str(bank.parent) in done.stderr + done.stdout
     locked.chmod(0o700)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write into any folder")
+def test_doctor_checks_a_bank_in_a_folder_that_may_only_be_read(command: Command) -> None:
+    command("lessons", "add", "Run make setup before make test")
+    command.folder.chmod(0o555)
+    report = command.json_status("doctor", code=1)
+    command.folder.chmod(0o755)
+    assert (report["read_only"], report["bank_works"], report["projects_in_bank"]) == (True, True, {"app": 1})
+    assert any("can only be read" in fault for fault in report["degraded"])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")

@@ -116,6 +116,7 @@ def test_a_file_of_the_same_command_is_replaced_without_a_question(command: Comm
 
 
 @pytest.mark.parametrize("words", WRITERS)
-def test_a_folder_is_named_as_what_cannot_be_written(command: Command, words: tuple[str, ...]) -> None:
-    assert "cannot be written: Is a directory" in command(*words, str(command.folder), code=2)
+def test_what_cannot_be_written_is_named(command: Command, words: tuple[str, ...]) -> None:
+    if words != ("export",):  # which writes Markdown files into a folder
+        assert "cannot be written: Is a directory" in command(*words, str(command.folder), code=2)
     assert "cannot be written: No such file" in command(*words, str(command.folder / "none" / "x"), code=2)

@@ -17,14 +17,15 @@ import pytest
 from benchmarks.forked import Forked
 from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
-from mcp_reflect.cli.hosts.hook_events import EVENTS, read_hook
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
-from tests.analysis import sessions
+from tests.runs import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+TOPIC: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin topic"}}
 NO_NAMES: list[Any] = [5, [], {}, ""]
 
 
@@ -55,6 +56,12 @@ class Host:
         with closing(sqlite3.connect(self.bank)) as connection:
             return connection.execute(query).fetchall()
 
+    def learn(self, *sessions: str) -> None:
+        """The push fails in these sessions, and another one works in the last."""
+        for session in sessions:
+            self.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
+        self.send("PostToolUse", sessions[-1], **TOPIC, tool_response={"stdout": "pushed", "stderr": ""})
+
     def context(self, event: str, session: str = "s1", **values: Any) -> str:
         found = self.send(event, session, **values)["hookSpecificOutput"]
         assert found["hookEventName"] == event
@@ -64,7 +71,7 @@ class Host:
 @pytest.fixture
 def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    monkeypatch.setattr("mcp_reflect.cli.hook.MAX_SECONDS", 600)  # it ends the process, and that is pytest's here
+    monkeypatch.setattr("mcp_reflect.cli.quick_hook.MAX_SECONDS", 600)  # it ends the process, and that is pytest's here
     return Host(capsys, monkeypatch, tmp_path)
 
 
@@ -73,29 +80,34 @@ def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: 
     assert host.send("PostToolUseFailure", **PUSH, error=REFUSED) is None
     assert host.send("PreToolUse", "s2", **PUSH) is None  # it failed once, and not here
     host.send("PostToolUseFailure", "s3", **PUSH, error=REFUSED)
+    assert host.send("PreToolUse", "s2", **PUSH) is None  # nobody knows what is right
+    host.send("PostToolUse", "s3", **TOPIC, tool_response={"stdout": "pushed", "stderr": ""})
     said = host.context("PreToolUse", "s2", tool_name="Bash", tool_input={"command": "git  push origin main"})
     assert "GH006" in said
+    assert "git push origin topic" in said
     assert "permissionDecision" not in said
+    assert host.send("PreToolUse", "s2", **PUSH) is None  # it was told
 
 
 def test_a_call_that_is_sure_to_fail_is_refused_once_where_that_was_asked_for(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_HOLD", "1")
-    host.send("PostToolUseFailure", **PUSH, error=REFUSED)
-    assert "permissionDecision" not in str(host.send("PreToolUse", **PUSH))  # it failed in one session alone
-    host.send("PostToolUseFailure", "s2", **PUSH, error=REFUSED)
+    host.learn("s1")
+    assert "permissionDecision" not in str(host.send("PreToolUse", "s0", **PUSH))  # it failed in one session alone
+    host.learn("s2")
     held = host.send("PreToolUse", "s3", **PUSH)["hookSpecificOutput"]
     assert (held["hookEventName"], held["permissionDecision"]) == ("PreToolUse", "deny")
     assert "GH006" in held["permissionDecisionReason"]
-    assert "GH006" in host.context("PreToolUse", "s3", **PUSH)  # warned of, and not refused again
+    assert host.send("PreToolUse", "s3", **PUSH) is None  # not refused again
+    assert host.send("BeforeTool", "s6", **PUSH)["decision"] == "deny"
+    assert host.send("preToolUse", "s7", **PUSH)["permission"] == "deny"
     host.send("PostToolUse", "s4", **PUSH, tool_response={"stdout": "pushed", "stderr": ""})
     assert host.send("PreToolUse", "s5", **PUSH) is None  # it has worked since
 
 
 def test_a_call_is_not_refused_unless_that_was_asked_for(host: Host) -> None:
-    for session in ("s1", "s2"):
-        host.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
+    host.learn("s1", "s2")
     assert "GH006" in host.context("PreToolUse", "s3", **PUSH)
 
 
@@ -164,6 +176,15 @@ def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) ->
     ("event", "values", "key"),
     [
         ("AfterTool", {"tool_response": {"llmContent": "x", "error": {"message": REFUSED}}}, "hookSpecificOutput"),
+        (
+            "AfterTool",
+            {
+                "tool_response": {
+                    "llmContent": f"<untrusted_context>\nOutput: {REFUSED}\nExit Code: 1\n</untrusted_context>"
+                }
+            },
+            "hookSpecificOutput",
+        ),
         ("postToolUseFailure", {"error_message": REFUSED, "failure_type": "error"}, "additional_context"),
         ("PostToolUse", {"tool_response": f"{REFUSED}\nExit code: 1", "turn_id": "t"}, "hookSpecificOutput"),
     ],
@@ -171,7 +192,7 @@ def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) ->
 def test_other_hosts_are_told_with_the_result_in_their_own_form(
     host: Host, event: str, values: dict[str, Any], key: str
 ) -> None:
-    host.send(event, **PUSH, **values)
+    host.learn("s1")
     found = host.send(event, "s2", **PUSH, **values)
     assert list(found) == [key]
     assert "GH006" in json.dumps(found)
@@ -205,8 +226,7 @@ def test_a_broken_bank_is_nobody_s_business(host: Host, event: str) -> None:
 
 
 def test_a_locked_bank_is_not_waited_for_and_the_word_is_said(host: Host) -> None:
-    for session in ("s0", "s1"):
-        host.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
+    host.learn("s0", "s1")
     other = sqlite3.connect(host.bank, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -329,8 +349,7 @@ def test_of_sixty_hooks_twenty_at_once_none_loses_its_failure(host: Host, monkey
 
 
 def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_nobody(host: Host) -> None:
-    for session in ("before", "before that"):
-        host.send("PostToolUseFailure", session=session, **PUSH, error=REFUSED)
+    host.learn("before", "before that")
     spool = Spool(host.bank)
     call = {"tool": "Bash", "arguments": {"command": "make x"}, "result": None, "error": "No rule to make x"}
     spool.pending.append({**call, "session": "elsewhere", "project": "/srv/elsewhere"})
@@ -355,3 +374,76 @@ def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> 
         spool.pending = [{"error": "y" * 20_000}]
         spool.keep()
     assert spool.path.stat().st_size <= 1 << 20
+
+
+SLOW = """
+import re, sys
+from mcp_reflect.cli import hook, quick_hook
+quick_hook.MAX_SECONDS = 0.2
+hook.answer_event = lambda *_: re.match("(a+)+$", "a" * 60 + "b")
+quick_hook.run_hook(["Stop"])
+"""
+
+
+def test_the_time_limit_holds_whatever_a_hook_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW], input=b'{"session_id": "s"}', capture_output=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_large_output_is_looked_at_by_its_ends(host: Host) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    lines = f"password=hunter2-{secret}\n" * 200_000
+    host.send("PostToolUse", **PUSH, tool_response={"stdout": lines + REFUSED, "stderr": ""})
+    assert host.rows("SELECT arguments FROM failures") == [('[{"command": "git push origin main"}]',)]
+    assert secret.encode() not in host.bank.read_bytes()
+
+
+def test_a_call_that_worked_waits_in_the_spool_for_the_next_hook_that_has_an_engine(host: Host) -> None:
+    host.send("SessionStart")
+    host.learn("s1")
+    calls = "SELECT calls FROM sessions WHERE id = 's2'"
+    spool = host.bank.with_name("bank.db.spool")
+    done = {"tool_input": {"command": "ls src"}, "tool_response": {"stdout": "app.py", "stderr": ""}}
+    for _ in range(3):
+        assert host.send("PostToolUse", "s2", tool_name="Bash", **done) is None
+    assert (len(spool.read_bytes().splitlines()), host.rows(calls)) == (3, [])
+    host.send("UserPromptSubmit", "s2", prompt="go on")
+    assert (spool.read_bytes(), host.rows(calls)) == (b"", [(3,)])
+
+
+def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corrected_by_what_works(host: Host) -> None:
+    host.send("SessionStart")
+    host.learn("s1")
+    spool = host.bank.with_name("bank.db.spool")
+    build: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "deployctl build web"}}
+    failed = {"error": "Exit code 2\nunknown region: pass --region"}
+    assert host.send("PostToolUseFailure", "s2", **build, **failed) is None
+    assert len(spool.read_bytes().splitlines()) == 1
+    worked = {"tool_input": {"command": "deployctl build web --region eu"}, "tool_response": {"stdout": "built"}}
+    said = host.context("PostToolUse", "s2", tool_name="Bash", **worked)
+    assert "that worked after a failure" in said
+    assert spool.read_bytes() == b""
+    assert "--region eu" in host.context("PostToolUseFailure", "s3", **build, **failed)
+
+
+def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
+    host: Host, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
+    calls = ("--wrong-call", "git push --force", "--right-call", "git push --force-with-lease")
+    assert main(["lessons", "add", "--mistake", "Pushed with --force", "--correction", "Use the lease", *calls]) == 0
+    capsys.readouterr()
+    answered: list[Any] = []
+
+    def answer(event: Any, *_: Any) -> None:
+        answered.append(event)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mcp_reflect.cli.hook.answer_event", answer)
+        for command in ("git push --force-with-lease", "git status", "git push 'unbalanced"):
+            assert host.send("PreToolUse", tool_name="Bash", tool_input={"command": command}) is None
+    assert answered == []
+    held = host.send("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"})["hookSpecificOutput"]
+    assert (held["permissionDecision"], "Use the lease" in held["permissionDecisionReason"]) == ("deny", True)

@@ -113,7 +113,7 @@ def test_an_editor_that_never_mends_the_fault_leaves_the_text_in_its_file(
 
 def test_piped_rows_are_whole_cells_parted_by_tabs(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, "list", "--task-type", "deploy").splitlines()
-    assert lines[0].split("\t") == ["id", "lesson", "effective", "applied", "state"]
+    assert lines[0].split("\t") == ["id", "lesson", "effective", "shown", "state"]
     assert [line.split("\t")[0] for line in lines[1:]] == [ids[2], ids[1]]
     assert str(LINES[2]["mistake"]) in lines[1]
     assert "\x1b" not in "".join(lines)
@@ -149,3 +149,40 @@ def test_only_lessons_in_use_and_alike_are_merged(ids: list[str], capsys: pytest
     assert "is not in use" in said(capsys, "merge", ids[0], ids[1], code=2)
     said(capsys, "undo", dream)
     assert len(json.loads(said(capsys, "list", "--json"))) == 3
+
+
+@pytest.mark.usefixtures("env")
+def test_a_guard_is_made_shown_changed_and_enforced(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--mistake", "Ran `tsc` alone", "--correction", "`npx tsc --noEmit`")
+    calls = ("--wrong-call", "tsc -p .", "--right-call", "npx tsc --noEmit")
+    added = said(capsys, "add", *words, *calls)
+    name = added.partition(":")[0]
+
+    assert "Guard: Bash: `tsc` without `--noEmit`; meets wrong_call, not right_call" in added
+    assert "(holds)" in said(capsys, "show", name)
+    assert "each call against it is refused" in said(capsys, "enforce", name)
+    assert "(holds, every time)" in said(capsys, "show", name)
+    assert "the agent is told" in said(capsys, "guard", name, "tell")
+    assert "(tells)" in said(capsys, "show", name)
+    assert "does nothing" in said(capsys, "guard", name, "off")
+    assert "(off)" in said(capsys, "show", name)
+    assert "does not meet" in said(capsys, "edit", name, "--guard", "Bash: `eslint`", code=2)
+    said(capsys, "edit", name, "--guard", "Bash: `tsc` with `-p`")
+    assert "Bash: `tsc` with `-p`" in said(capsys, "show", name)
+
+
+@pytest.mark.usefixtures("env")
+def test_a_lesson_without_a_guard_says_how_it_gets_one(capsys: pytest.CaptureFixture[str]) -> None:
+    added = said(capsys, "add", "Run make setup before make test")
+    name = added.partition(":")[0]
+
+    assert "Guard: none; add --wrong-call and --right-call to stop the call." in added
+    assert "Write it like: Bash: `git push` with" in said(capsys, "edit", name, "--guard", "nonsense", code=2)
+
+
+def test_forget_takes_several_ids_and_retires_none_where_one_is_unknown(
+    ids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "les_unknown" in said(capsys, "forget", ids[0], "les_unknown", code=2)
+    assert "retired" not in said(capsys, "show", ids[0])
+    assert said(capsys, "forget", ids[0], ids[1]).count("retired") == 2

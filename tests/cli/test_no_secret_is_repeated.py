@@ -35,7 +35,7 @@ def test_no_half_of_a_key_is_repeated(capsys: pytest.CaptureFixture[str], words:
     assert KEY[4:12] not in said.out + said.err
 
 
-@pytest.mark.parametrize("name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_PRICES"])
+@pytest.mark.parametrize("name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_RETRIES"])
 def test_no_half_of_a_key_in_a_setting_is_repeated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -47,4 +47,4 @@ def test_no_half_of_a_key_in_a_setting_is_repeated(
 
 
 def test_a_name_that_is_no_setting_is_repeated_without_the_key_in_it() -> None:
-    assert KEY[4:12] not in str(Settings.from_env({f"MCP_REFLECT_{'X_' * 25}{KEY}": "1"}).misspelt())
+    assert KEY[4:12] not in str(Settings.from_env({f"MCP_REFLECT_{'X_' * 25}{KEY}": "1"}).misspelled())

@@ -24,7 +24,7 @@ def test_a_name_that_nobody_can_see_is_refused(
     command: Command, name: str, tenant: str, project: str, field: str
 ) -> None:
     error = command("tokens", "add", name, "--tenant", tenant, "--projects", project, "--role", "reader", code=2)
-    assert f"{field} it is empty, or has signs that nobody can see" in error
+    assert f"{field} it is empty, or has invisible characters" in error
     assert command.json("tokens", "list") == []
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
-from mcp_reflect.errors import NotFoundError
 from mcp_reflect.services.engine import Engine
 from tests.dashboard.pages import imported, records
 from tests.held_clock import HeldClock
@@ -115,8 +114,3 @@ async def test_what_rules_would_merge_is_proposed(engine: Engine) -> None:
     )
     (merge,) = (await collect(engine))["merges"]
     assert {merge["keep"], *merge["gone"]} == {first.lesson_id, other.lesson_id}
-
-
-async def test_the_use_of_a_record_that_is_not_there_is_refused(engine: Engine) -> None:
-    with pytest.raises(NotFoundError, match="there is no 'les_none'"):
-        await engine.bank.views.use_of(engine.scopes.own, "les_none")

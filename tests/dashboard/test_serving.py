@@ -9,7 +9,9 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.actions import ACTIONS
+from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.learn import weigh
 from tests.dashboard.pages import Context, imported, records
 from tests.dashboard.served import Served, serving
 from tests.server.calls import LESSON
@@ -170,6 +172,33 @@ async def test_a_merge_of_some_leaves_the_others_to_the_next_dream(engine: Engin
     assert [merge.keep for merge in dream.plan.merges] == [left["keep"]]
 
 
+async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dropped_and_put_back(
+    engine: Engine, served: Served
+) -> None:
+    draft = Draft("", "We use pnpm here", None, None)
+    found = Finding(
+        kind=FindingKind.CORRECTION, thing="said: pnpm", tool="", line="x", failed=(), worked=0, draft=draft
+    )
+    seen = Seen(session="s1", host="codex", at=1.0, seconds=0.0, lines=("4: We use pnpm here",))
+    await engine.bank.findings.learn(engine.scopes.own, ("file", 1, 1.0), [(found, seen)], weigh)
+
+    def waiting() -> list[dict[str, Any]]:
+        return served.ask("GET", "/api/board").json["findings"]
+
+    (shown,) = waiting()
+    assert shown["evidence"] == [{"session": "s1", "host": "codex", "at": 1.0, "lines": ["4: We use pnpm here"]}]
+    assert served.act("keep", id=shown["id"], changes=[1]).status == 400
+    done = served.act("keep", id=shown["id"], changes={"correction": "Use pnpm"}).json
+    assert [one["correction"] for one in lessons(served).values()] == ["Use pnpm"]
+    assert waiting() == []
+    assert served.act("reopen", **done["undo"]).status == 200
+    assert [one["state"] for one in lessons(served).values()] == ["retired"]
+    undo = served.act("drop", id=shown["id"]).json["undo"]
+    assert waiting() == []
+    assert served.act("reopen", **undo).status == 200
+    assert waiting() == [shown]
+
+
 async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
     bad: list[tuple[Any, str]] = [
@@ -200,5 +229,17 @@ async def test_another_projects_lesson_is_neither_shown_nor_changed(engine: Engi
     assert served.ask("GET", f"/api/lesson/{theirs.lesson_id}").status == 404
     for action in ("approve", "reject", "forget", "archive", "restore"):
         assert served.act(action, id=theirs.lesson_id).status == 404
-    assert set(ACTIONS) == {"approve", "reject", "forget", "archive", "restore", "edit", "merge", "undo"}
+    assert set(ACTIONS) == {
+        "approve",
+        "reject",
+        "forget",
+        "archive",
+        "restore",
+        "edit",
+        "merge",
+        "undo",
+        "keep",
+        "drop",
+        "reopen",
+    }
     assert served.act("edit", id=theirs.lesson_id, changes={"why": "x"}).status == 404

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mcp_reflect.llm import anthropic, openai
-from mcp_reflect.llm.endpoint import Spec
 from mcp_reflect.llm.protocol import LLM
+from mcp_reflect.llm.settings import Spec
 from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 
@@ -41,7 +41,7 @@ class Dialect:
 
     def open(self, url: str) -> LLM:
         """The provider, for a server at `url`."""
-        return self.open_llm(Spec(self.name, "test-model", url), {self.key_name: KEY})
+        return self.open_llm(Spec(self.name, "test-model", url), {self.key_name: KEY, "MCP_REFLECT_LLM_RETRIES": "0"})
 
 
 def _say_anthropic(text: str, stop: str) -> Answer:
@@ -73,21 +73,48 @@ def _openai(message: Json, stop: str) -> Answer:
 
 def events(*events: Json) -> Answer:
     """Server-sent events, with what else a stream may hold."""
-    data = b"".join(b"event: x\r\ndata: %s\r\n\r\n" % json.dumps(event).encode() for event in events)
-    return Answer(body=b": a comment\n\n" + data + b"data: [DONE]\n", headers={"content-type": "text/event-stream"})
+    data = b""
+    for event in events:
+        kind = event.get("type") if isinstance(event, dict) else None
+        data += f"event: {kind}\r\n".encode() if isinstance(kind, str) else b""
+        data += b"data: %s\r\n\r\n" % json.dumps(event).encode()
+    return Answer(body=b": a comment\n\n" + data + b"data: [DONE]\n\n", headers={"content-type": "text/event-stream"})
 
 
 def _stream_anthropic(*pieces: str, stop: str) -> Answer:
-    counts: Json = {"input_tokens": 4, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2}
-    start: Json = {"type": "message_start", "message": {"content": [], "stop_reason": None, "usage": counts}}
-    thinking: Json = {"type": "thinking_delta", "thinking": "Hm"}
-    thought: Json = {"type": "content_block_delta", "delta": thinking}
-    texts: list[Json] = [
-        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}} for piece in pieces
+    counts: Json = {
+        "input_tokens": 4,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 2,
+        "output_tokens": 1,
+    }
+    message: Json = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": counts,
+    }
+    told: list[Json] = [
+        {"type": "message_start", "message": message},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "", "signature": ""},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     ]
-    usage: Json = {"output_tokens": 7, "input_tokens": None}
-    end: list[Json] = [{"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}]
-    return events(start, thought, *texts, *(end if stop else []))
+    for piece in pieces:
+        delta: Json = {"type": "text_delta", "text": piece}
+        told.append({"type": "content_block_delta", "index": 1, "delta": delta})
+    if stop:
+        told.append({"type": "content_block_stop", "index": 1})
+        told.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 7}})
+        told.append({"type": "message_stop"})
+    return events(*told)
 
 
 def _stream_openai(*pieces: str, stop: str, name: str = "content") -> Answer:

@@ -1,7 +1,6 @@
 """A store of use in memory."""
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.budget import NOTHING, Spend
 
 
 class MemoryUsageStore:
@@ -10,15 +9,15 @@ class MemoryUsageStore:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or Clock()
         self._day = -1
-        self._spent = NOTHING
+        self._spent = 0
 
-    async def spent_today(self) -> Spend:
+    async def spent_today(self) -> int:
         """Return what was added since midnight, UTC."""
         today = int(self._clock.now() // 86_400)
         if today != self._day:
-            self._day, self._spent = today, NOTHING
+            self._day, self._spent = today, 0
         return self._spent
 
-    async def add(self, spend: Spend) -> None:
-        """Count `spend` towards today."""
-        self._spent = await self.spent_today() + spend
+    async def add(self, tokens: int) -> None:
+        """Count tokens towards today."""
+        self._spent = await MemoryUsageStore.spent_today(self) + tokens

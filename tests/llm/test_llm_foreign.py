@@ -8,7 +8,7 @@ import pytest
 
 from mcp_reflect.llm.anthropic import Anthropic
 from mcp_reflect.llm.protocol import GarbledReplyError, OverloadedError, Role
-from mcp_reflect.llm.providers import Registry
+from mcp_reflect.llm.providers import Model, Registry
 from tests.llm.requests import asking
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -51,7 +51,9 @@ async def test_another_package_brings_a_provider_and_cannot_take_the_name_of_our
     assert llm is not None
     reply = await llm.complete(asking("hello"))
     assert (reply.text, reply.llm) == ("hello", "echo:loud")
-    assert isinstance(registry.llm(Role.CRITIC), Anthropic)
+    critic = registry.llm(Role.CRITIC)
+    assert isinstance(critic, Model)
+    assert isinstance(critic.llm, Anthropic)
 
 
 def test_an_unknown_provider_is_told_the_known_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

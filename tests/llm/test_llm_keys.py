@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.endpoint import Key, find_key
 from mcp_reflect.llm.protocol import LLMSettingError
+from mcp_reflect.llm.settings import Key, find_key
 
 NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 MAIN = {"MCP_REFLECT_LLM": "anthropic:claude-sonnet-5-5"}

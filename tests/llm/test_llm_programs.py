@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.config import NESTED
 from mcp_reflect.llm.protocol import LLM, AuthError, BadRequestError, LLMSettingError, Role, TimedOutError
 from mcp_reflect.llm.providers import Registry
+from mcp_reflect.places import NESTED
 from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.reflect_calls import reflect, serving
 from tests.llm.requests import asking
@@ -78,7 +78,7 @@ async def test_a_program_answers_with_its_tokens_and_counts_toward_the_day(stand
     reply = await llm.complete(asking("the question"))
     assert (reply.text, reply.llm) == ("yes", provider)
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 2)
-    assert (await store.spent_today()).tokens == 9
+    assert await store.spent_today() == 9
 
 
 @pytest.mark.parametrize("provider", ANSWERS)

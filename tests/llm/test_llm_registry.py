@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.anthropic import Anthropic
-from mcp_reflect.llm.endpoint import Spec, is_near, parse_spec
 from mcp_reflect.llm.openai import OpenAI
-from mcp_reflect.llm.protocol import LLMSettingError, Role
-from mcp_reflect.llm.providers import Registry, Unusable
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, Role
+from mcp_reflect.llm.providers import Model, Registry, Unusable
+from mcp_reflect.llm.settings import Spec, is_near, parse_spec
 from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.requests import asking
 
@@ -77,6 +77,13 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(text: str) -> None
     assert "hunter2" not in str(caught.value)
 
 
+def opened(registry: Registry, role: Role) -> LLM:
+    """The provider's own model of a role."""
+    model = registry.llm(role)
+    assert isinstance(model, Model)
+    return model.llm
+
+
 def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
     registry = Registry(
         {
@@ -87,8 +94,8 @@ def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
             "MCP_REFLECT_LLM_PLANNER": "  ",
         }
     )
-    assert isinstance(registry.llm(Role.CRITIC), OpenAI)
-    assert isinstance(registry.llm(Role.REFLECTOR), Anthropic)
+    assert isinstance(opened(registry, Role.CRITIC), OpenAI)
+    assert isinstance(opened(registry, Role.REFLECTOR), Anthropic)
     assert registry.llm(Role.DREAMER) is None
     assert registry.llm(Role.PLANNER) is registry.llm(Role.REFLECTOR)
     assert registry.problems() == []
@@ -107,7 +114,7 @@ async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() 
     for _ in range(2):
         with pytest.raises(LLMSettingError, match="MCP_REFLECT_LLM: "):
             await llm.complete(asking())
-    assert isinstance(registry.llm(Role.CRITIC), OpenAI)
+    assert isinstance(opened(registry, Role.CRITIC), OpenAI)
     assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM"]
 
 
@@ -156,10 +163,9 @@ def test_a_key_does_not_cross_a_public_network_in_clear_text(url: str, near: boo
     assert Registry({"MCP_REFLECT_LLM": f"openai:x@{url}"}).problems() == []
 
 
-def test_roles_with_the_same_model_share_its_wrappers() -> None:
+def test_roles_with_the_same_model_share_it() -> None:
     registry = Registry({**KEYS, "MCP_REFLECT_LLM": "openai:gpt-5"}, MemoryUsageStore())
     assert len({id(registry.llm(role)) for role in Role}) == 1
-    assert not isinstance(registry.llm(Role.CRITIC), OpenAI)
 
 
 def loaded_by(code: str, environment: Mapping[str, str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The wrappers together, around a provider that settings name, against a real server."""
+"""Limits and retries together, of a provider that settings name, against a real server."""
 
 import pytest
 
@@ -23,7 +23,7 @@ async def test_a_completion_is_retried_and_charged(dialect: Dialect) -> None:
     busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after": "0.001"})
     async with Loopback(busy, dialect.say("yes", dialect.stops["end"])) as server:
         await bound(dialect, server.url, store, settings).complete(asking())
-    assert (await store.spent_today()).tokens == 18
+    assert await store.spent_today() == 18
 
 
 async def test_roles_share_the_budget_of_the_day() -> None:
@@ -41,9 +41,9 @@ async def test_roles_share_the_budget_of_the_day() -> None:
 
 
 async def test_a_limit_that_is_no_number_stops_no_start_and_is_found() -> None:
-    settings = {"MCP_REFLECT_LLM": "openai:a@http://localhost:9/v1", "MCP_REFLECT_LLM_COST_PER_DAY": "cheap"}
+    settings = {"MCP_REFLECT_LLM": "openai:a@http://localhost:9/v1", "MCP_REFLECT_LLM_TOKENS_PER_DAY": "cheap"}
     registry = Registry(settings, MemoryUsageStore())
-    assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM_COST_PER_DAY"]
+    assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM_TOKENS_PER_DAY"]
     llm = registry.llm(Role.REFLECTOR)
     assert llm is not None
     with pytest.raises(LLMSettingError, match="cheap"):

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcp_reflect.models.common import Json
 from tests.llm.dialects import OPENAI
 from tests.llm.loopback import Answer, Loopback
@@ -56,22 +54,6 @@ async def test_another_bank_has_a_day_of_its_own(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         async with Loopback(dear(said(GOOD))) as server:
             assert (await ask(tmp_path / name, server.url, llm_tokens_per_day="50000"))["thinker"] != "rules"
-
-
-@pytest.mark.parametrize("limit", ["llm_cost_per_call", "llm_cost_per_day"])
-async def test_a_limit_on_cost_holds_by_the_prices_that_are_set(tmp_path: Path, limit: str) -> None:
-    prices = {"llm_prices": "openai:test-model=1000/1000", limit: "0.5"}
-    async with Loopback() as server:
-        found = await ask(tmp_path, server.url, **prices)
-    assert found["thinker"] == "rules"
-    assert f"MCP_REFLECT_{limit.upper()}" in found["note"]
-
-
-async def test_a_limit_on_cost_without_a_price_is_said(tmp_path: Path) -> None:
-    async with Loopback() as server:
-        found = await ask(tmp_path, server.url, llm_cost_per_day="1")
-    assert found["thinker"] == "rules"
-    assert found["note"].startswith("MCP_REFLECT_LLM_PRICES: a limit on cost needs the price of openai:test-model")
 
 
 async def test_tokens_are_written_down_without_a_limit_per_day(tmp_path: Path) -> None:

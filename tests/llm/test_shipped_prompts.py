@@ -6,21 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.analysis.agent_analysis import SYNONYMS
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
+from mcp_reflect.runs.agent_analysis import SYNONYMS
 from mcp_reflect.security.fencing import DATA_RULE
 
 HASHES = Path(__file__).with_name("prompt_hashes.json")
 NAMES = (
-    "correct critique critique_answer distill_lessons dream evaluate reflect_error reflect_failure "
-    "reflect_partial reflect_success reflect_timeout replan replan_search review_task second_opinion start_task"
+    "correct critique critique_answer distill_lessons dream evaluate learn reflect_decision reflect_error "
+    "reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search review_task second_opinion "
+    "start_task"
 ).split()
 ANALYSES = {
     **dict.fromkeys(
-        (f"reflect_{outcome.value}" for outcome in Outcome), set(SYNONYMS) - {"source_event_ids", "scores"}
+        ("reflect_decision", *(f"reflect_{outcome.value}" for outcome in Outcome)),
+        set(SYNONYMS) - {"source_event_ids", "scores"},
     ),
-    "critique": {"quality_score", "claims", "issues", "suggested_fix", "criteria", "corrected_steps"},
+    "critique": {"quality_score", "verdicts", "issues", "suggested_fix", "criteria", "corrected_steps"},
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},
 }
 

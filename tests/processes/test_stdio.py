@@ -81,7 +81,7 @@ from mcp_reflect.server.app import build
 server = build()
 heavy = ("anthropic", "sqlite3", "structlog", "json_repair")
 print(json.dumps([name for name in sys.modules if name in heavy
-    or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.analysis",
+    or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.runs",
     "mcp_reflect.services"))]))
 """
 

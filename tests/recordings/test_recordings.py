@@ -1,4 +1,4 @@
-"""The rules say today of each case what they said when it was recorded; a change is made on purpose and recorded."""
+"""What hosts and users rest on is today as it was recorded; a change is made on purpose and recorded."""
 
 import json
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from mcp_reflect.models.search import CatalogEntry
-from mcp_reflect.replan import catalog, moves
+from mcp_reflect.replan import catalog
 from tests.replan.samples import FAIR, query, request
 
 _PLACES = catalog.catalog_of(request())
@@ -53,4 +53,4 @@ def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
 )
 def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
     entry = replace(FAIR[0], fields={"track": ("machine learning", "security", "cloud")})
-    assert moves.misspelled_values(query(filters={"track": value}), entry).get("track") == meant
+    assert catalog.closing_filters(query(filters={"track": value}), entry).get("track") == meant

@@ -106,8 +106,7 @@ def test_without_a_catalog_only_seen_tables_and_modes_are_used() -> None:
     state, asked = empty_state(), request(query(search_mode="fuzzy"), catalog=())
     for _ in range(2):
         made = plan(asked, state)
-        assert {new.table for new in made.new_queries} == {"sessions"}
-        assert {new.search_mode for new in made.new_queries} == {"fuzzy"}
+        assert {(new.table, new.search_mode) for new in made.new_queries} <= {("sessions", "fuzzy")}
         state, asked = attempts.record(state, asked, made), replace(asked, queries=made.new_queries)
 
 
@@ -150,14 +149,17 @@ def test_a_table_without_modes_is_searched_without_one() -> None:
 
 
 def test_reasoning_names_the_likeliest_cause_for_developers() -> None:
-    assert "threshold 0.9" in plan(request(query("quantum", score_threshold=0.9)), empty_state()).reasoning
+    assert (
+        "the threshold of 0.9 is too high"
+        in plan(request(query("quantum", score_threshold=0.9)), empty_state()).reasoning
+    )
 
 
 def test_suggestions_of_the_tool_speak_for_rewriting() -> None:
     filters = {"day": "monday", "level": "expert"}
     made = plan(request(query("qubits", filters=filters), suggestions=("quantum error correction",)), empty_state())
     assert made.strategy is Strategy.REWRITE
-    assert "the search tool suggests" in made.reasoning
+    assert "The search tool suggests" in made.reasoning
 
 
 def test_the_strategy_is_that_of_the_first_new_query() -> None:

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from mcp_reflect.models.search import Proposal, Query, SearchPlan, Strategy
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.planner import accept, plan
@@ -20,20 +22,6 @@ def test_a_good_plan_is_taken_as_it_is() -> None:
         (),
     )
     assert made.user_message == "Let me look again."
-
-
-def test_a_quantum_rewrite_of_the_host_stays_in_its_table() -> None:
-    made = _accept(query("quantum"), query("emerging technology"))
-    assert made.strategy is Strategy.REWRITE
-    assert {new.table for new in made.new_queries} == {"sessions"}
-
-
-def test_a_pivot_of_the_host_to_the_exhibitors_is_known_as_one() -> None:
-    assert _accept(query("machine learning services", "exhibitors")).strategy is Strategy.PIVOT
-
-
-def test_the_same_text_with_wider_bounds_is_known_as_relaxing() -> None:
-    assert _accept(query(limit=50)).strategy is Strategy.RELAX
 
 
 def test_a_table_in_other_letters_is_corrected_with_a_note() -> None:
@@ -61,30 +49,6 @@ def test_a_mode_that_the_table_lacks_is_corrected_with_a_note() -> None:
     assert "mode semantic corrected" in made.notes[0]
 
 
-def test_a_query_without_mode_takes_that_of_the_failed_one() -> None:
-    assert _accept(query("physics", search_mode="")).new_queries == (query("physics"),)
-
-
-def test_a_repeat_is_refused_with_the_reason() -> None:
-    made = _accept(query("computing quantum"), query("physics"))
-    assert made.new_queries == (query("physics"),)
-    assert "was tried before" in made.notes[0]
-
-
-def test_two_like_queries_of_one_plan_are_one() -> None:
-    assert len(_accept(query("physics"), query("Physics")).new_queries) == 1
-
-
-def test_more_than_three_queries_for_a_table_are_cut() -> None:
-    made = _accept(*(query(text) for text in ("physics", "qubits", "cryptography", "algorithms")))
-    assert len(made.new_queries) == 3
-    assert "more than 3" in made.notes[0]
-
-
-def test_the_same_search_with_narrower_bounds_is_a_repeat() -> None:
-    assert "was tried before" in _accept(query(limit=1)).notes[0]
-
-
 def test_a_plan_of_repeats_is_replaced_by_the_mechanical_one_and_says_so() -> None:
     made, mechanical = _accept(query(), query("", "warehouse")), plan(request(), empty_state())
     assert made.new_queries == mechanical.new_queries
@@ -92,14 +56,6 @@ def test_a_plan_of_repeats_is_replaced_by_the_mechanical_one_and_says_so() -> No
     assert made.user_message == mechanical.user_message
     assert made.notes[-1] == "replaced by the plan of the rules"
     assert "was replaced" in made.reasoning
-
-
-def test_an_empty_plan_is_replaced_too() -> None:
-    assert _accept().new_queries == plan(request(), empty_state()).new_queries
-
-
-def test_a_query_that_asks_for_nothing_is_refused() -> None:
-    assert "asks for nothing" in _accept(query(" ")).notes[0]
 
 
 def test_technical_words_do_not_reach_the_person() -> None:
@@ -134,3 +90,36 @@ def test_a_second_opinion_on_the_same_failure_may_use_the_mechanical_queries() -
     assert made.new_queries == mechanical.new_queries
     assert made.retry_count == 1
     assert attempts.record(attempts.reopen(state), request(), made).retry_count == 1
+
+
+@pytest.mark.parametrize(
+    ("proposed", "strategy"),
+    [
+        ((query("quantum"), query("emerging technology")), Strategy.REWRITE),
+        ((query("machine learning services", "exhibitors"),), Strategy.PIVOT),
+        ((query(limit=50),), Strategy.RELAX),
+    ],
+)
+def test_a_strategy_that_is_not_named_is_read_from_the_queries(proposed: tuple[Query, ...], strategy: Strategy) -> None:
+    made = _accept(*proposed)
+    assert (made.strategy, made.new_queries) == (strategy, proposed)
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        (query("computing quantum"), "was tried before"),
+        (query(limit=1), "was tried before"),
+        (query("Physics"), "was tried before"),
+        (query(" "), "asks for nothing"),
+    ],
+)
+def test_what_would_find_nothing_new_is_refused_with_the_reason(refused: Query, reason: str) -> None:
+    made = _accept(query("physics", search_mode=""), refused)
+    assert made.new_queries == (query("physics"),)
+    assert reason in made.notes[-1]
+
+
+def test_more_than_three_queries_for_a_table_are_cut() -> None:
+    made = _accept(*(query(text) for text in ("physics", "qubits", "cryptography", "algorithms")))
+    assert (len(made.new_queries), "more than 3" in made.notes[0]) == (3, True)

@@ -62,7 +62,7 @@ def recognized() -> list[str]:
 
 
 def test_attacks_are_recognized_and_honest_texts_are_not() -> None:
-    """What is asserted lies a little below what was measured; docs/benchmarks.md has the figures."""
+    """What is asserted lies a little below what was measured; benchmarks/results.md has the figures."""
     assert len(recognized()) / len(ATTACKS) >= 0.83
     assert sum(suspicion([text]) is not None for text in HONEST) / len(HONEST) <= 0.01
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect import services
-from mcp_reflect.config import Settings, stored_name
+from mcp_reflect.config import Settings
+from mcp_reflect.projects import stored_name
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
 from tests.secrets import SECRETS, found_in

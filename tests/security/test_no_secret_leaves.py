@@ -13,8 +13,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.endpoint import reply_of
-from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop
+from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop, reply_of
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine

@@ -9,8 +9,9 @@ from mcp import Client
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_reflect import services
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.models.common import GLOBAL, Json, Scope
+from mcp_reflect.projects import Scopes
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 

@@ -80,7 +80,7 @@ async def test_what_a_run_and_a_reason_say_is_withheld_from_resources_and_prompt
     async with Client(build(engine=engine)) as client:
         records = await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None)
         uris = [f"reflection://{name}", "graph://tool/bash", "bank://reflections"]
-        uris += [f"lesson://{one.id}{more}" for one in records for more in ("", "/neighbours")]
+        uris += [f"lesson://{one.id}{more}" for one in records for more in ("", "/neighbors")]
         shown = {uri: str((await client.read_resource(uri)).contents) for uri in uris}
         for prompt, given in (("distill_lessons", {}), ("review_task", {"reflection_id": name})):
             shown[prompt] = str((await client.get_prompt(prompt, given)).messages)

@@ -79,6 +79,12 @@ class Seen(sqlite3.Connection):
         raise AssertionError("a cursor would hide its statements from this")
 
 
+def connected(connect: Any, *args: Any, factory: type[sqlite3.Connection] = sqlite3.Connection, **options: Any) -> Any:
+    """Connect with what is seen added to the class of the connection."""
+    kind = Seen if factory is sqlite3.Connection else type("SeenToo", (Seen, factory), {})
+    return connect(*args, factory=kind, **options)
+
+
 def marked(value: Any, hostile: str, name: str = "") -> Any:
     """`value` with the hostile text in every text of it but the words of closed sets."""
     match value:
@@ -125,7 +131,7 @@ async def calls(bank: Path) -> int:
 
 
 def main() -> None:
-    sqlite3.connect = partial(sqlite3.connect, factory=Seen)  # type: ignore[assignment]
+    sqlite3.connect = partial(connected, sqlite3.connect)  # type: ignore[assignment]
     sys.addaudithook(seen)
     answered = asyncio.run(calls(Path(sys.argv[1])))
     marked_statements = [sql for sql in statements if MARK in sql]

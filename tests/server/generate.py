@@ -1,17 +1,19 @@
 """Writes what is generated: `python -m tests.server.generate`, or `--check` that it is up to date."""
 
 import json
+import runpy
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from mcp_reflect.config import PREFIX, documented
 from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.server.catalog import TOOLS, ToolSpec
 
 ROOT = Path(__file__).parent.parent.parent
+PLUGINS = ROOT / "packaging" / "plugins.py"
 MARK = "<!-- Written by `python -m tests.server.generate`; edit the code instead. -->"
 
 
@@ -122,24 +124,28 @@ def _about(item: dict[str, Any]) -> str:
     return "; ".join(filter(None, [item.get("description"), " ".join(bounds), default]))
 
 
-FILES: Final = {
-    "mcp_reflect/server/tools.json": tools_text,
-    "docs/tools.md": tools_page,
-    "docs/settings.md": settings_page,
-}
-"""The generated files, and the functions that return their contents."""
+def files() -> dict[str, str]:
+    """Return the generated files with their contents; those of plugins come from packaging/plugins.py."""
+    plugins: dict[str, str] = runpy.run_path(str(PLUGINS))["files"]()
+    return {
+        "mcp_reflect/server/tools.json": tools_text(),
+        "docs/tools.md": tools_page(),
+        "docs/settings.md": settings_page(),
+        **plugins,
+    }
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which differ and return 1."""
-    check = "--check" in arguments
-    stale = [name for name in FILES if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != FILES[name]()]
+    check, made = "--check" in arguments, files()
+    stale = [name for name in made if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != made[name]]
     for name in stale:
         sys.stderr.write(
             f"{name} is out of date: run python -m tests.server.generate\n" if check else f"wrote {name}\n"
         )
         if not check:
-            (ROOT / name).write_text(FILES[name](), encoding="utf-8")
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(made[name], encoding="utf-8")
     return 1 if stale and check else 0
 
 

@@ -9,11 +9,13 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import Role
+from mcp_reflect.projects import Scopes
 from mcp_reflect.server.http import RequestLimits
 from mcp_reflect.server.team import Replica, TeamOptions
+from mcp_reflect.services.context import open_bank
 from mcp_reflect.storage.bank import Bank
 from tests.conftest import Era
 
@@ -52,8 +54,8 @@ class Team:
 @asynccontextmanager
 async def replica(settings: Settings, *, clock: Clock | None = None, **options: Any) -> AsyncGenerator[Team]:
     """A replica that has started."""
-    log = Log(settings.log_level)
-    bank = Bank(settings, Scopes.of(settings), clock=clock or Clock(), log=log)
+    log = Log.of(settings)
+    bank = open_bank(settings, Scopes.of(settings), clock=clock or Clock(), log=log)
     try:
         made = Replica(settings, TeamOptions(host="127.0.0.1", port=8000, **options), bank, log, 8000)
         async with AsyncExitStack() as stack:

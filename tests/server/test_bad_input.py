@@ -47,7 +47,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("should_reflect", {}, "confidence: it is missing."),
     ("should_reflect", {"confidence": "banana"}, "confidence: it is text, not a number."),
     ("critique", {"response": ""}, "response: it is empty. Send the work to check."),
-    ("critique", {"critique_id": "crit_none"}, "analysis: it is missing beside critique_id."),
+    ("critique", {"critique_id": "crit_none"}, "verdicts: it is missing beside critique_id."),
     ("recall_lessons", {}, "task: it is missing. Send it."),
     ("recall_lessons", {"tusk": "x"}, "task: it is missing. Send it. Unknown arguments: tusk."),
     ("recall_lessons", {"task": " \n\t"}, "task: it is empty. Send text."),

@@ -13,7 +13,7 @@ from tests.server.calls import LESSON, answered
 
 WRITTEN = read_calls(CALLS)
 AT_WORK = read_calls(RECORDED)
-SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 120, "store_lesson": 120}
+SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 200, "store_lesson": 340}
 
 
 def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:

@@ -35,7 +35,7 @@ print(json.dumps(on_the_loop))
     ("tool", "arguments", "heavy"),
     [
         ("reflect", {"task": "Build", "outcome": "failure", "error": "refused"}, ("analysis", "schemas")),
-        ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("checkers", "schemas")),
+        ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("critique", "schemas")),
     ],
 )
 def test_no_service_is_imported_on_the_loop(tool: str, arguments: dict[str, str], heavy: tuple[str, ...]) -> None:

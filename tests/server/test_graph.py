@@ -1,13 +1,12 @@
-"""The graph: what records name in common, and one step from one to its neighbours."""
+"""The graph: what records name in common, and one step from one to its neighbors."""
 
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from mcp_reflect.models.lesson import LessonDraft, RecallQuery, Trust
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.recalls import named
+from mcp_reflect.storage.graph import named
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read
 
@@ -26,62 +25,23 @@ def test_files_and_error_codes_are_named(text: str, names: set[str]) -> None:
     assert {link.to_id for link in named(text)} == names
 
 
-async def test_two_lessons_that_name_the_same_file_are_neighbours(client: Client) -> None:
+async def test_two_lessons_that_name_the_same_file_are_neighbors(client: Client) -> None:
     one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
     other = await told(client, "store_lesson", {"mistake": "Deleted src/app.py", "correction": "Restore it from git"})
-    shown = await read(client, f"lesson://{one['lesson_id']}/neighbours")
-    (near,) = shown["neighbours"]
+    shown = await read(client, f"lesson://{one['lesson_id']}/neighbors")
+    (near,) = shown["neighbors"]
     assert (near["id"], near["relation"], near["through"]) == (other["lesson_id"], "shares", "file src/app.py")
     of_file = await read(client, "graph://file/src/app.py")
-    assert {near["id"] for near in of_file["neighbours"]} == {one["lesson_id"], other["lesson_id"]}
+    assert {near["id"] for near in of_file["neighbors"]} == {one["lesson_id"], other["lesson_id"]}
 
 
 async def test_a_learnt_lesson_leads_to_its_reflection_and_its_tool(client: Client) -> None:
     run = await told(client, "reflect", FAILED_RUN)
     (learnt,) = run["lessons"]
     shown: dict[str, Any] = await read(client, f"lesson://{learnt['id']}")
-    assert run["reflection_id"] in {near["id"] for near in shown["neighbours"]}
+    assert run["reflection_id"] in {near["id"] for near in shown["neighbors"]}
     of_tool = await read(client, "graph://tool/read_file")
-    assert {learnt["id"], run["reflection_id"]} <= {near["id"] for near in of_tool["neighbours"]}
-
-
-async def test_recall_shows_the_neighbours_of_a_lesson_and_how_they_are_tied(client: Client) -> None:
-    one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
-    other = await told(client, "store_lesson", {"mistake": "Deleted src/rows.py", "correction": "Restore src/app.py"})
-    shown = await told(client, "recall_lessons", {"task": "Edit and generate by hand"})
-    (hit,) = shown["lessons"]
-    assert hit["id"] == one["lesson_id"]
-    assert hit["related"] == [{"id": other["lesson_id"], "relation": "shares file"}]
-
-
-async def test_recall_names_at_most_three_neighbours_and_none_that_it_would_not_show(engine: Engine) -> None:
-    words = {"mistake": "Edited src/app.py by hand", "correction": "Generate it"}
-    first = (await engine.store_lesson(**words)).lesson_id
-    others = [
-        (await engine.store_lesson(mistake=f"Broke src/app.py with {what}", correction=f"Repair {what}")).lesson_id
-        for what in ("vinegar", "sandpaper", "thunder", "marmalade", "velvet")
-    ]
-    await engine.forget_lesson(lesson_id=others[0], reason="wrong")
-    await engine.store_lesson(**words, project="other")
-    own = engine.scopes.own
-    draft = LessonDraft(text="a. b.", mistake="src/app.py a", correction="b", trust=Trust.QUARANTINED)
-    waiting = (await engine.bank.lessons.store(own, draft)).lesson_id
-    (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1)).lessons
-    assert hit.id == first
-    assert len(hit.related) == 3
-    assert {near.id for near in hit.related} <= set(others[1:]) - {waiting}
-
-
-async def test_neighbours_take_only_the_room_that_the_texts_of_lessons_leave(engine: Engine) -> None:
-    one = await engine.store_lesson(mistake="Edited src/app.py by hand", correction="Generate it")
-    await engine.store_lesson(mistake="Deleted src/rows.py", correction="Restore src/app.py")
-    text = (await engine.bank.lessons.get(engine.scopes.own, one.lesson_id)).text
-    (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1, max_chars=len(text) + 10)).lessons
-    assert hit.related == ()
-    (hit,) = (await engine.recall(task="Edited by hand: generate", limit=1)).lessons
-    assert len(hit.related) == 1
-    query = RecallQuery(task="Edited by hand: generate", limit=1, strong_only=True)  # a hook's, which shows none
-    assert [hit.related for hit in (await engine.bank.recalls.recall(engine.scopes.own, query)).lessons] == [()]
+    assert {learnt["id"], run["reflection_id"]} <= {near["id"] for near in of_tool["neighbors"]}
 
 
 async def test_an_edited_lesson_is_tied_to_what_it_names_now(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Dreaming at idle: after a quiet time, given up where a call comes, within the day's budget."""
+"""Dreaming at idle: after a quiet time, given up where a call comes, once a day."""
 
 import asyncio
 from dataclasses import replace
@@ -66,8 +66,8 @@ async def test_a_call_ends_the_waiting_and_the_dream(engine: Engine) -> None:
     await idle.close()
 
 
-async def test_the_day_has_a_budget_of_dreams(settings: Settings, clock: HeldClock) -> None:
-    async with Engine(replace(settings, dreams_per_day=1), clock=clock) as engine:
+async def test_idle_brings_one_dream_a_day(settings: Settings, clock: HeldClock) -> None:
+    async with Engine(settings, clock=clock) as engine:
         quiet = Quiet()
         quiet.over.set()
         idle = Idle(lambda: engine, 300, quiet)

@@ -151,7 +151,7 @@ async def test_calls_above_so_many_a_minute_are_refused_with_how_long_to_wait(se
         assert refused.is_error
         assert isinstance(refused.content[0], TextContent)
         said = refused.content[0].text
-        assert said.startswith("calls: there were more than 3 in a minute. Wait ")
+        assert said.startswith("calls: there were more than 3 calls in a minute. Wait ")
         assert said.endswith(" s (MCP_REFLECT_MAX_CALLS_PER_MINUTE).")
         for other in (client.read_resource("bank://stats"), client.get_prompt("start_task", {"task": "t"})):
             with pytest.raises(MCPError, match="MCP_REFLECT_MAX_CALLS_PER_MINUTE"):
@@ -164,7 +164,7 @@ async def test_calls_above_so_many_at_once_are_refused(settings: Settings) -> No
         service = build(engine=engine).service
         with (
             service.admission.call(),
-            pytest.raises(InputError, match=r"1 are running already. Wait "),
+            pytest.raises(InputError, match=r"1 calls are running already. Wait "),
             service.admission.call(),
         ):
             pass

@@ -65,6 +65,7 @@ async def test_a_broken_override_is_named_and_the_shipped_one_shown(tmp_path: Pa
 async def test_names_are_completed_and_an_unknown_one_is_not_found(tmp_path: Path) -> None:
     async with served(tmp_path) as (client, _):
         assert await completed_uri(client, "prompt://{name}", "re") == [
+            "reflect_decision",
             "reflect_error",
             "reflect_failure",
             "reflect_partial",

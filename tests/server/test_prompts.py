@@ -46,6 +46,23 @@ async def test_start_task_lists_its_lesson_and_counts_it_as_not_applied(tmp_path
     assert lesson.times_applied == 0
 
 
+API = ("Returned 200 with an error body from /orders", "Return 4xx with a problem document")
+
+
+@pytest.mark.parametrize("task", ["Build the REST API for invoices", "Plan the work of this week"])
+async def test_start_task_shows_what_recall_lessons_returns(tmp_path: Path, task: str) -> None:
+    async with served(tmp_path) as (client, engine):
+        for mistake, correction in (API, ("Paged by offset and skipped rows", "Page by a cursor over the id")):
+            await engine.store_lesson(mistake=mistake, correction=correction, task_type="api_design")
+        sent = {"task": task, "task_type": "api_design"}
+        text = await prompt_text(client, "start_task", sent)
+        found = await engine.get_relevant_lessons(**sent)
+        by_type = await engine.get_relevant_lessons(task_type="api_design")
+    assert {hit.id for hit in found} == {hit.id for hit in by_type}
+    assert len(found) == 2
+    assert all(f"lesson {hit.id} (weak fit: " in text for hit in found)
+
+
 async def test_the_recall_of_a_prompt_can_be_given_its_outcome(tmp_path: Path) -> None:
     async with served(tmp_path) as (client, engine):
         lesson_id = await a_lesson(engine)

@@ -28,7 +28,7 @@ async def test_the_bank_and_its_records_are_listed_by_address(client: Client) ->
     assert addresses == ["bank://stats", "bank://lessons", "bank://reflections", "ui://mcp-reflect/board"]
     assert [one.uri_template for one in templates] == [
         "lesson://{id}",
-        "lesson://{id}/neighbours",
+        "lesson://{id}/neighbors",
         "graph://{kind}/{name}",
         "reflection://{id}",
         "prompt://{name}",

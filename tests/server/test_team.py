@@ -211,7 +211,7 @@ async def test_a_tenant_over_its_bytes_or_its_lessons_is_told_so(settings: Setti
     async with replica(settings, lessons=1) as team, team.client(token) as client:
         await told(client, "store_lesson", LESSON)
         said = await refused(client, "store_lesson", {"mistake": "Another one", "correction": "Something else"})
-        assert "lessons: your team keeps 1, and 1 are the most" in said
+        assert "lessons: your team has 1, and may have 1" in said
 
 
 async def test_what_a_tenant_spends_on_models_leaves_another_its_day(settings: Settings) -> None:
@@ -314,7 +314,7 @@ async def test_while_the_bank_does_not_answer_requests_are_refused_in_words_and_
         )
         for answer in await asyncio.gather(*asked):
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-            assert "Ask again in 5 s" in answer.text
+            assert "Try again in 5 s" in answer.text
             assert "postgresql" not in answer.text
     logged = capsys.readouterr().err
     assert ("bank_failed" in logged, "hidden" in logged, "Traceback" in logged) == (True, False, False)

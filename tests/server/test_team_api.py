@@ -1,19 +1,27 @@
 """What a team's service answers beside MCP: hooks, recalls of the command line, and the dashboard behind a login."""
 
 import json
+import socket
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from benchmarks.forked import run_forked
-from mcp_reflect.config import Scopes, Settings
+from mcp_reflect.cli.team_hook import body_for
+from mcp_reflect.config import Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
+from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
-from tests.analysis import sessions
+from mcp_reflect.services.hook_events import EVENTS, read_hook
+from tests.runs import sessions
+from tests.secrets import SECRETS, found_in
 from tests.server.calls import told
 from tests.server.servers import ROOT
 from tests.server.teams import PLACE, Team, replica
@@ -79,7 +87,7 @@ async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) ->
             assert board["acts"] == []
             assert HELD["mistake"] not in json.dumps(board)
             refusal = await http.post("/api/act", json=approve)
-            assert (refusal.status_code, "has to be admin" in refusal.text) == (403, True)
+            assert (refusal.status_code, "must be admin" in refusal.text) == (403, True)
             assert (await http.get(f"/api/lesson/{lesson}")).status_code == 403
         async with team.http(admin) as http:
             board = (await http.get("/api/board")).json()
@@ -112,7 +120,7 @@ async def test_the_dashboard_shows_the_projects_of_the_token_and_no_others(setti
 async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothing(settings: Settings) -> None:
     async with replica(settings) as team:
         writer, reader = await team.token("writer"), await team.token("reader", role=Role.READER)
-        call: dict[str, Any] = {"tool": "Bash", "arguments": {"command": "make deply"}, "answer_key": "x", "event": "x"}
+        call: dict[str, Any] = {"tool": "Bash", "arguments": {"command": "make deply"}, "event": "x"}
         after = {**call, "moment": "after", "error": "No rule to make target 'deply'"}
         async with team.http(reader) as http:
             assert (await http.post("/api/hook", json={"hook": {**after, "session": "r"}})).json() == {}
@@ -120,17 +128,36 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
         async with team.http(writer) as http:
             for session in ("one", "two"):
                 assert (await http.post("/api/hook", json={"hook": {**after, "session": session}})).status_code == 200
+            worked = {**call, "arguments": {"command": "make deply -f ops.mk"}, "moment": "after", "result": "done"}
+            assert (await http.post("/api/hook", json={"hook": {**worked, "session": "two"}})).status_code == 200
         async with team.http(reader) as http:
-            before = {**call, "moment": "before", "session": "three"}
+            before = {**call, "moment": "before", "session": "three", "answer_key": "hookSpecificOutput"}
             told_of = (await http.post("/api/hook", json={"hook": before})).json()
-            assert "make deply" in told_of["text"] or "failed" in told_of["text"]
+            assert "ops.mk" in told_of["text"]
+
+
+def recorded_inputs() -> list[dict[str, Any]]:
+    text = (ROOT / "tests" / "recordings" / "host_inputs.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+async def test_what_every_host_sends_at_every_event_is_read_by_the_service(settings: Settings) -> None:
+    async with replica(settings) as team:
+        writer = await team.token("writer")
+        async with team.http(writer) as http:
+            for recorded in recorded_inputs():
+                hook = read_hook(recorded["event"], recorded["sent"])
+                assert hook is not None, recorded
+                answer = await http.post("/api/hook", json=body_for(hook, ""))
+                assert answer.status_code == 200, (recorded, answer.text)
+    assert {recorded["event"] for recorded in recorded_inputs()} == set(EVENTS)
 
 
 @pytest.mark.parametrize(("most", "known"), [(0, 2), (1, 1)])
 async def test_a_finished_session_is_reflected_on_while_the_team_may_keep_more_lessons(
     settings: Settings, most: int, known: int
 ) -> None:
-    end = {"event": "SessionEnd", "moment": "end", "answer_key": "x", "session": "c-1"}
+    end = {"event": "SessionEnd", "moment": "end", "session": "c-1"}
     async with replica(settings, lessons=most) as team:
         writer = await team.token("writer")
         async with team.client(writer) as client:
@@ -146,7 +173,7 @@ def run(words: tuple[str, ...], given: str = "", **env: str) -> subprocess.Compl
     return run_forked(words, {"MCP_REFLECT_BANK": "/nonexistent/bank.db", **env}, given)
 
 
-def test_the_command_line_and_hooks_ask_a_service_and_need_no_bank(bank_path: Path, tmp_path: Path) -> None:
+def test_the_command_line_and_hooks_ask_a_service_and_need_no_bank(bank_path: Path) -> None:
     token = made(bank_path, "ada")
     with serving(bank_path) as (url, _):
         there = (f"--url={url}", "--token-env=OURS")
@@ -154,18 +181,165 @@ def test_the_command_line_and_hooks_ask_a_service_and_need_no_bank(bank_path: Pa
             failed = json.dumps({**FAILING, "session_id": session})
             done = run(("hook", *there, "PostToolUseFailure"), failed, OURS=token)
             assert (done.returncode, done.stderr) == (0, "")
+        worked = {"session_id": "two", "tool_name": "Bash", "tool_input": {"command": "make deply -f ops.mk"}}
+        run(("hook", *there, "PostToolUse"), json.dumps({**worked, "tool_response": {"stdout": "done"}}), OURS=token)
         warned = run(("hook", *there, "PreToolUse"), json.dumps({**FAILING, "session_id": "three"}), OURS=token)
         assert "deply" in json.loads(warned.stdout)["hookSpecificOutput"]["additionalContext"]
         found = run(("recall", "make deply", *there, "--json"), OURS=token)
         assert json.loads(found.stdout)["recall_id"].startswith("rec_")
         refused = run(("recall", "make deply", *there), OURS="mcpr_wrong_token")
-        assert (refused.returncode, "Set OURS to a token" in refused.stderr) == (2, True)
+        assert (refused.returncode, "set OURS to one that works" in refused.stderr) == (2, True)
         elsewhere = run(("recall", "make deply", *there, "--project", "payroll"), OURS=token)
         assert elsewhere.stderr.endswith("not for it. Leave it out, or send one of: shop, billing.\n")
     down = run(("hook", *there, "PreToolUse"), json.dumps(FAILING), OURS=token)
     assert (down.returncode, down.stdout, down.stderr) == (0, "", "")
     assert "does not answer" in run(("recall", "x", *there), OURS=token).stderr
-    assert not list(tmp_path.glob("**/*.spool"))
+
+
+STARTED = json.dumps({"session_id": "s", "source": "startup"})
+
+
+@contextmanager
+def hanging() -> Generator[str]:
+    """The address of a service that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+
+
+def test_a_person_sees_at_the_start_of_a_session_that_the_team_cannot_be_asked(bank_path: Path) -> None:
+    made(bank_path, "ada")
+
+    def said(url: str, token: str) -> str:
+        done = run(("hook", f"--url={url}", "--token-env=OURS", "SessionStart"), STARTED, OURS=token)
+        assert done.returncode == 0
+        answer = json.loads(done.stdout)
+        assert answer["hookSpecificOutput"]["additionalContext"] == answer["systemMessage"]
+        return answer["systemMessage"]
+
+    with serving(bank_path) as (url, _):
+        assert "The token is wrong or revoked: set OURS to one that works." in said(url, "mcpr_wrong_token")
+        assert "Set OURS to a token of the service." in said(url, "")
+    assert "does not answer" in said(url, "mcpr_any")
+    with hanging() as url:
+        assert "does not answer" in said(url, "mcpr_any")
+
+
+def test_what_a_service_that_hangs_was_not_told_is_sent_later(bank_path: Path, tmp_path: Path) -> None:
+    token = made(bank_path, "ada")
+    transcript = tmp_path / "c-1.jsonl"
+    transcript.write_text(sessions.claude(), "utf-8")
+    own = {"OURS": token, "MCP_REFLECT_BANK": str(tmp_path / "own" / "bank.db")}
+    secret = f"{FAILING['error']} {SECRETS['password']}"
+    with hanging() as url:
+        there = (f"--url={url}", "--token-env=OURS")
+        for session in ("one", "two"):
+            sent = json.dumps({**FAILING, "session_id": session, "error": secret})
+            assert run(("hook", *there, "PostToolUseFailure"), sent, **own).returncode == 0
+        (spool,) = (tmp_path / "own").glob("team-*.spool")
+        assert (len(spool.read_text("utf-8").splitlines()), spool.stat().st_mode & 0o777) == (2, 0o600)
+        assert not found_in(tmp_path / "own")
+    with serving(bank_path, host=urlsplit(url).netloc):
+        run(("hook", *there, "deliver"), OURS="mcpr_wrong_token", MCP_REFLECT_BANK=own["MCP_REFLECT_BANK"])
+        assert len(spool.read_text("utf-8").splitlines()) == 2
+        ended = json.dumps({"session_id": "c-1", "transcript_path": str(transcript)})
+        run(("hook", *there, "SessionEnd"), ended, **own)
+        run(("hook", *there, "deliver"), **own)
+        assert spool.read_text("utf-8") == ""
+        assert json.loads(run(("stats", *there, "--json"), **own).stdout)["failures"] >= 1
+    assert "total_reflections" in run(("stats", "--json"), MCP_REFLECT_BANK=str(bank_path)).stdout
+
+
+def test_the_command_line_works_with_a_service_under_the_rights_of_the_token(bank_path: Path, tmp_path: Path) -> None:
+    reader, writer, admin = (made(bank_path, role, role) for role in ("reader", "writer", "admin"))
+    export = tmp_path / "lessons.jsonl"
+    with serving(bank_path) as (url, _):
+
+        def ran(token: str, *words: str) -> tuple[int, str]:
+            done = run((*words, f"--url={url}"), REFLECT_TOKEN=token, HOME=str(tmp_path))
+            assert "Traceback" not in done.stderr
+            return done.returncode, done.stdout + done.stderr
+
+        def json_of(token: str, *words: str) -> Any:
+            return json.loads(ran(token, *words, "--json")[1])
+
+        words = ("--mistake", "Deployed on a Friday", "--correction", "Deploy on a Tuesday")
+        assert ran(reader, "lessons", "add", *words)[0] == 2
+        lesson = json_of(writer, "lessons", "add", *words)["lesson_id"]
+        assert [one["id"] for one in json_of(reader, "lessons")] == [lesson]
+        assert [one["id"] for one in json_of(reader, "lessons", "search", "friday")] == [lesson]
+        assert "Deploy on a Tuesday" in ran(reader, "lessons", "show", lesson[-6:])[1]
+        assert json_of(reader, "recall", "deploy the shop on a Friday")["lessons"][0]["id"] == lesson
+        assert "must be admin" in ran(writer, "lessons", "edit", lesson, "--why", "Nobody is there")[1]
+        assert ran(admin, "lessons", "edit", lesson, "--why", "Nobody is there on Saturday")[0] == 0
+        assert json_of(reader, "lessons", "show", lesson)["why"] == "Nobody is there on Saturday"
+        assert ran(reader, "export", str(export))[0] == 0
+        assert "versions" not in export.read_text("utf-8")
+        assert ran(reader, "lessons", "forget", lesson)[0] == 2
+        assert json_of(writer, "lessons", "forget", lesson)["state"] == "retired"
+        assert "only an admin" in ran(writer, "lessons", "restore", lesson)[1]
+        assert json_of(reader, "lessons") == []
+        assert ran(reader, "import", str(export))[0] == 2
+        assert ran(writer, "import", str(export), "--own")[0] == 2
+        assert ran(writer, "import", str(export), "--project", "payroll")[0] == 2
+        export.write_text('{"mistake": "Left it open", "correction": "Close it"}')
+        assert ran(writer, "import", str(export), "--project", "billing") == (0, "1 lessons: 1 stored.\n")
+        assert json_of(reader, "stats")["lessons_stored"] == 0
+        assert json_of(reader, "stats", "--project", "billing")["lessons_stored"] == 1
+        known = json_of(reader, "doctor")
+        assert (known["name"], known["tenant"], known["role"]) == ("reader", "acme", "reader")
+        assert "wrong or revoked" in ran("mcpr_wrong", "doctor")[1]
+        assert ran(reader, "board", "--out", str(tmp_path / "board.html"), "--project", "billing")[0] == 0
+        assert "Left it open" in (tmp_path / "board.html").read_text("utf-8")
+        erased = run(("lessons", f"--url={url}", "erase", lesson), REFLECT_TOKEN=admin)
+        assert "`lessons erase` needs a bank of your own" in erased.stderr
+        installed = ran("mcpr_wrong", "install", "codex", "--yes")
+        assert (installed[0], "The token is wrong or revoked" in installed[1]) == (0, True)
+        assert "you are 'reader' (reader) of acme" in ran(reader, "install", "gemini", "--yes")[1]
+
+
+def test_an_admin_decides_about_lessons_of_a_service_on_the_command_line(bank_path: Path, tmp_path: Path) -> None:
+    writer, admin = made(bank_path, "writer", "writer"), made(bank_path, "admin", "admin")
+    export = tmp_path / "lessons.jsonl"
+    export.write_text(json.dumps(HELD), "utf-8")
+    with serving(bank_path) as (url, _):
+
+        def ran(token: str, *words: str) -> tuple[int, str]:
+            done = run(("lessons", *words, f"--url={url}"), REFLECT_TOKEN=token, HOME=str(tmp_path))
+            assert "Traceback" not in done.stderr
+            return done.returncode, done.stdout + done.stderr
+
+        assert run(("import", str(export), f"--url={url}"), REFLECT_TOKEN=writer).returncode == 0
+        assert "must be admin" in ran(writer, "review")[1]
+        (waiting,) = json.loads(ran(admin, "review", "--json")[1])
+        assert waiting["held"]
+        assert "must be admin" in ran(writer, "approve", waiting["id"])[1]
+        assert "trusted, and recalled from now on" in ran(admin, "approve", waiting["id"])[1]
+        assert "Nothing waits for you" in ran(admin, "review")[1]
+        calls = ("--wrong-call", "tsc -p .", "--right-call", "tsc --noEmit")
+        words = ("--mistake", "Ran `tsc` alone", "--correction", "Run `tsc --noEmit`")
+        other = json.loads(ran(admin, "add", *words, *calls, "--json")[1])["lesson_id"]
+        assert "the agent is told" in ran(admin, "guard", other, "tell")[1]
+        merged = json.loads(ran(admin, "merge", waiting["id"], other, "--json")[1])
+        assert merged["merged"] == [other]
+        assert "undone, 2 records are as they were" in ran(admin, "undo", merged["dream_id"])[1]
+        assert "earlier wordings" in ran(admin, "history", other[-6:])[1]
+        assert ran(writer, "history", other)[0] == 2
+
+
+async def test_only_an_admin_is_shown_what_waits_and_lines_of_other_projects_are_refused(settings: Settings) -> None:
+    async with replica(settings) as team:
+        lesson = await held(team)
+        writer, admin = await team.token("writer"), await team.token("admin", role=Role.ADMIN)
+        every = {"filter": {"state": None, "held": None}}
+        for token, expected in ((writer, 1), (admin, 2)):
+            async with team.http(token) as http:
+                assert len((await http.post("/api/lessons", json=every)).json()["lessons"]) == expected
+                assert len((await http.post("/api/export", json={})).json()) == expected
+                assert (await http.post("/api/show", json={"id": lesson})).status_code == (404, 200)[expected - 1]
+                for change in ({"project": "payroll"}, {"visibility": "global"}):
+                    lines = [[1, {"mistake": "Left it open", "correction": "Close it", **change}]]
+                    assert (await http.post("/api/import", json={"lines": lines})).status_code == 400
+                assert (await http.post("/api/lessons", json={"filter": 3})).status_code == 400
 
 
 @pytest.mark.parametrize("url", ["http://lessons.example.com/mcp", "lessons.example.com", "ftp://lessons.example.com"])
@@ -184,9 +358,7 @@ def test_a_token_in_the_place_of_its_variable_is_refused_and_not_repeated(given:
 
 def test_a_hook_that_asks_a_service_loads_neither_mcp_nor_a_client_of_http() -> None:
     heavy = "('mcp', 'pydantic', 'httpx2', 'anyio')"
-    code = "import sys; from mcp_reflect.cli import main; main(sys.argv[1:]); "
+    code = "import sys, mcp_reflect.cli.hook, mcp_reflect.cli.team_hook; "
     code += f"print([name for name in {heavy} if name in sys.modules])"
-    words = ("hook", "--url=http://127.0.0.1:1/mcp", "PreToolUse")
-    command = (sys.executable, "-c", code, *words)
-    done = subprocess.run(command, cwd=ROOT, input=json.dumps(FAILING), capture_output=True, text=True, check=True)
+    done = subprocess.run((sys.executable, "-c", code), cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -89,7 +89,7 @@ def test_readyz_tells_first_that_the_service_stops_and_healthz_does_not(bank_pat
 @pytest.mark.parametrize(
     ("host", "options", "fault"),
     [
-        ("0.0.0.0:0", (), "can be reached from other machines, and there is no token"),
+        ("0.0.0.0:0", (), "other machines can reach 0.0.0.0, and there is no token"),
         ("127.0.0.1:x", (), "it is not [HOST:]PORT"),
         ("no-such-host.invalid:0", (), "--http"),
         ("127.0.0.1:0", ("--oauth-issuer", "https://login.example.com"), "--oauth-jwks"),

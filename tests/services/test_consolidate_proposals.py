@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,10 +48,10 @@ async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) 
     assert "quota exceeded" in line
 
 
-async def test_a_model_generalises_and_the_lesson_is_tied_to_its_sources(settings: Settings) -> None:
+async def test_a_model_generalizes_and_the_lesson_is_tied_to_its_sources(settings: Settings) -> None:
     async with Engine(settings) as preparing:
         ids = await stored(preparing)
-    reply = json.dumps({"merge": [], "generalise": [{"ids": ids, **GENERAL, "importance": 0.6}]})
+    reply = json.dumps({"merge": [], "generalize": [{"ids": ids, **GENERAL, "importance": 0.6}]})
     with Scripted(reply, roles=[Role.DREAMER]) as llm:
         async with Engine(settings, llm=llm) as engine:
             dream = await engine.dream()
@@ -73,7 +72,7 @@ async def test_a_model_generalises_and_the_lesson_is_tied_to_its_sources(setting
 
 async def test_the_hosts_answer_is_taken_as_a_models_is(engine: Engine) -> None:
     ids = await stored(engine)
-    answer = f"Here it is:\n```json\n{json.dumps({'generalise': [{'ids': ids, **GENERAL}]})}\n```"
+    answer = f"Here it is:\n```json\n{json.dumps({'generalize': [{'ids': ids, **GENERAL}]})}\n```"
     dream = await engine.dream(analysis=answer)
     assert (dream.plan.thinker, len(dream.added)) == ("host", 1)
     with pytest.raises(InputError, match="holds no object"):
@@ -95,9 +94,9 @@ async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine
 @pytest.mark.parametrize(
     ("proposal", "reason"),
     [
-        ({"generalise": [{"ids": ["0", "1"], **GENERAL}]}, "fewer than 3"),
-        ({"generalise": [{"ids": ["0", "1", "les_none"], **GENERAL}]}, "not shown"),
-        ({"generalise": [{"ids": ["0", "1", "2"], "mistake": "Sent nothing"}]}, "are missing"),
+        ({"generalize": [{"ids": ["0", "1"], **GENERAL}]}, "fewer than 3"),
+        ({"generalize": [{"ids": ["0", "1", "les_none"], **GENERAL}]}, "not shown"),
+        ({"generalize": [{"ids": ["0", "1", "2"], "mistake": "Sent nothing"}]}, "are missing"),
         ({"merge": [{"ids": ["0"], **GENERAL}]}, "fewer than two"),
         ({"merge": [{"ids": ["0", "1"], **GENERAL, "correction": "Retry 3 times"}]}, "differ in a number"),
     ],
@@ -112,9 +111,3 @@ async def test_what_the_records_do_not_bear_is_refused_with_the_reason(
     dream = await engine.dream(analysis=json.loads(text))
     assert (dream.status, dream.added) == ("nothing_to_do", ())
     assert reason in dream.plan.refused[0]
-
-
-async def test_above_the_days_budget_rules_dream_alone(settings: Settings) -> None:
-    async with Engine(replace(settings, dream_tokens_per_day=0), llm=Scripted()) as engine:
-        await stored(engine)
-        assert "budget" in str((await engine.dream()).plan.note)

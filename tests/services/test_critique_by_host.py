@@ -22,7 +22,7 @@ async def answered(client: Client, critique_id: str, analysis: Any) -> dict[str,
 
 async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) -> None:
     first = await begun(client)
-    assert first["next"]["send"].startswith("critique_id with analysis {quality_score, claims {")
+    assert first["issues"] == ["Step 1: 2 + 2 = 4, not 5"]
     found = await answered(client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT})
     assert (found["thinker"], found["iterations"], found["stopped"]) == ("host", 1, "passed")
     assert found["corrected_steps"] == RIGHT
@@ -62,9 +62,7 @@ async def test_a_correction_that_is_worse_is_not_taken(client: Client) -> None:
     assert "corrected_steps" not in found
 
 
-@pytest.mark.parametrize(
-    "words", ["None", "No issues found.", "no issues were found", {"issues": "None"}, {"issues": ["none"]}]
-)
+@pytest.mark.parametrize("words", ["None", "No issues found.", "no issues were found", "The sums are right."])
 async def test_words_for_no_issues_mean_none(client: Client, words: Any) -> None:
     work = {"goal": "Sum", "steps": RIGHT, "analysis": words}
     found = await told(client, "critique", work)
@@ -75,15 +73,14 @@ async def test_markdown_with_headings_is_read(client: Client) -> None:
     text = "## Quality score\n0.4\n\n## Issues\n- Step 1: the sum is wrong\n\n**Suggested fix:** Write 4\n\n"
     text += "## Corrected steps\n1. 2 + 2 = 4\n2. 4 × 3 = 12"
     found = await told(client, "critique", {**WRONG, "analysis": text})
-    assert found["corrected_steps"] == ["1. 2 + 2 = 4", "2. 4 × 3 = 12"]
-    assert (found["quality_score"], found["suggested_fix"]) == (0.4, "Write 4")
+    assert found["corrected_steps"] == RIGHT
+    assert found["suggested_fix"] == "Write 4"
     assert "Step 1: the sum is wrong" in found["issues"]
 
 
-async def test_correctness_is_held_to_the_verdicts_and_own_criteria_are_kept(client: Client) -> None:
+async def test_own_criteria_are_kept_and_a_certain_fault_keeps_the_gate_shut(client: Client) -> None:
     criteria = {"Correctness": {"score": 1, "reason": "fine"}, "tone": 0.9}
     found = await told(client, "critique", {**WRONG, "analysis": {"quality_score": 1, "criteria": criteria}})
-    assert found["criteria"]["Correctness"]["score"] == found["quality_score"] == 0.5
     assert found["criteria"]["tone"] == {"score": 0.9}
     assert found["passes_quality_gate"] is False
 
@@ -100,11 +97,10 @@ async def test_evidence_that_was_missing_may_come_with_the_analysis(client: Clie
         ({"goal": "Another"}, "goal"),
         ({"steps": ["1 + 1 = 2"]}, "steps"),
         ({"response": "1 + 1 = 2"}, "response"),
-        ({"max_iterations": 5}, "max_iterations"),
         ({"analysis": {"qualty_score": 1}}, "analysis.qualty_score"),
         ({"analysis": {"quality_score": 7}}, "analysis.quality_score"),
         ({"critique_id": "crit_none"}, "critique_id"),
-        ({"analysis": None}, "analysis"),
+        ({"analysis": None}, "verdicts"),
         ({"response": "x", "steps": ["y"]}, "steps"),
     ],
 )

@@ -1,19 +1,15 @@
-"""The proof: what warnings prevented, with its interval, and nothing where there are too few cases."""
+"""The proof: known failures that came back, and calls made in spite of a warning, counted."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.warnings import held_out
-from mcp_reflect.storage.warnings import LEAST_SESSIONS, LEAST_WARNINGS, mean_interval, share_interval
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}
@@ -31,53 +27,25 @@ async def play(engine: Engine, sessions: int) -> None:
                 await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=session)
 
 
-async def test_nothing_is_claimed_from_a_few_cases(engine: Engine) -> None:
-    await play(engine, 3)
-    found: dict[str, Any] = dict(await engine.proof())
-    assert found["recurrences_prevented_per_session"] is None
-    assert found["repeats_prevented_per_warning"] is None
-    assert found["warned"]["repeated_after"] is None
-    assert found["warned"]["sessions"] == 4
-
-
-async def test_sessions_that_are_warned_are_compared_with_those_held_out(settings: Settings, clock: HeldClock) -> None:
+async def test_sessions_that_are_warned_are_counted_beside_those_held_out(settings: Settings, clock: HeldClock) -> None:
     async with Engine(replace(settings, holdout=0.5), clock=clock) as engine:
-        await play(engine, 80)
+        await play(engine, 20)
         found: dict[str, Any] = dict(await engine.proof())
         stats: dict[str, Any] = dict(await engine.get_stats())
-    held = sum(held_out(f"session-{number}", 0.5) for number in range(80))
+    held = sum(held_out(f"session-{number}", 0.5) for number in range(20))
     assert (found["held_out"]["sessions"], found["held_out"]["recurrences"]) == (held, 2 * held)
     assert found["warned"]["recurrences"] == 0
-    prevented = found["recurrences_prevented_per_session"]
-    assert prevented["value"] == pytest.approx(2, abs=0.2)
-    assert prevented["interval"][0] > 1
-    assert found["repeats_prevented_per_warning"]["value"] == 1
-    assert found["characters_per_warning"] > 100
     assert found["held_out"]["sequels"] == {"failed": 2 * held}
+    assert set(found["warned"]["sequels"]) <= {"heeded", "open"}
+    assert found["characters_per_warning"] > 100
     assert stats["proof"] == found
 
 
-def test_the_command_says_what_is_not_known(
+def test_stats_say_what_warnings_came_to(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    assert main(["proof"]) == 0
-    assert "not known yet" in capsys.readouterr().out
-    assert main(["proof", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings_given"] == 0
-
-
-@given(st.integers(LEAST_WARNINGS, 500).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole))))
-def test_an_interval_of_a_share_holds_it(case: tuple[int, int]) -> None:
-    found: dict[str, Any] | None = share_interval(case)
-    assert found is not None
-    low, high = found["interval"]
-    assert 0 <= low <= found["value"] + 0.001
-    assert found["value"] <= high + 0.001
-
-
-def test_the_interval_of_a_mean_takes_thirty_values() -> None:
-    interval: dict[str, Any] | None = mean_interval([0, 2] * 15)
-    assert interval is not None
-    assert interval["interval"][1] - 1 == pytest.approx(1.96 / 29**0.5, abs=0.005)
-    assert mean_interval([1] * (LEAST_SESSIONS - 1)) is None
+    assert main(["stats"]) == 0
+    said = capsys.readouterr().out
+    assert "0 known failures again in 0 sessions; 0 warnings due, 0 calls made anyway" in said
+    assert "with lessons no task yet, without no task yet" in said

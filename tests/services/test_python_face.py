@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 def test_the_examples_of_the_page_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 4
     space: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), space)  # noqa: S102 - our own page

@@ -54,7 +54,8 @@ async def test_it_works_while_a_loop_runs_and_stores_what_it_says(
     gained = reflection_node({**STATE, "task": "Trim the pipeline", "run_id": "r"}, make_engine=made)
     async with Engine(settings) as engine:
         (stored,) = await engine.query_reflections(min_importance=0)
-    assert stored.reflection in gained["reflection_insights"]["summary"]
+    assert stored.reflection.startswith("Killing 'reranker'")
+    assert gained["reflection_insights"]["summary"] == "Reflection on Kill Decision for Component 'reranker'"
 
 
 def test_the_old_name_is_the_same_node() -> None:

@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.endpoint import reply_of
-from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop
+from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Stop, reply_of
 from mcp_reflect.services.engine import Engine
-from tests.services.replan_calls import CATALOG, QUANTUM, plan, said
+from tests.services.replan_calls import QUANTUM, plan, said
 
 
 def report(text: str) -> dict[str, Any]:
@@ -67,12 +66,3 @@ async def test_no_report_of_many_at_once_is_lost(settings: Settings) -> None:
     assert sum("was tried before" in note for note in later.notes) == len(texts)
     planned = [query for result in found for query in result.new_queries]
     assert len({str(query) for query in planned}) == len(planned)
-
-
-async def test_outcomes_at_once_teach_once(settings: Settings) -> None:
-    async with Engine(settings) as one, Engine(settings) as two:
-        first = await one.replan(**{**QUANTUM, "catalog": CATALOG})
-        told = (engine.record_outcome(success=True, recall_id=first.search_id) for engine in (one, two))
-        await asyncio.gather(*told)
-        (payoff,) = await one.bank.searches.payoffs(one.scopes.own)
-    assert (payoff.used, payoff.paid) == (1, 1)

@@ -93,17 +93,3 @@ async def test_no_secret_of_a_catalog_reaches_the_bank(engine: Engine, bank_path
     }
     await engine.replan(**{**QUANTUM, "catalog": [entry]})
     assert found_in(bank_path.parent) == {}
-
-
-async def test_a_statement_pivots_to_the_known_columns_of_another_table(engine: Engine) -> None:
-    first = await engine.replan(
-        user_message="What did we send to Whitby?",
-        queries=[{"table": "orders", "query_text": "SELECT * FROM orders WHERE customer_name LIKE '%Whitby%'"}],
-        catalog=[
-            {"table": "orders", "description": "orders of customers"},
-            {"table": "shipments", "description": "what we send to a city", "fields": ["city", "carrier"]},
-        ],
-    )
-    second = await engine.replan(search_id=first.search_id, results={"orders": 0})
-    texts = [query.query_text for query in (*first.new_queries, *second.new_queries)]
-    assert "SELECT * FROM shipments WHERE LOWER(city) LIKE '%whitb%' OR LOWER(carrier) LIKE '%whitb%'" in texts

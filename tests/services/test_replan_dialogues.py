@@ -48,7 +48,7 @@ async def test_rules_ask_sessions_for_other_words_first(client: Client) -> None:
     found = await told(client, "replan_search", QUANTUM)
     assert (found["thinker"], found["strategy"]) == ("rules", "rewrite")
     assert {query["table"] for query in found["new_queries"]} == {"sessions"}
-    assert found["next"]["send"].startswith("search_id with queries and results")
+    assert found["next"]["send"].startswith("search_id with results")
 
 
 async def test_rules_look_for_helpers_among_exhibitors(client: Client) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.replan.planner import is_friendly
+from mcp_reflect.replan.messages import is_friendly
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.server.calls import refused, told
@@ -21,7 +21,7 @@ async def test_a_tool_without_modes_gets_none(engine: Engine) -> None:
     bare = [{"table": "papers"}, {"table": "authors"}]
     found = await engine.replan(**empty("papers", "solar cells", search_mode="faceted"), catalog=bare)
     assert {query.search_mode for query in found.new_queries} == {""}
-    assert "papers has no mode faceted (it has: none)" in found.reasoning
+    assert "Papers has no mode faceted (its modes: none)" in found.reasoning
 
 
 async def test_a_query_without_a_mode_never_gets_one_that_nobody_named(engine: Engine) -> None:
@@ -34,7 +34,7 @@ async def test_a_table_that_is_called_otherwise_is_corrected_with_a_reason(engin
     found = await engine.replan(
         **empty("sesions", "quantum computing", search_mode="fuzzy"), catalog=QUANTUM["catalog"]
     )
-    assert "there is no table sesions; nearest: sessions" in found.reasoning
+    assert "The catalog has no table sesions; the nearest name is sessions" in found.reasoning
     assert {query.table for query in found.new_queries} <= {"sessions", "exhibitors"}
 
 

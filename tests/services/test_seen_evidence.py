@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.analysis.output_digest import digest, shown_part
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import OutcomeResult
+from mcp_reflect.runs.output_digest import digest, shown_part
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import health
 from tests.held_clock import HeldClock

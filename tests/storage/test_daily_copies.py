@@ -15,7 +15,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import bank as bank_module
-from mcp_reflect.storage.sqlite.backup import copy_daily, latest_copy, restore
+from mcp_reflect.storage.sqlite.backup import copy_daily, latest_copy
 from mcp_reflect.storage.sqlite.files import all_copies
 
 DAY = 86_400.0
@@ -108,16 +108,3 @@ async def test_the_latest_sound_copy_is_restored(
     assert await asyncio.to_thread(main, ["restore", "--latest", "--yes"]) == 0
     assert f"Restored {first}" in capsys.readouterr().out
     assert mistakes(bank_path) == ["Deployed on a Friday"]
-
-
-async def test_a_restored_copy_whose_first_page_is_lost_is_recovered(settings: Settings, bank_path: Path) -> None:
-    await store(settings)
-    copy = copy_daily(bank_path, FIRST, Event().is_set)
-    assert copy
-    async with Engine(settings) as engine:
-        restore(bank_path, copy, FIRST, 10)
-        await engine.store_lesson(mistake="Lost the key", correction="Hang it up")
-    bank_path.write_bytes(bytes(4096) + bank_path.read_bytes()[4096:])
-    async with Engine(settings) as engine:
-        (result,) = await engine.bank.maintenance.rescue()
-        assert result.rows["lessons"] == 2

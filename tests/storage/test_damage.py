@@ -1,4 +1,4 @@
-"""A damaged bank: set aside and never deleted, said plainly, and what can be read of it brought back."""
+"""A damaged bank: set aside and never deleted, said plainly, and begun again with the latest sound copy."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.sqlite.backup import copy_daily, health, restore
 from mcp_reflect.storage.sqlite.files import ASIDE
 from tests.server.servers import server
 
 COUNT = 80
+FIRST = 1_790_000_000.0  # 2026-09-21
 ANALYSIS: dict[str, Any] = {"reflection": "The table was not made", "strategy": "Make the table first"}
 
 
@@ -93,42 +95,50 @@ def another_text(data: bytes) -> bytes:
 
 
 @pytest.mark.sqlite
+@pytest.mark.parametrize("copied", [True, False])
 @pytest.mark.parametrize(
-    ("spoil", "least"),
+    "spoil",
     [
-        (truncated, 0.3),
-        (noise_in_the_middle, 0.7),
-        (noise_at_the_beginning, 0.95),
-        (noise_behind_the_header, 0.95),
-        (nothing_but_zeros, 0),
-        (nothing_but_noise, 0),
-        (another_text, 0),
+        truncated,
+        noise_at_the_beginning,
+        noise_behind_the_header,
+        nothing_but_zeros,
+        nothing_but_noise,
+        another_text,
     ],
 )
-async def test_a_damaged_bank_is_set_aside_and_what_can_be_read_is_rescued(
-    settings: Settings, filled: Path, spoil: Callable[[bytes], bytes], least: float
+async def test_a_damaged_bank_is_set_aside_and_begins_again_with_the_latest_sound_copy(
+    settings: Settings, filled: Path, spoil: Callable[[bytes], bytes], copied: bool
 ) -> None:
     bank_path = filled
     before = counted(bank_path)
+    if copied:
+        assert copy_daily(bank_path, FIRST, bool)
+        broken = copy_daily(bank_path, FIRST + 86_400.0, bool)
+        assert broken
+        broken.write_bytes(spoil(broken.read_bytes()))
     damaged = spoil(bank_path.read_bytes())
     bank_path.write_bytes(damaged)
     async with Engine(settings) as engine:
-        if spoil is not noise_in_the_middle:  # no call need meet that; the rescue finds it
-            said = await until_it_is_found(engine)
-            (aside,) = [path for path in bank_path.parent.iterdir() if ASIDE in path.name]
-            assert f"It was set aside as {aside}" in said
-            assert "doctor --rescue" in said
-            assert aside.read_bytes() == damaged
-            assert not (await engine.recall(task="Task T5 failed with code 5")).lessons
-        with suppress(BankDamagedError):
-            await engine.bank.open()
-        (done,) = await engine.bank.maintenance.rescue()
-        assert len(done.file.read_bytes()) == len(damaged)
-        assert done.rows["lessons"] >= least * before["lessons"]
-        after = counted(bank_path)
-        assert {name: after[name] <= before[name] + 1 for name in before} == dict.fromkeys(before, True)
+        said = await until_it_is_found(engine)
+        (aside,) = [path for path in bank_path.parent.iterdir() if ASIDE in path.name]
+        assert f"It was set aside as {aside}" in said
+        assert ("The next call uses the copy bank.db.copy-2026-09-21" if copied else "begins a new bank") in said
+        assert len(aside.read_bytes()) >= len(damaged)
+        assert counted(bank_path) == before if copied else not bank_path.exists()
+        await engine.store_lesson(**lesson(2000))
         await every_lesson_can_be_recalled(engine, bank_path)
-        assert await engine.bank.maintenance.rescue() == []
+
+
+@pytest.mark.sqlite
+def test_damage_that_no_call_meets_is_found_by_a_check_and_restored(filled: Path) -> None:
+    before = counted(filled)
+    copy = copy_daily(filled, FIRST, bool)
+    assert copy
+    filled.write_bytes(noise_in_the_middle(filled.read_bytes()))
+    assert not health(filled).sound
+    assert restore(filled, copy, FIRST, 10)
+    assert counted(filled) == before
 
 
 async def until_it_is_found(engine: Engine) -> str:
@@ -148,43 +158,6 @@ async def every_lesson_can_be_recalled(engine: Engine, bank_path: Path) -> None:
     for text in texts[::10]:
         found = await engine.recall(task=text[:60], limit=5)
         assert text in [hit.mistake for hit in found.lessons]
-
-
-@pytest.mark.sqlite
-async def test_a_rescue_of_a_sound_file_brings_every_row(settings: Settings, filled: Path, tmp_path: Path) -> None:
-    before = counted(filled)
-    filled.rename(tmp_path / "old.db")
-    async with Engine(settings) as engine:
-        (done,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
-        assert {name: done.rows[name] for name in before} == before == counted(filled)
-        (again,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
-        assert set(again.rows.values()) == {0}
-
-
-async def test_a_rescue_where_nothing_is_damaged_indexes_every_lesson_anew(settings: Settings, bank_path: Path) -> None:
-    await fill(settings, 10)
-    with closing(sqlite3.connect(bank_path)) as other:
-        for table in ("features", "terms", "sizes", "vectors"):
-            other.execute(f"DELETE FROM {table}")  # noqa: S608 - ours
-        other.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('delete-all')")
-        other.commit()
-    async with Engine(settings) as engine:
-        assert not (await engine.recall(task="Task T5 failed with code 5")).lessons
-        assert await engine.bank.maintenance.rescue() == []
-        await every_lesson_can_be_recalled(engine, bank_path)
-
-
-async def test_what_only_the_log_holds_is_rescued_too(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
-    async with Engine(settings) as engine:
-        await engine.store_lesson(**lesson(1))
-        for ending in ("", "-wal"):
-            source = bank_path.with_name(bank_path.name + ending)
-            (tmp_path / f"old.db{ending}").write_bytes(source.read_bytes())
-    bank_path.unlink()
-    async with Engine(settings) as engine:
-        (done,) = await engine.bank.maintenance.rescue(tmp_path / "old.db")
-        assert done.rows["lessons"] == 1
-        assert (await engine.recall(task="Task T1 failed with code 1")).lessons
 
 
 async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, bank_path: Path) -> None:
@@ -209,8 +182,7 @@ async def test_a_bank_emptied_under_its_log_is_set_aside_with_it(settings: Setti
     async with Engine(settings) as engine:
         with pytest.raises(BankDamagedError, match="is empty beside its log"):
             await engine.store_lesson(**lesson(2))
-        (done,) = await engine.bank.maintenance.rescue()
-        assert done.rows["lessons"] == 1
+        assert (await engine.store_lesson(**lesson(2))).status == "stored"
 
 
 @pytest.mark.parametrize("before", ["recall", "store"])
@@ -225,9 +197,6 @@ async def test_a_bank_emptied_while_it_is_open_is_set_aside_and_nothing_is_ackno
             await (engine.recall(task="Task T1") if before == "recall" else engine.store_lesson(**lesson(2)))
         await engine.store_lesson(**lesson(3))
         assert counted(bank_path)["lessons"] == 1
-        (done,) = await engine.bank.maintenance.rescue()
-        assert done.rows["lessons"] == 1
-        assert counted(bank_path)["lessons"] == 2
 
 
 def test_the_tool_and_the_log_say_where_the_damaged_bank_is(bank_path: Path) -> None:

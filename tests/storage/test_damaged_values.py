@@ -1,4 +1,4 @@
-"""A flipped bit inside a value: the record is named and left out, the others are read, and a rescue repairs it."""
+"""A flipped bit inside a value: the record is named and left out, and the others are read."""
 
 import asyncio
 import json
@@ -12,9 +12,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Trust
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.backup import health as health_of
 
 COUNT = 12
 BROKEN_UTF8 = "UPDATE lessons SET mistake = CAST(X'4465706C6FF979' AS TEXT) WHERE id = ?"
@@ -55,30 +53,6 @@ async def test_a_damaged_record_is_named_and_the_others_are_read(
             await bank.lessons.get(own, lesson_id)
 
 
-@pytest.mark.parametrize(
-    ("statement", "field", "value"),
-    [
-        (BROKEN_UTF8, "mistake", "Deplo\ufffdy"),
-        (BROKEN_JSON, "tags", ()),
-        (BROKEN_ENUM, "trust", Trust.QUARANTINED),
-    ],
-)
-async def test_a_rescue_repairs_a_record_as_far_as_it_can_be_read(
-    settings: Settings, bank_path: Path, statement: str, field: str, value: object
-) -> None:
-    lesson_id = await damaged(settings, bank_path, statement)
-    async with Engine(settings) as engine:
-        health = health_of(bank_path)
-        assert not health.sound or health.unreadable == ["lessons 4"]
-        (result,) = await engine.bank.maintenance.rescue()
-        assert result.rows["lessons"] == COUNT
-        lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
-        assert getattr(lesson, field) == value
-        health = health_of(bank_path)
-        assert (health.sound, health.unreadable) == (True, [])
-        assert await engine.bank.maintenance.rescue() == []
-
-
 async def test_export_and_doctor_name_the_damaged_record(
     settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,4 +66,4 @@ async def test_export_and_doctor_name_the_damaged_record(
     await asyncio.to_thread(main, ["doctor", "--json"])
     report = json.loads(capsys.readouterr().out)
     assert not report["sound"]
-    assert "doctor --rescue" in str(report["degraded"])
+    assert "restore --latest" in str(report["degraded"])

@@ -18,7 +18,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, scoped
-from mcp_reflect.storage.sqlite.files import APPLICATION_ID, Opened, migrations, newest, statements
+from mcp_reflect.storage.sqlite.files import APPLICATION_ID, OpenedFile, migrations, newest, statements
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {
@@ -49,8 +49,8 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
 
 async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:
     opened = await engine.bank.open()
-    assert isinstance(opened, Opened)
-    assert (opened.schema, opened.journal_mode, opened.read_only) == (newest(), "wal", None)
+    assert isinstance(opened, OpenedFile)
+    assert (opened.schema, opened.read_only) == (newest(), None)
     with closing(sqlite3.connect(bank_path)) as other:
         assert other.execute("PRAGMA user_version").fetchone() == (migrations()[-1][0],)
         assert other.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)

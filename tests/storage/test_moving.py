@@ -14,7 +14,9 @@ from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
+from tests.server.calls import answered
 from tests.server.servers import ROOT
+from tests.server.teams import replica
 
 TASKS = ("run deployctl push", "pip cannot find a version", "read the configuration")
 REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/main."
@@ -63,7 +65,7 @@ def file(tmp_path: Path) -> Path:
 
 def moved(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: Path, *words: str) -> Any:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(file))
-    status = main(["migrate", "--json", *words])
+    status = main(["migrate", "--json", *(() if "--tenant" in words else ("--tenant", "local")), *words])
     out, err = capsys.readouterr()
     return json.loads(out) if status == 0 else (status, err)
 
@@ -85,7 +87,6 @@ def test_all_that_was_learned_is_the_same_on_the_server(
     counts = {one["table"]: one["rows"] for one in report}
     assert counts.keys() >= {"lessons", "links", "versions", "outcomes", "recalls", "reflections", "failures"}
     assert counts.keys() >= {"warnings", "sessions", "symptoms"}
-    assert all(one["rows"] == one["added"] for one in report)
     assert file.read_bytes() == before
     assert asyncio.run(told(file)) == asyncio.run(told(server_bank))
     status, error = moved(capsys, monkeypatch, file, "--to", server_bank.whole)
@@ -94,7 +95,28 @@ def test_all_that_was_learned_is_the_same_on_the_server(
     assert list(file.parent.glob("*moving*")) == []
 
 
-def test_a_run_that_was_killed_is_continued_and_one_of_another_state_is_refused(
+async def test_what_is_moved_is_found_by_the_token_of_a_team(
+    file: Path, server_bank: ServerUrl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ran(*words: str) -> Any:
+        return await asyncio.to_thread(moved, capsys, monkeypatch, file, "--to", server_bank.whole, *words)
+
+    async with replica(Settings(bank=server_bank)) as team:
+        ada, zoe = await team.token("ada"), await team.token("zoe", tenant="local")
+        assert "--tenant: it is missing" in (await ran("--tenant", " "))[1]
+        plan = await ran("--tenant", "acme", "--project", "app=shop", "--dry-run")
+        assert plan == {"tenant": "acme", "projects": [{"from": "app", "lessons": "5", "to": "shop"}]}
+        status, error = await ran("--tenant", "acme", "--project", "x=y")
+        assert (status, "the file has no lessons of 'x'. It has: app." in error) == (2, True)
+        assert await ran("--tenant", "acme", "--project", "app=shop")
+        async with team.client(ada) as client:
+            found = await answered(client, "recall_lessons", {"task": TASKS[0]})
+            assert "Run deployctl migrate first" in found["lessons"][0]["text"]
+        async with team.client(zoe) as client:
+            assert (await answered(client, "recall_lessons", {"task": TASKS[0]}))["lessons"] == []
+
+
+def test_a_run_that_is_killed_leaves_nothing_and_the_next_one_moves_all(
     file: Path, server_bank: ServerUrl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dying = """
@@ -105,40 +127,17 @@ from mcp_reflect.storage.postgres import moving
 from mcp_reflect.storage.postgres.database import Database
 
 class Dying(Database):
-    left = 4
-
-    async def transact(self, *arguments):
-        self.left -= 1
-        if not self.left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return await super().transact(*arguments)
+    async def transact(self, tenant, work):
+        await super().transact(tenant, lambda *given: (work(*given), os.kill(os.getpid(), signal.SIGKILL)))
 
 asyncio.run(moving.move(Path(sys.argv[1]), Dying(ServerUrl(sys.argv[2]))))
 """
     killed = subprocess.run((sys.executable, "-c", dying, str(file), server_bank.whole), cwd=ROOT, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert len(list(file.parent.glob("*moving*"))) == 1  # its copy of the file
-    report = moved(capsys, monkeypatch, file, "--to", server_bank.whole)
-    lessons = next(one for one in report if one["table"] == "lessons")
-    assert lessons["added"] == 0
-    assert lessons["rows"] > 0
-    assert sum(one["added"] for one in report) > 0
+    assert moved(capsys, monkeypatch, file, "--to", server_bank.whole)
     assert asyncio.run(told(file)) == asyncio.run(told(server_bank))
     assert list(file.parent.glob("*moving*")) == []
-
-
-def test_unfinished_work_on_another_state_of_the_file_is_removed_only_when_asked(
-    file: Path, server_bank: ServerUrl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import psycopg  # noqa: PLC0415 - the fixture skips the test without it
-
-    moved(capsys, monkeypatch, file, "--to", server_bank.whole)
-    with psycopg.connect(server_bank.whole.replace("//owner@", "//postgres@"), autocommit=True) as connection:
-        connection.execute("INSERT INTO mcp_reflect.leases VALUES ('local', '', 'move', 'another state', 0)")
-    status, error = moved(capsys, monkeypatch, file, "--to", server_bank.whole)
-    assert (status, "With --anew" in error) == (1, True)
-    assert moved(capsys, monkeypatch, file, "--anew", "--to", server_bank.whole)
-    assert asyncio.run(told(file)) == asyncio.run(told(server_bank))
 
 
 @pytest.mark.parametrize(

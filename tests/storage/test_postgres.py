@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import subprocess
 import sys
@@ -54,44 +53,11 @@ def test_commands_never_show_the_password(
     assert main(["doctor", "--json"]) == 0
     assert "PostgreSQL" in json.loads(said := capsys.readouterr().out)["engine"]
     assert main(["doctor"]) == 0
-    assert main(["backup", str(tmp_path / "copy.db")]) == 1
-    assert main(["restore", "--yes", str(tmp_path / "copy.db")]) == 1
+    assert main(["backup", str(tmp_path / "copy.db")]) == 2
+    assert main(["restore", "--yes", str(tmp_path / "copy.db")]) == 2
     out, err = capsys.readouterr()
     assert ("pg_dump" in err, "pg_restore" in err) == (True, True)
     assert "s3cr3t" not in said + out + err
-
-
-@pytest.mark.postgresql
-def test_a_copy_has_the_lessons_of_all_tenants_and_replaces_what_is_there(
-    server_bank: ServerUrl, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.postgres import programs  # noqa: PLC0415 - few test environments have psycopg
-
-    async def tell(mistake: str) -> None:
-        for tenant in ("acme", "beta"):
-            async with engine_on(server_bank, tenant) as engine:
-                await engine.store_lesson(mistake=mistake, correction=f"Do as {tenant} does")
-
-    async def known(tenant: str) -> list[str]:
-        async with engine_on(server_bank, tenant) as engine:
-            return [hit.text for hit in (await engine.recall(task="deploy the shop to production")).lessons]
-
-    copy = tmp_path / "copy"
-    monkeypatch.setenv("PATH", f"{programs()}:{os.environ['PATH']}")
-    asyncio.run(tell("Deployed the shop to production on a Friday"))
-    monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole)
-    assert main(["backup", str(copy)]) == 1
-    assert "Name a superuser in MCP_REFLECT_BANK, or one with BYPASSRLS" in capsys.readouterr().err
-    assert not copy.exists()
-    monkeypatch.setenv("MCP_REFLECT_BANK", server_bank.whole.replace("//owner@", "//postgres@"))
-    assert main(["backup", str(copy)]) == 0
-    assert copy.stat().st_mode & 0o777 == 0o600
-    before = [asyncio.run(known(tenant)) for tenant in ("acme", "beta")]
-    asyncio.run(tell("Deployed the shop to production without a test"))
-    assert [asyncio.run(known(tenant)) for tenant in ("acme", "beta")] != before
-    assert main(["restore", "--yes", str(copy)]) == 0
-    assert [asyncio.run(known(tenant)) for tenant in ("acme", "beta")] == before
-    assert [len(texts) for texts in before] == [1, 1]
 
 
 async def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
@@ -130,7 +96,7 @@ async def test_the_server_understands_every_query(server_bank: ServerUrl) -> Non
     refused: list[str] = []
     with psycopg.connect(server_bank.whole, autocommit=True) as connection:
         connection.execute("SET search_path TO mcp_reflect, public")
-        for name in statements.names() - {"vectors_nearest"}:  # it needs pgvector
+        for name in statements.names():
             text = statements.query(name)
             for number, key in enumerate(dict.fromkeys(re.findall(rb"%\((\w+)\)s", text)), 1):
                 text = text.replace(b"%%(%s)s" % key, b"$%d" % number)
@@ -189,7 +155,7 @@ async def test_a_statement_without_its_scope_sees_and_changes_nothing_of_another
             assert connection.execute("SELECT DISTINCT tenant FROM mcp_reflect.lessons").fetchall() == [("south",)]
             assert connection.execute("UPDATE mcp_reflect.lessons SET mistake = 'x'").rowcount == 1
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
-                connection.execute("INSERT INTO mcp_reflect.leases VALUES ('north', 'p', 'n', 'h', 0)")
+                connection.execute("INSERT INTO mcp_reflect.steps VALUES ('north', 'p', 'r', 0, 1, 0)")
 
         def borrow(tx: Writing) -> None:
             tx.run("lesson_erase", {"id": own.lesson_id, "tenant": "north"})
@@ -221,33 +187,16 @@ async def test_tenants_may_have_lessons_with_the_same_ids(server_bank: ServerUrl
         assert [hit.id for hit in recalled.lessons] == [own.lesson_id]
 
 
-@pytest.mark.parametrize(
-    "vectors",
-    [
-        "without pgvector",
-        pytest.param("with pgvector", marks=pytest.mark.postgresql),
-        pytest.param("with pgvector later", marks=pytest.mark.postgresql),
-    ],
-)
-async def test_the_ranking_is_that_of_a_file(server_bank: ServerUrl, tmp_path: Path, vectors: str) -> None:
-    from tests.postgres import install_vectors, own_bank  # noqa: PLC0415 - few test environments have psycopg
-
-    bank_there = server_bank if vectors == "without pgvector" else own_bank()
-    if vectors == "with pgvector":
-        install_vectors(bank_there)
+async def test_the_ranking_is_that_of_a_file(server_bank: ServerUrl, tmp_path: Path) -> None:
     lines = [json.loads(line) for name in ("recall_others", "recall_lessons") for line in _lines(name)]
     texts = [(number, {key: line[key] for key in ("mistake", "correction")}) for number, line in enumerate(lines, 1)]
     tasks = [text["mistake"].split(";")[0] for _, text in texts[::3]] + ["deploy the shop", "the build is slow"]
     orders: list[list[list[tuple[str, float]]]] = []
-    for bank in (bank_there, tmp_path / "bank.db"):
+    for bank in (server_bank, tmp_path / "bank.db"):
         async with engine_on(bank, clock=HeldClock()) as engine:
             async for batch in engine.import_lessons(texts):
                 assert {one.status for one in batch} <= {"stored", "quarantined"}
-        if (bank, vectors) == (bank_there, "with pgvector later"):
-            install_vectors(bank_there)
         async with engine_on(bank, clock=HeldClock()) as engine:
-            if bank == bank_there:
-                assert ("without pgvector" in (await engine.bank.open()).engine) is (vectors == "without pgvector")
             found = [(await engine.recall(task=task, limit=8)).lessons for task in tasks]
             orders.append([[(hit.text, hit.score) for hit in hits] for hits in found])
     assert sum(map(len, orders[0])) > len(tasks)
@@ -296,17 +245,6 @@ async def test_writers_in_several_processes_make_one_lesson_of_the_same_words(se
     async with engine_on(server_bank) as engine:
         (lesson,) = await engine.bank.lessons.latest(engine.scopes.own)
         assert lesson.strength == 15
-
-
-async def test_only_one_process_gets_the_lease_to_dream(server_bank: ServerUrl) -> None:
-    engines = [engine_on(server_bank) for _ in range(4)]
-    scope = engines[0].scopes.own
-    taken = await asyncio.gather(
-        *(engine.bank.consolidations.take_lease(scope, f"holder {n}", 60) for n, engine in enumerate(engines))
-    )
-    assert sorted(taken) == [False, False, False, True]
-    for engine in engines:
-        await engine.close()
 
 
 async def test_a_connection_that_the_server_ends_costs_no_call(server_bank: ServerUrl) -> None:

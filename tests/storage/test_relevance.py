@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.recall import OWN_SETS, own_lessons
+from benchmarks.recall import OWN_SETS, own_lessons, unrelated_hits
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
 
@@ -32,6 +32,53 @@ async def test_a_lesson_on_another_tool_than_the_task_names_does_not_fit_strongl
     assert hit.why.partition("; ")[0].endswith(", but about another tool")  # a short answer has the first clause only
     (hit,) = (await engine.recall(task=task.format("npm"))).lessons
     assert hit.fit == "strong"
+
+
+@pytest.mark.parametrize(
+    ("command", "product"),
+    [("psql", "PostgreSQL"), ("kubectl apply", "Kubernetes"), ("kubectl apply", "k8s"), ("systemctl", "systemd")],
+)
+async def test_a_lesson_on_a_program_is_about_the_product_that_a_task_names(
+    engine: Engine, command: str, product: str
+) -> None:
+    await engine.store_lesson(
+        mistake=f"Ran {command} against the production cluster from an old shell", correction="Name the host each time"
+    )
+    (hit,) = (await engine.recall(task=f"restart the production cluster of {product} from a shell")).lessons
+    assert (hit.fit, "another tool" in hit.why) == ("strong", False)
+
+
+async def test_a_tag_names_the_tool_of_a_lesson_too(engine: Engine) -> None:
+    lesson = {"mistake": "Logged in by ssh and renewed the certificates of all hosts at once", "tags": ["ansible"]}
+    await engine.store_lesson(**lesson, correction="Renew the certificates host by host")
+    (hit,) = (await engine.recall(task="Renew the certificates of the hosts with ansible")).lessons
+    assert (hit.fit, "another tool" in hit.why) == ("strong", False)
+
+
+async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_weakly(engine: Engine) -> None:
+    where = {"task_type": "deploy", "context": "release of the shop"}
+    await engine.store_lesson(mistake="Forgot the notes", correction="Write them first", **where)
+    (hit,) = (await engine.recall(task="what is there to know?", **where)).lessons
+    assert hit.fit == "strong"
+    for task in ({}, {"task": "what is there to know?"}):
+        (hit,) = (await engine.recall(**task, task_type="deploy")).lessons
+        assert hit.fit == "weak"
+
+
+async def test_of_weak_hits_two_are_shown_unless_more_are_asked_for(engine: Engine) -> None:
+    mistakes = ("Sent parcels to the wrong depot", "Parcels left the depot unsealed", "Depot closed, parcels came back")
+    for mistake in mistakes:
+        await engine.store_lesson(mistake=mistake, correction=f"Ask {len(mistake)} people")
+    task = "a parcel, npm, and then a summer evening in the harbor of Genoa with pasta near a depot"
+    few, more = [(await engine.recall(task=task, limit=limit)).lessons for limit in (3, 5)]
+    assert {hit.fit for hit in more} == {"weak"}
+    assert (len(few), len(more)) == (2, 3)
+
+
+@pytest.mark.parametrize("half", ["worked on", "kept aside"])
+async def test_unrelated_tasks_draw_half_a_lesson_on_average(half: str) -> None:
+    counts = await unrelated_hits(half)
+    assert counts["hits"] <= counts["tasks"] / 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Generator
@@ -161,6 +163,54 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
         assert len(await database.rows("link_list", {"from_id": "a", "tenant": "local"})) == 1
     finally:
         await database.close()
+
+
+async def test_a_read_whose_caller_is_cancelled_ends_and_the_next_one_works(bank_path: Path) -> None:
+    database, begun = Database(bank_path), threading.Event()
+    values = {"from_id": "a", "tenant": "local"}
+
+    def read_for_ever(reading: Reading) -> None:
+        while True:
+            reading.rows("link_list", values)
+            begun.set()
+
+    try:
+        call = asyncio.create_task(database.look("local", read_for_ever))
+        await asyncio.to_thread(begun.wait, 30)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(call, 30)
+        assert await database.rows("link_list", values) == []
+    finally:
+        await database.close()
+
+
+async def test_a_read_that_is_cancelled_while_its_connection_opens_leaves_no_thread(bank_path: Path) -> None:
+    for turns in range(12):
+        database = Database(bank_path)
+        call = asyncio.create_task(database.rows("link_list", {"from_id": "a", "tenant": "local"}))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait([call])
+        await database.close()
+    assert [thread.name for thread in threading.enumerate() if "_connection_worker" in thread.name] == []
+
+
+FORGETTING = """
+import asyncio, sys
+from pathlib import Path
+from mcp_reflect import Engine, Settings
+
+engine = Engine(Settings(bank=Path(sys.argv[1]), project="app"))
+asyncio.run(engine.store_lesson(mistake="Forgot to close", correction="Use a context manager"))
+"""
+
+
+def test_a_program_that_forgets_to_close_its_bank_ends(bank_path: Path) -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", FORGETTING, str(bank_path)], check=True, timeout=60)
+    with closing(sqlite3.connect(bank_path)) as other:
+        assert other.execute("SELECT count(*) FROM lessons").fetchone() == (1,)
 
 
 async def test_a_call_that_is_cancelled_and_fails_then_prints_nothing(

@@ -82,7 +82,7 @@ async def test_a_write_that_waited_for_the_upgrade_writes_no_row(settings: Setti
         with closing(sqlite3.connect(bank_path)) as other:
             other.execute(f"PRAGMA user_version = {NEXT}")
         with pytest.raises(BankReadOnlyError, match="Upgrade mcp-reflect-server to write it"):
-            await engine.store_lesson(mistake="Written by the old release", correction="Never")
+            await engine.store_lesson(mistake="Written by the old release", correction="Upgrade the server first")
         assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
         with closing(sqlite3.connect(bank_path)) as other:
             other.execute(f"PRAGMA user_version = {newest()}")

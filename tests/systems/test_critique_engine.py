@@ -127,3 +127,38 @@ async def test_a_critic_may_score_criteria_of_any_name(settings: Settings) -> No
     assert found.criteria["tone"].score == 0.7
     schema = str(llm.asked[0].schema)
     assert "'criterion'" in schema
+
+
+@pytest.mark.parametrize(
+    ("steps", "issue", "passes"),
+    [
+        (["Subtotal: 1,299 × 0.15 = 194.85", "Total: 1,299 + 194.85 = 1,493.85"], "", None),
+        (["Area: 78.5 / 43560 = 0.0018 acres"], "", None),
+        (["5000 × 1.03^4 = 5000 × 1.1255 = 5627.54"], "", None),
+        (["Subtract 6: 2x = 4", "Divide by 2: x = 2"], "", None),
+        (["0.15 × 240 = 36", "The answer is 38"], "step 1 gives 36", False),
+        (["Subtotal: 1,299 × 0.15 = 184.85"], "194.85", False),
+    ],
+)
+async def test_rules_say_wrong_where_they_are_certain_and_right_never(
+    settings: Settings, steps: list[str], issue: str, passes: bool | None
+) -> None:
+    async with Engine(settings) as engine:
+        found = await engine.critique(goal="Work it out", steps=steps)
+    assert found.passes_quality_gate is passes
+    assert bool(found.issues) is bool(issue)
+    assert issue in " ".join(map(str, found.issues))
+
+
+@pytest.mark.parametrize(
+    ("goal", "steps", "right"),
+    [
+        ("Solve for x: 3x - 7 = 11", ["Add 7: 3x = 4", "Divide by 3: x = 4/3"], "x = 6"),
+        ("Solve for y: 4y - 8 = 20", ["Add 8: 4y = 12", "y = 3"], "4y = 28"),
+    ],
+)
+async def test_wrong_algebra_fails(settings: Settings, goal: str, steps: list[str], right: str) -> None:
+    async with Engine(settings) as engine:
+        found = await engine.critique(goal=goal, steps=steps)
+    assert found.passes_quality_gate is False
+    assert right in " ".join(map(str, found.issues)).replace("3x = 18, not 4", "3x = 18")

@@ -7,8 +7,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.endpoint import reply_of
-from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, Usage
+from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, Usage, reply_of
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
@@ -88,7 +87,7 @@ async def test_records_that_name_a_file_or_an_error_code_are_neighbors(client: C
     lesson = {"mistake": "Edited src/shop.py and got E4012", "correction": "Generate it"}
     stored = await told(client, "store_lesson", lesson)
     for node in ("file/src/shop.py", "error_code/E4012"):
-        near = (await read(client, f"graph://{node}"))["neighbours"]
+        near = (await read(client, f"graph://{node}"))["neighbors"]
         assert [item["id"] for item in near] == [stored["lesson_id"]]
 
 

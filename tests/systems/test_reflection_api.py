@@ -1,42 +1,149 @@
-"""The reflection API: prompts and a reader for a model of one's own, and the decision when to reflect."""
+"""The reflection API of its document, with the names and the input that stand there."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
 
-from mcp_reflect.compat import build_improvement_prompt, build_reflection_prompt, parse_reflection
+from mcp_reflect.compat import ReflectionEngine, ReflectionTrigger
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import told
 
 
-def test_the_prompt_names_the_goal_and_numbers_the_steps() -> None:
-    prompt = build_reflection_prompt("Add them", ["2 + 2 = 5", "So 5"], "the sum", criteria=["tone"])
-    assert all(part in prompt for part in ("Add them", "1. 2 + 2 = 5", "2. So 5", "the sum", "tone"))
+@pytest.fixture
+def reflector(settings: Settings) -> ReflectionEngine:
+    return ReflectionEngine(settings=settings)
+
+
+def test_the_usage_example_of_the_document_runs_to_its_end(settings: Settings) -> None:
+    reflector = ReflectionEngine(quality_threshold=0.5, settings=settings)
+    should, trigger = reflector.should_reflect(confidence=0.3)
+    assert should
+    assert trigger is ReflectionTrigger.LOW_CONFIDENCE
+    prompt = reflector.build_reflection_prompt(
+        goal="Build API", step_description="Create endpoints", response="POST /users", tool_results=[]
+    )
+    assert all(part in prompt for part in ("Build API", "Create endpoints", "POST /users", "quality_score", "issues"))
+    reply = json.dumps({"quality_score": 0.3, "issues": ["No auth"], "suggested_fix": "Add auth middleware"})
+    result = reflector.parse_reflection(reply, trigger)
+    assert result.reflection_time_ms > 0
+    assert (result.triggered_by, result.passes_quality_gate, result.quality_score) == (trigger, False, 0.3)
+    assert (result.issues_found, result.suggested_fix) == (["No auth"], "Add auth middleware")
+    assert (result.should_retry, result.retry_guidance) == (True, "Add auth middleware")
+    fix = reflector.build_improvement_prompt("POST /users", result.issues_found, "Build API")
+    assert all(part in fix for part in ("POST /users", "No auth", "Build API"))
+    reflector.store_lesson("api_design", "forgot auth", "always add auth middleware")
+    assert reflector.get_stats() == {
+        "total_reflections": 1,
+        "retries_triggered": 1,
+        "improvements_made": 1,
+        "lessons_stored": 1,
+        "bank_capacity": 100,
+        "average_lesson_effectiveness": None,
+        "quality_threshold": 0.5,
+    }
+    reflector.reset_step_counts()
+    assert reflector.should_reflect(confidence=0.3)[0]
+
+
+@pytest.mark.parametrize(
+    ("signals", "trigger"),
+    [
+        ({"confidence": 0.49}, "low_confidence"),
+        ({"confidence": 0.5}, None),
+        ({"confidence": 0.9, "risk_level": 0.71}, "high_risk"),
+        ({"confidence": 0.9, "risk_level": 0.7}, None),
+        ({"confidence": 0.9, "goal_drift": 0.41}, "goal_drift"),
+        ({"confidence": 0.9, "goal_drift": 0.4}, None),
+        ({"confidence": 0.9, "tool_failures": 1}, "tool_failure"),
+        ({"confidence": 0.9, "is_final_step": True}, "user_critical"),
+        ({"confidence": 0.9, "step_number": 5}, "periodic"),
+        ({"confidence": 0.9, "step_number": 4}, None),
+    ],
+)
+def test_a_signal_over_its_threshold_is_the_trigger(
+    signals: dict[str, Any], trigger: str | None, reflector: ReflectionEngine
+) -> None:
+    assert reflector.should_reflect(**signals) == (trigger is not None, trigger)
+
+
+def test_a_step_has_two_reflections_until_the_next_task(reflector: ReflectionEngine) -> None:
+    asked = [reflector.should_reflect(0.1, step_number=1)[0] for _ in range(3)]
+    assert asked == [True, True, False]
+    assert reflector.should_reflect(0.1, step_number=2)[0]
+    reflector.reset_step_counts()
+    assert reflector.should_reflect(0.1, 0.95, 0.0, 4, 1)[0]
 
 
 @pytest.mark.parametrize(
     ("text", "score", "issues"),
     [
-        ('{"quality_score": 0.4, "issues": ["step 1: 2 + 2 is 4"]}', 0.4, ("step 1: 2 + 2 is 4",)),
-        ("Quality score: 0.9\nIssues: None", 0.9, ()),
-        ("Issues:\n- step 1 is wrong\nSuggested fix: None", 0.3, ("step 1 is wrong",)),
-        ("All of it is correct.", 0.8, ()),
-        ("Hm.", 0.5, ()),
+        ('{"quality_score": 0.4, "issues": ["step 1: 2 + 2 is 4"]}', 0.4, ["step 1: 2 + 2 is 4"]),
+        ('```json\n{"quality_score": 0.9, "issues": [], "suggested_fix": null}\n```', 0.9, []),
+        ('{"quality_score": 8, "issues": "No auth"}', 0.8, ["No auth"]),
+        ('{"quality_score": "7/10", "issues": [{"issue": "No auth", "severity": "high"}]}', 0.7, ["No auth"]),
+        ('{"quality_score": "85%", "issues": []}', 0.85, []),
+        ('{"score": 0.2, "issues": ["No auth"]}', 0.2, ["No auth"]),
+        ("Score: 7/10. Minor issue: missing docstrings.", 0.7, ["Minor issue: missing docstrings."]),
+        ("I give it 4/10. The endpoint lacks auth.", 0.4, ["The endpoint lacks auth."]),
+        ("**Quality score:** 0.9\n**Issues:** None", 0.9, []),
+        ("Quality score: 0.9\nIssues: None", 0.9, []),
+        ("Issues:\n- step 1 is wrong\nSuggested fix: None", 0.3, ["step 1 is wrong"]),
+        ("3/10 tests fail: the fixture is missing.", 0.3, ["3/10 tests fail: the fixture is missing."]),
+        ("quality_score: 0.35, issues: missing auth", 0.35, ["missing auth"]),
+        ('{"quality_score": "high", "issues": []}', 0.9, []),
+        ("All of it is correct.", 0.8, []),
+        ("Hm.", 0.5, []),
+        ("", 0.5, []),
     ],
 )
-def test_a_reply_gives_a_score_and_its_issues_in_any_form(text: str, score: float, issues: tuple[str, ...]) -> None:
-    opinion = parse_reflection(text)
-    assert (opinion.quality_score, opinion.issues) == (score, issues)
+def test_a_reply_gives_a_score_and_its_issues_in_any_form(
+    text: str, score: float, issues: list[str], reflector: ReflectionEngine
+) -> None:
+    result = reflector.parse_reflection(text, ReflectionTrigger.PERIODIC)
+    assert (result.quality_score, result.issues_found) == (score, issues)
+    assert (result.passes_quality_gate, result.should_retry) == (score >= 0.5, score < 0.5)
+    assert bool(result.retry_guidance) is result.should_retry
 
 
-def test_one_text_is_one_issue_and_a_parsed_reply_brings_its_own() -> None:
-    assert "the sum is 4" in build_improvement_prompt("Add", ["2 + 2 = 5"], "the sum is 4")
-    opinion = parse_reflection('{"issues": ["step 1 is off"], "suggested_fix": "Say 4."}')
-    prompt = build_improvement_prompt("Add", "2 + 2 = 5", opinion)
-    assert "step 1 is off" in prompt
-    assert "Say 4." in prompt
+def test_the_prompt_shows_results_in_any_form_and_the_lessons(reflector: ReflectionEngine) -> None:
+    lesson = reflector.store_lesson("api_design", "forgot auth", "always add auth middleware")
+    results = [{"tool": "pytest", "content": "2 failed"}, {"name": "curl", "success": False, "status": 401}]
+    prompt = reflector.build_reflection_prompt("Build API", "Create endpoints", "Done.", results, [lesson])
+    assert all(part in prompt for part in ("2 failed", "401", "forgot auth: always add auth middleware"))
+
+
+def test_lessons_are_ranked_by_context_and_effectiveness_within_their_task_type(reflector: ReflectionEngine) -> None:
+    auth = reflector.store_lesson("api_design", "forgot auth", "always add auth middleware", "REST API in FastAPI")
+    pages = reflector.store_lesson("api_design", "returned every row at once", "page long lists", "GraphQL gateway")
+    reflector.store_lesson("migration", "dropped a column first", "copy it before")
+    assert (auth.effectiveness, auth.times_applied, len(auth.context_hash)) == (0.5, 0, 16)
+
+    def ids(context: str = "") -> list[str]:
+        return [lesson.lesson_id for lesson in reflector.get_relevant_lessons("api_design", context)]
+
+    assert ids("GraphQL gateway") == [pages.lesson_id, auth.lesson_id]
+    assert ids("REST API in FastAPI") == [auth.lesson_id, pages.lesson_id]
+    reflector.record_lesson_outcome(pages.lesson_id, success=True)
+    reflector.record_lesson_outcome(auth.lesson_id, success=False)
+    assert ids() == [pages.lesson_id, auth.lesson_id]
+    better, worse = reflector.get_relevant_lessons("api_design")
+    assert better.effectiveness > 0.5 > worse.effectiveness
+    assert better.times_applied == 4
+    assert reflector.get_stats()["average_lesson_effectiveness"] is not None
+
+
+async def test_it_works_in_a_loop_and_archives_no_lesson_of_anybody_else(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        await engine.store_lesson(mistake="Shipped without a changelog", correction="Write it first")
+        small = ReflectionEngine(reflection_bank_size=1, settings=settings)
+        small.store_lesson("api_design", "forgot auth", "always add auth middleware")
+        small.store_lesson("migration", "dropped a column first", "copy it before")
+        assert small.get_stats()["lessons_stored"] == 1
+        assert (await engine.get_stats())["lessons_stored"] == 1
 
 
 async def test_a_step_has_two_reflections_also_without_a_run(client: Client) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcp_reflect.cli.hosts.json_edits import append_item, read, remove_items, set_member
-from mcp_reflect.cli.hosts.registry import Command, HostConfig
+from mcp_reflect.cli.hosts.registry import SERVER_NAME, Command, HostConfig
 from mcp_reflect.errors import InputError
 
 TIMEOUT_SECONDS: Final = 5
@@ -18,6 +18,7 @@ TIMEOUT_SECONDS: Final = 5
 OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFLECT_BANK": "bank"}
 """Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
 
+_TOOL: Final = "hook"  # of our server; it is not listed
 _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
 
 
@@ -25,36 +26,59 @@ _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
 class HookSettings:
     """How a host stores hooks.
 
-    `file` is below the home directory or the project; `events` are the host's names. `flat`: an entry is the command
-    itself, not a list of commands with a matcher. `version`: a number that the file must have. `units_per_second`: of
-    its time limits. `end_seconds`: the time limit of the last hook of a session.
+    `file` is below the home directory or the project (`project_file`, where that is another one); `events` are the
+    host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
+    entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
+    `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
+    of the last hook of a session.
     """
 
     file: str
     events: tuple[str, ...]
+    asked: tuple[str, ...] = ()
     flat: bool = False
+    typed: bool = False
     version: int | None = None
     units_per_second: int = 1
     end_seconds: int = TIMEOUT_SECONDS
+    project_file: str | None = None
     note: str = ""
 
 
 HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
     "claude-code": HookSettings(
         ".claude/settings.json",
-        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"),
+        (
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+            *("Stop", "SubagentStop", "SessionEnd"),
+        ),
+        asked=("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
     ),
     "codex": HookSettings(
         ".codex/hooks.json",
-        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionEnd"),
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"),
+        asked=("PreToolUse", "PostToolUse"),
         end_seconds=3,
         note="Codex asks you to trust its hooks once: /hooks.",
     ),
     "gemini": HookSettings(
-        ".gemini/settings.json", ("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"), units_per_second=1000
+        ".gemini/settings.json",
+        ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
+        units_per_second=1000,
     ),
     "cursor": HookSettings(
-        ".cursor/hooks.json", ("sessionStart", "postToolUse", "postToolUseFailure", "sessionEnd"), flat=True, version=1
+        ".cursor/hooks.json",
+        ("sessionStart", "preToolUse", "postToolUse", "postToolUseFailure", "stop", "sessionEnd"),
+        flat=True,
+        version=1,
+    ),
+    "vscode": HookSettings(
+        ".copilot/hooks/mcp-reflect.json",
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        flat=True,
+        typed=True,
+        project_file=".github/hooks/mcp-reflect.json",
+        note="Hooks of VS Code are in preview: an organization can forbid them.",
     ),
 }
 """The hosts whose hooks can give text to the model."""
@@ -122,16 +146,40 @@ def _ends(event: str) -> bool:
 
 
 def _entry(event: str, settings: HookSettings, command: Command, distil: str | None) -> dict[str, Any]:
+    if event in settings.asked and command.remote is None:
+        asked = {"type": "mcp_tool", "server": command.server, "tool": _TOOL, "input": _input(event)}
+        return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
     seconds = settings.end_seconds if _ends(event) else TIMEOUT_SECONDS
     line = {"command": hook_line(command, event, distil), "timeout": seconds * settings.units_per_second}
-    return line if settings.flat else {"hooks": [{"type": "command", **line}]}
+    typed = {"type": "command", **line} if settings.typed or not settings.flat else line
+    return typed if settings.flat else {"hooks": [typed]}
+
+
+def _input(event: str) -> dict[str, str]:
+    """Return the arguments of the server's tool; the host fills in the places."""
+    names = ["session_id", "transcript_path", "cwd"]
+    match event:
+        case "Stop":
+            names += ["stop_hook_active", "last_assistant_message"]
+        case "SubagentStop":
+            names += ["agent_transcript_path", "stop_hook_active", "last_assistant_message"]
+        case "PreToolUse":
+            names += ["tool_name", "tool_input", "tool_use_id"]
+        case "PostToolUseFailure":
+            names += ["tool_name", "tool_input", "tool_use_id", "error", "is_interrupt"]
+        case _:
+            names += ["tool_name", "tool_input", "tool_use_id", "tool_response"]
+    return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 
 def _is_ours(entry: Any) -> bool:
-    """Return whether an entry runs nothing but `mcp-reflect hook`."""
+    """Return whether an entry runs nothing but `mcp-reflect hook`, or asks our server's tool."""
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, Any]", entry)
     lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
-    commands = [str(cast("dict[str, Any]", line).get("command")) for line in lines if isinstance(line, dict)]
-    return bool(commands) and all(map(_OUR_COMMAND.search, commands))
+    hooks = [cast("dict[str, Any]", line) for line in lines if isinstance(line, dict)]
+    return bool(hooks) and all(
+        _OUR_COMMAND.search(str(hook.get("command"))) or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
+        for hook in hooks
+    )

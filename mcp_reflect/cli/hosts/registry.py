@@ -52,12 +52,16 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How the host starts the server: the program, its arguments, and settings in the environment."""
+    """How the host starts the server: the program, its arguments, and settings in the environment.
+
+    `server` is the name by which the host's hooks know it.
+    """
 
     program: str
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] | None = None
     remote: "Remote | None" = None
+    server: str = SERVER_NAME
 
     def entry(self) -> dict[str, Any]:
         """Return the entry in the form that most hosts use."""
@@ -148,6 +152,12 @@ class HostConfig:
         if self.language == "json":
             return json_edits.remove_member(text, (self.block, SERVER_NAME))
         return document_edits.remove_entry(self.language, text, self.block, SERVER_NAME)
+
+    def remove_empty(self, text: str) -> str:
+        """Return the text of a file in JSON without the block of servers, where it is empty."""
+        if self.language == "json" and json_edits.read(text).value.get(self.block) == {}:
+            return json_edits.remove_member(text, (self.block,))
+        return text
 
 
 def _stdio_entry(command: Command) -> dict[str, Any]:

@@ -29,8 +29,8 @@ function figure(title, summary, draw, table) {
 
 function axes(percentages) {
   const shared = {
-    stroke: colour("quiet"), font: FONT, labelFont: FONT,
-    grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line"), width: 1, size: 4 },
+    stroke: color("quiet"), font: FONT, labelFont: FONT,
+    grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line"), width: 1, size: 4 },
   };
   return [
     { ...shared, size: 28, grid: { show: false }, values: (_, splits, __, ___, step) => splits.map((at) => tickWords(at, step)) },
@@ -95,18 +95,18 @@ function course(outcomes, rate, prior, span) {
   return points;
 }
 
-function courseFigure(title, points, prior) {
+function courseFigure(title, points) {
   const last = points.at(-1);
   const words = (point) =>
     `${day(point.at - 1)}: ${percent(point.mean)}, between ${percent(point.low)} and ${percent(point.high)}`
-    + ` (${percent(prior.interval)} sure), from ${plural(point.count, "outcome")}`;
+    + ` (90 % sure), from ${plural(point.count, "outcome")}`;
   return figure(title, words(last), (width, tell) => {
-    const accent = colour("accent");
+    const accent = color("accent");
     const line = (label, more) => ({ label, points: { show: points.length < 3 }, ...more });
     return {
       options: options(width, [
         line("high", { stroke: "transparent" }), line("low", { stroke: "transparent" }),
-        line("share", { stroke: "transparent", paths: () => null, points: { show: true, size: 5, fill: colour("edge"), stroke: "transparent" } }),
+        line("share", { stroke: "transparent", paths: () => null, points: { show: true, size: 5, fill: color("edge"), stroke: "transparent" } }),
         line("mean", { stroke: accent, width: 2 }),
       ], {
         scales: { x: { time: true, range: (_, low, high) => timeEnds(low, high) }, y: { range: [0, 1] } },
@@ -145,7 +145,7 @@ function barsFigure(title, counts, kinds) {
   }).reverse();
   const made = figure(title, summary, (width, tell) => ({
     options: options(width, layers.map(({ kind }) => ({
-      label: kind.title, fill: colour(kind.colour), stroke: colour("surface"), width: 1, points: { show: false },
+      label: kind.title, fill: color(kind.color), stroke: color("surface"), width: 1, points: { show: false },
       paths: uPlot.paths.bars({ size: [0.86, 36], align: 1 }),
     })), {
       scales: { x: { time: true, range: (_, low, high) => timeEnds(low, high + wide * DAY) }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 1)] } },
@@ -158,7 +158,7 @@ function barsFigure(title, counts, kinds) {
     day(starts[place]), ...used.map((kind) => String(slot[kind.id] ?? 0)),
   ])));
   made.root.querySelector("figcaption").after(el("ul", { class: "key" }, used.map((kind) => el("li", null,
-    el("span", { class: `swatch ${kind.colour}` }), `${kind.title} `, el("span", { class: "quiet" }, grouped(totals[kind.id]))))));
+    el("span", { class: `swatch ${kind.color}` }), `${kind.title} `, el("span", { class: "quiet" }, grouped(totals[kind.id]))))));
   return made;
 }
 

@@ -1,7 +1,7 @@
-// Lessons that resemble, contradict or stem from each other, as a picture: a circle a lesson, a ring a group.
+// Lessons that resemble or stem from each other, as a picture: a circle a lesson, a ring a group.
 
 const GAP = 36;
-const DRAWN = new Set(["contradicts", "derived_from"]);
+const DRAWN = new Set(["derived_from"]);
 
 // Groups of lessons: the clusters of rules, what they would merge, and what ties join beyond them.
 function groupsOf(store) {
@@ -16,7 +16,6 @@ function groupsOf(store) {
   for (const lesson of store.lessons) {
     for (const [relation, other] of lesson.ties ?? []) {
       if (!DRAWN.has(relation) || lesson.state !== "active" || other.state !== "active") continue;
-      if (relation === "contradicts" && lesson.id > other.id) continue; // it is tied both ways
       ties.push([relation, lesson, other]);
       join([lesson, other]);
     }
@@ -46,7 +45,7 @@ function clustersView(context) {
     const { groups, ties } = groupsOf(store);
     if (!groups.length) {
       return fill(root, el("div", { class: "empty" }, el("h2", null, "No two lessons resemble each other"),
-        el("p", null, "Lessons that share a third of their telling words, or contradict each other, are drawn here side by side.")));
+        el("p", null, "Lessons that share a third of their telling words are drawn here side by side.")));
     }
     width = root.clientWidth || 900;
     const single = store.lessons.filter((lesson) => lesson.state === "active").length - groups.flat().length;
@@ -54,7 +53,7 @@ function clustersView(context) {
       el("figcaption", null, "Lessons that belong together"),
       el("ul", { class: "key" },
         el("li", null, el("span", { class: "swatch accent" }), "works more often the deeper"), el("li", null, el("span", { class: "swatch hollow" }), "untried"),
-        el("li", null, el("span", { class: "swatch bad" }), "proved harmful"), el("li", null, el("span", { class: "stroke" }), "contradicts")),
+        el("li", null, el("span", { class: "swatch bad" }), "proved harmful")),
       picture(groups, ties, width - 34),
       el("p", { class: "quiet" }, `${plural(groups.length, "group")}; ${plural(single, "record")} stand alone. The larger a circle, the more important.`),
       el("details", null, el("summary", null, "As a list"), asList(groups, ties))));

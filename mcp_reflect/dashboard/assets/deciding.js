@@ -8,6 +8,22 @@ function actor(context, action, label, values, kind = "") {
   return button;
 }
 
+// The draft of a finding, to be changed, beside the lines of the sessions that show it.
+function findingCard(context, found) {
+  const field = (name) => el("textarea", { rows: 2, "aria-label": name, "data-field": name }, seen(found[name]));
+  const fields = { mistake: field("mistake"), correction: field("correction") };
+  const changes = () => Object.fromEntries(Object.entries(fields).map(([name, made]) => [name, made.value.trim()]).filter(([name, text]) => text && text !== found[name]));
+  const lines = found.evidence.map((one) => el("details", { open: one === found.evidence[0] },
+    el("summary", null, one.at ? day(one.at) : "no date", " ", told(one.host), " ", told(one.session)),
+    el("pre", null, seen(one.lines.join("\n")))));
+  return el("article", { class: "card padded", tabindex: 0, "data-finding": found.id },
+    el("p", { class: "quiet" }, `In ${plural(found.sessions, "session")}`),
+    el("p", null, el("span", { class: "label" }, "Mistake"), fields.mistake),
+    el("p", null, el("span", { class: "label" }, "Keep"), fields.correction), lines,
+    el("div", { class: "actions" }, actor(context, "drop", "Drop", () => ({ id: found.id }), "danger"),
+      actor(context, "keep", "Keep", () => ({ id: found.id, changes: changes() }), "main")));
+}
+
 function decidingView(context) {
   const root = el("div", { class: "stack" });
 
@@ -15,14 +31,43 @@ function decidingView(context) {
     const store = context.store();
     const { merges, archivings, dreams } = store.data;
     const waiting = store.waiting();
+    const findings = store.data.findings ?? [];
     const useless = archivings.filter((one) => store.byId.get(one.id).state === "active");
     fill(root,
       context.backend.acts.size ? null : el("p", { class: "note card padded" }, "This page only shows. ", el("code", null, "mcp-reflect board"), " serves one on which you decide."),
-      waiting.length + merges.length + useless.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
+      waiting.length + merges.length + useless.length + findings.length ? null : el("div", { class: "empty" }, el("h2", null, "Nothing waits for you")),
+      part("Found in sessions", "Keys: j and k move, Enter keeps, x drops, e edits, u undoes the last decision.", findings.map((one) => findingCard(context, one))),
+      undoer(),
       part("In quarantine", "Text that may give orders to an agent that reads it. No recall shows it until a person approves it.", waiting.map(held)),
       part("To merge", "These say the same. The one that is kept gets the evidence of the others; all wordings stay in its history.", merges.map((merge) => mergeCard(store, merge))),
       part("Proved useless", "The next dream would archive these.", useless.map((one) => uselessCard(store, one))),
       dreams.length ? el("section", { class: "stack" }, el("h2", null, "Dreams so far"), el("div", { class: "card padded" }, tableOf("Dreams", ["When", "By", "What it did", ""], dreams.map(dreamRow)))) : null);
+  }
+
+  function undoer() {
+    const last = context.undos.at(-1);
+    if (!last || !context.backend.acts.has("reopen")) return null;
+    const button = el("button", { type: "button", "data-action": "reopen" }, "Undo the last decision");
+    button.addEventListener("click", () => {
+      context.undos.pop();
+      context.act(button, "reopen", last);
+    });
+    return el("div", { class: "actions" }, button);
+  }
+
+  // One key for each decision, so that a queue takes one sitting; a field that is typed in keeps its keys.
+  function key(name) {
+    const cards = [...root.querySelectorAll("[data-finding]")];
+    const at = cards.indexOf(document.activeElement?.closest?.("[data-finding]"));
+    const card = cards[Math.max(at, 0)];
+    const press = (action, where = card) => where?.querySelector(`[data-action=${action}]`)?.click();
+    const keys = {
+      j: () => cards[Math.min(at + 1, cards.length - 1)]?.focus(), k: () => cards[Math.max(at - 1, 0)]?.focus(),
+      Enter: () => at >= 0 && document.activeElement === card && press("keep"), x: () => press("drop"),
+      e: () => card?.querySelector("[data-field=correction]").focus(), u: () => press("reopen", root),
+    };
+    if (!keys[name] || (!cards.length && name !== "u")) return false;
+    return keys[name]() !== false;
   }
 
   function part(title, about, cards) {
@@ -58,5 +103,5 @@ function decidingView(context) {
       dream.state === "undone" ? "" : actor(context, "undo", "Undo", () => ({ id: dream.id })) ?? ""];
   }
 
-  return { root, show, shown: () => {} };
+  return { root, show, key, shown: () => {} };
 }

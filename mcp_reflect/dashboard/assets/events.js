@@ -1,15 +1,15 @@
 // What was recalled and what became of it; the warnings before calls that are known to fail, and what came of them.
 
 const BECAME = [
-  { id: "worked", title: "Worked", colour: "good" }, { id: "partly", title: "Partly", colour: "warn" },
-  { id: "failed", title: "Failed", colour: "bad" }, { id: "open", title: "Not told", colour: "edge" },
-  { id: "nothing", title: "Nothing fitted", colour: "faint" }, { id: "held_out", title: "Held out to compare", colour: "accent" },
+  { id: "worked", title: "Worked", color: "good" }, { id: "partly", title: "Partly", color: "warn" },
+  { id: "failed", title: "Failed", color: "bad" }, { id: "open", title: "Not told", color: "edge" },
+  { id: "nothing", title: "Nothing fitted", color: "faint" }, { id: "held_out", title: "Held out to compare", color: "accent" },
 ];
 
 const SEQUELS = [
-  { id: "heeded", title: "Heeded", colour: "good" }, { id: "failed", title: "Repeated, and failed again", colour: "bad" },
-  { id: "worked", title: "Repeated, and it worked", colour: "warn" }, { id: "open", title: "Not known yet", colour: "edge" },
-  { id: "held_out", title: "Only watched", colour: "accent" },
+  { id: "heeded", title: "Heeded", color: "good" }, { id: "failed", title: "Repeated, and failed again", color: "bad" },
+  { id: "worked", title: "Repeated, and it worked", color: "warn" }, { id: "open", title: "Not known yet", color: "edge" },
+  { id: "held_out", title: "Only watched", color: "accent" },
 ];
 
 const PAGE = 50;
@@ -52,7 +52,7 @@ function eventsView(context, about) {
 
 function kindOf(kinds, id) {
   const kind = kinds.find((one) => one.id === id);
-  return el("span", { class: `mark ${kind.colour}` }, el("span", { class: `swatch ${kind.colour}` }), kind.title);
+  return el("span", { class: `mark ${kind.color}` }, el("span", { class: `swatch ${kind.color}` }), kind.title);
 }
 
 function recallBecame(recall) {
@@ -83,10 +83,18 @@ function recalledView(context) {
 
 const MATCHES = { exact: "the same call", loose: "the same but for dates, ids, ports", tool_and_error: "the same tool and error", similar: "a similar call" };
 
-function measured(value, words, shown = percent) {
-  if (!value) return null;
-  const [low, high] = value.interval.map(shown);
-  return el("p", null, `${words}: ${shown(value.value)} (95 % sure between ${low} and ${high}, from ${plural(value.cases, "case")}).`);
+function watched(group, words) {
+  if (!group.warnings_due) return null;
+  const { failed = 0, worked = 0, open = 0 } = group.sequels;
+  return el("p", null, `${words}: ${plural(group.sessions, "session")}, in which known failures came back ${plural(group.recurrences, "time")}. `
+    + `Of ${plural(group.warnings_due - open, "warning")} whose end is known, ${failed + worked} were due before a call that was made all the same.`);
+}
+
+function lastMessages(counts) {
+  if (!counts.held && !counts.told) return null;
+  const became = `the agent ran what it had claimed ${plural(counts.ran, "time")}, corrected itself ${plural(counts.corrected, "time")}, said it again ${plural(counts.repeated, "time")}`;
+  const told = counts.told ? ` Told at the next prompt: ${counts.told}.` : "";
+  return el("p", null, `Last messages held because the session did not show what they claimed: ${counts.held}; ${became}.${told}`);
 }
 
 function repeatsView(context) {
@@ -97,9 +105,9 @@ function repeatsView(context) {
     before: (store) => {
       const { proof } = store.data;
       const lines = [
-        measured(proof.warned.repeated_after, "Of the warnings given, repeated all the same"),
-        measured(proof.repeats_prevented_per_warning, "Fewer repeats after a warning than in sessions that were only watched"),
-        measured(proof.recurrences_prevented_per_session, "Recurrences prevented for each session", (value) => value.toFixed(2)),
+        watched(proof.warned, "Warned"),
+        watched(proof.held_out, "Only watched"),
+        lastMessages(proof.last_messages),
       ].filter(Boolean);
       return lines.length ? el("section", { class: "card padded" }, el("h2", null, "What is proved"), lines) : null;
     },

@@ -22,10 +22,10 @@ function worthGlyph() {
   };
 }
 
-function worthWords(lesson, interval, prior) {
+function worthWords(lesson, interval) {
   const type = lesson.task_type ? `lessons of the type “${seen(lesson.task_type)}”` : "lessons without a task type";
   const base = `The base rate of ${type} is ${percent(lesson.base_rate)}.`;
   if (!tried(lesson)) return `Nobody has told yet what became of using it. ${base}`;
-  const sure = `${percent(prior.interval)} sure that it lies between ${percent(interval.low)} and ${percent(interval.high)}`;
+  const sure = `90 % sure that it lies between ${percent(interval.low)} and ${percent(interval.high)}`;
   return `It works in about ${percent(lesson.worth)} of its uses, ${sure}. ${base}`;
 }

@@ -5,6 +5,7 @@ let store = null;
 let current = "lessons";
 
 const context = {
+  undos: [], // what takes back the decisions of this sitting, the latest last
   store: () => store,
   backend,
   open: openLesson,
@@ -12,7 +13,7 @@ const context = {
   actions: (lesson) => lessonActions(context, lesson),
   curve(lesson) {
     const points = course(lesson.outcomes ?? [], lesson.base_rate, store.data.prior, 0);
-    return points.length > 1 ? courseFigure("As it was told", points, store.data.prior) : null;
+    return points.length > 1 ? courseFigure("As it was told", points) : null;
   },
 };
 
@@ -22,7 +23,7 @@ const VIEWS = [
   { id: "recalled", title: "Recalled", make: recalledView },
   { id: "repeats", title: "Repeats stopped", make: repeatsView },
   { id: "clusters", title: "Clusters", make: clustersView },
-  { id: "deciding", title: "To decide", make: decidingView, count: () => store.waiting().length + store.data.merges.length },
+  { id: "deciding", title: "To decide", make: decidingView, count: () => store.waiting().length + store.data.merges.length + (store.data.findings ?? []).length },
 ];
 
 for (const view of VIEWS) {
@@ -57,6 +58,7 @@ async function act(button, action, values) {
   button.disabled = true;
   try {
     const done = await backend.act(action, values);
+    if (done.undo) context.undos.push(done.undo);
     if (done.row) {
       store.changed(done.row);
       drawTiles();
@@ -96,6 +98,8 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose("lessons");
     viewOf("lessons").made.search.focus();
+  } else if (!typing && store && viewOf(current).made?.key?.(event.key)) {
+    event.preventDefault();
   } else if (event.key === "Escape" && viewOf(current).made?.escape?.()) event.preventDefault();
 });
 

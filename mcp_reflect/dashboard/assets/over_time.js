@@ -22,14 +22,14 @@ function overTimeView(context) {
     }
     const types = store.values("task_type").filter(([name]) => store.outcomes.some((one) => one.of.task_type === name));
     const points = course(told, 0.5, prior, Number(span));
-    const chart = points.length ? courseFigure("How often lessons work", points, prior) : null;
+    const chart = points.length ? courseFigure("How often lessons work", points) : null;
     fill(root,
       el("div", { class: "filters" },
         choice("time-type", "Task type", [["", "All"], ...types.map(([name]) => [name, name])], type, (value) => { type = value; }),
         choice("time-span", "Counted", SPANS, span, (value) => { span = value; })),
       chart?.root,
       el("p", { class: "quiet" }, "The line is the mean of a Beta posterior, weighed by evidence as ranking weighs it, and the band its ",
-        `${percent(prior.interval)} interval. It begins at an even chance worth ${prior.strength} outcomes. A dot is what was told just then.`),
+        `90 % interval. It begins at an even chance worth ${prior.strength} outcomes. A dot is what was told just then.`),
       types.length ? el("section", { class: "card padded" }, el("h2", null, "By task type"), byType(store, types)) : null);
     chart?.redraw();
   }

@@ -36,8 +36,8 @@ function startTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme));
 }
 
-// A colour of the theme as a canvas takes it.
-function colour(name) {
+// A color of the theme as a canvas takes it.
+function color(name) {
   const probe = el("span", { hidden: true });
   probe.style.color = `var(--${name})`;
   document.body.append(probe);

@@ -8,17 +8,17 @@ from operator import mul
 from typing import Any, Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.endpoint import Endpoint, open_endpoint, parse_spec, whole
-from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING
-from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError
-from mcp_reflect.models.common import Json
+from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING, open_sdk
+from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
+from mcp_reflect.llm.sdk import error_of, garbled, open_client, status_error
+from mcp_reflect.llm.settings import Endpoint, open_endpoint, parse_spec
 
 Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
 
 SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
-LOCAL: Final = "local"
-EXAMPLES: Final = '"local", "local:/path/to/model", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
+_LOCAL: Final = "local"  # a model that earlier releases ran in the server
+EXAMPLES: Final = '"words", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
 _SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
@@ -49,13 +49,9 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     Raises `LLMSettingError`, for `off` as well. The embedder gives unit vectors or an `LLMError`, whoever made it.
     """
     text = settings.get(SETTING, "")
-    name, colon, path = (part.strip() for part in text.partition(":"))
-    if name.casefold() == LOCAL:
-        if colon and not path:
-            raise LLMSettingError(SETTING, '"local:" names no folder', f"Write {EXAMPLES}")
-        from mcp_reflect.llm.embeddings.local_model import open_folder  # noqa: PLC0415 - imports numpy and a tokenizer
-
-        return Checked(open_folder(path))
+    if text.partition(":")[0].strip().casefold() == _LOCAL:
+        fault = "the server runs no model itself any more"
+        raise LLMSettingError(SETTING, fault, "Run one with Ollama: openai:all-minilm@http://localhost:11434/v1")
     try:
         spec = parse_spec(SETTING, text)
     except LLMSettingError as error:
@@ -69,8 +65,7 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         return Checked(OpenAI(spec.model, endpoint), "the endpoint")
     from mcp_reflect.llm.providers import open_package  # noqa: PLC0415 - only for an embedder that is not ours
 
-    ours = (LOCAL, "openai")
-    embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=ours)
+    embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",))
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{spec.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package}")
@@ -87,13 +82,26 @@ class OpenAI:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return a vector for each text, unchecked: `Checked` checks them."""
-        body: dict[str, Json] = {"model": self._model, "input": list(map(whole, texts)), "encoding_format": "float"}
-        answer = await self._endpoint.post("/embeddings", body, key_of="data", seconds=_SILENCE_SECONDS)
-        data = answer.get("data")
-        if not isinstance(data, list) or not all(isinstance(item, dict) and "embedding" in item for item in data):
-            raise self._endpoint.garbled("a body without embeddings")
-        items = cast("list[dict[str, Any]]", data)
-        return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
+        try:
+            async with open_client(self._endpoint, _SILENCE_SECONDS) as client:
+                sdk = open_sdk(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
+                answer = await sdk.embeddings.create(
+                    model=self._model, input=list(map(whole, texts)), encoding_format="float"
+                )
+            return self._vectors(answer)
+        except LLMError as error:
+            fault = error
+        except Exception as error:  # noqa: BLE001 - code of other packages; its context may hold the key
+            fault = error_of(error, self._endpoint)
+        raise fault
+
+    def _vectors(self, answer: Any) -> Sequence[Vector]:
+        data: list[Any] | None = getattr(answer, "data", None)
+        if not data and getattr(answer, "error", None):
+            raise status_error(self._endpoint, 200, {}, {"error": answer.error})
+        if not isinstance(data, list) or not all(hasattr(item, "embedding") for item in data):
+            raise garbled(self._endpoint, "a body without embeddings")
+        return [item.embedding for item in sorted(data, key=lambda item: getattr(item, "index", None) or 0)]
 
 
 class Checked:
@@ -131,7 +139,7 @@ def unit_vectors(reply: object, count: int) -> list[Vector]:
     for item in items:
         numbers = cast("Sequence[float]", item)
         if not isinstance(item, Sequence) or not all(type(number) in (int, float) for number in numbers):
-            raise ValueError("a vector that is no list of numbers")
+            raise ValueError("a vector that is not a list of numbers")
         try:
             length = math.hypot(*numbers)
         except OverflowError:
@@ -192,6 +200,11 @@ class Patient:
         self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
         self._resting_until = self._clock.now() + max(self._pause, min(wait, LONGEST_PAUSE))
         return None
+
+    async def measure(self, seconds: float) -> tuple[int, float] | None:
+        """Return the length of the vectors, and the mean cosine (0 to .9) of unrelated texts: models differ in both."""
+        vectors = await self.embed(UNRELATED, seconds)
+        return (len(vectors[0]), background(vectors)) if vectors else None
 
     def _opened(self) -> Embedder:
         if self._embedder is None:

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -22,7 +21,6 @@ from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotA
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
 from mcp_reflect.storage.postgres.statements import (
-    FOLDER,
     PostgresExecutor,
     PostgresRow,
     adapt,
@@ -75,34 +73,21 @@ _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] =
 _DOWN: Final = "does not answer. Start the server, or correct MCP_REFLECT_BANK; nothing of this call was stored"
 
 
-class Opened(NamedTuple):
-    """The state of a bank: the schema's version, the server's, and why it cannot be written, if so.
-
-    `vectors` is pgvector's version, None where it is not installed.
-    """
+class OpenedServer(NamedTuple):
+    """The state of a bank: the schema's version, the server's, and why it cannot be written, if so."""
 
     schema: int
     server: int
-    vectors: str | None
     read_only: str | None = None
 
     @property
     def engine(self) -> str:
-        """The names and versions of the software."""
-        return f"PostgreSQL {self.server}, {f'pgvector {self.vectors}' if self.vectors else 'without pgvector'}"
+        """The name and version of the software."""
+        return f"PostgreSQL {self.server}"
 
 
 class _UpgradedError(Exception):
     """Another process upgraded the schema."""
-
-
-class _DoubtError(Exception):
-    """The connection was lost while the transaction `number` was committed."""
-
-    def __init__(self, number: str, result: Any) -> None:
-        super().__init__(number)
-        self.number = number
-        self.result = result
 
 
 class Database(repository.Database):
@@ -117,13 +102,13 @@ class Database(repository.Database):
         self.url = url
         self.busy_seconds = busy_seconds
         self._log = log or Log()
-        self._opened: Opened | None = None
+        self._opened: OpenedServer | None = None
         self._opening = asyncio.Lock()
         self._process = os.getpid()
         self._threads: ThreadPoolExecutor | None = None
         self._pool: ConnectionPool[_Connection] | None = None
 
-    async def opened(self) -> Opened:
+    async def opened(self) -> OpenedServer:
         """Connect (make the schema, upgrade it); return its state."""
         return await self._repeat(lambda _, opened: opened, WAIT_SECONDS)
 
@@ -138,10 +123,10 @@ class Database(repository.Database):
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - every read has a connection of its own
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
-        def read(connection: _Connection, opened: Opened) -> _Result:
+        def read(connection: _Connection, opened: OpenedServer) -> _Result:
             self._begin(connection, "read", tenant, opened)
             try:
-                return work(Reading(self._executor(connection, opened)))
+                return work(Reading(PostgresExecutor(connection), self._log))
             finally:
                 connection.rollback()
 
@@ -160,12 +145,12 @@ class Database(repository.Database):
     ) -> _Result:
         """Do the same with the connection too, for SQL that has no name."""
 
-        def transact(connection: _Connection, opened: Opened) -> tuple[_Result, set[str]]:
+        def transact(connection: _Connection, opened: OpenedServer) -> tuple[_Result, set[str]]:
             if opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
-            number = self._begin(connection, kind, tenant, opened)
+            self._begin(connection, kind, tenant, opened)
             try:
-                writing = Writing(self._executor(connection, opened))
+                writing = Writing(PostgresExecutor(connection), self._log)
                 result = work(connection, writing)
             except BaseException:
                 connection.rollback()
@@ -175,7 +160,10 @@ class Database(repository.Database):
             except psycopg.OperationalError as error:
                 if not connection.closed:
                     raise
-                raise _DoubtError(number, (result, writing.ran)) from error
+                raise BankError(
+                    f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
+                    "again."
+                ) from error
             return result, writing.ran
 
         result, ran = await self._repeat(transact, self.busy_seconds)
@@ -192,15 +180,12 @@ class Database(repository.Database):
 
     # Tries.
 
-    async def _repeat(self, work: Callable[[_Connection, Opened], _Result], seconds: float) -> _Result:
+    async def _repeat(self, work: Callable[[_Connection, OpenedServer], _Result], seconds: float) -> _Result:
         """Return the result of `work` on a connection, tried again for `seconds` where another try may help."""
         end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
         while True:
             try:
                 return await self._in_thread(work)
-            except _DoubtError as error:
-                if await self._is_committed(error.number, lost):
-                    return error.result
             except _UpgradedError:
                 self._opened = None
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
@@ -211,21 +196,7 @@ class Database(repository.Database):
                     raise self._meaning(error) from error
             await _pause()
 
-    async def _is_committed(self, number: str, end: float) -> bool:
-        """Return what became of a transaction whose connection was lost during its commit; BankError without answer."""
-        state = None
-        while state not in ("committed", "aborted"):
-            if time.monotonic() >= end:
-                raise BankError(
-                    f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
-                    "again."
-                )
-            await _pause()
-            with suppress(psycopg.Error):
-                state = await self._in_thread(partial(_state_of, number=number))
-        return state == "committed"
-
-    async def _in_thread(self, work: Callable[[_Connection, Opened], _Result]) -> _Result:
+    async def _in_thread(self, work: Callable[[_Connection, OpenedServer], _Result]) -> _Result:
         """Run `work` in a thread on a connection of the pool, which it waits for half a second."""
         if self._process != os.getpid():
             raise BankError(
@@ -255,17 +226,16 @@ class Database(repository.Database):
         finally:
             await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
 
-    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: Opened) -> str:
-        """Begin a transaction of a tenant; return its number if it writes. One round trip, except for a lock."""
+    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: OpenedServer) -> None:
+        """Begin a transaction of a tenant. One round trip, except for a lock."""
         wait = int(1000 * (_BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds))
         set_tenant = sql.SQL(
             "{begin}; SET LOCAL lock_timeout = {wait}; SELECT set_config('mcp_reflect.tenant', {tenant}, true), "
-            "(SELECT version FROM schema_version), {number}"
+            "(SELECT version FROM schema_version)"
         ).format(
             begin=_BEGIN[kind],
             wait=sql.Literal(wait),
             tenant=sql.Literal(tenant.replace("\0", "")),
-            number=sql.SQL("NULL" if kind == "read" else "pg_current_xact_id()::text"),
         )
         cursor = connection.execute(set_tenant)
         while cursor.nextset():
@@ -276,14 +246,10 @@ class Database(repository.Database):
             raise _UpgradedError
         if kind == "write":
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",))
-        return str(row[2])
-
-    def _executor(self, connection: _Connection, opened: Opened) -> PostgresExecutor:
-        return PostgresExecutor(connection, searches_vectors=opened.vectors is not None)
 
     # Opening.
 
-    def _prepare(self) -> Opened:
+    def _prepare(self) -> OpenedServer:
         """Connect, make or upgrade the schema, and make the pool; return the bank's state."""
         parameters = self._parameters()
         with _Connection.connect(**parameters) as connection:
@@ -300,19 +266,18 @@ class Database(repository.Database):
             schema = int(_one(connection, f"TABLE {_SCHEMA}.schema_version")[0])
             if schema > migrations()[-1][0]:
                 read_only = f"its schema {schema} is newer than this release's. Upgrade mcp-reflect-server to write it"
-            vectors = _one(connection, _VECTORS)
             bypasses = _one(connection, _BYPASSES)[0]
         if self._pool is None:
             logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # what it logs comes as our error
             self._pool = ConnectionPool(
                 kwargs=parameters,
-                configure=partial(_configure, path=f"{_SCHEMA}, {vectors[1] or 'public'}", bypasses=bypasses),
+                configure=partial(_configure, bypasses=bypasses),
                 min_size=0,
                 max_size=MOST_CONNECTIONS,
                 reconnect_timeout=_RECONNECT_SECONDS,
                 open=True,
             )
-        return Opened(schema, server, vectors[0], read_only)
+        return OpenedServer(schema, server, read_only)
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters to connect with. An error about them does not repeat them: one is the password."""
@@ -338,17 +303,7 @@ class Database(repository.Database):
         return BankError(f"The bank {self.url} {_DOWN}. ({reason})")
 
 
-# pgvector's version, if its signs are in the bank, and its schema.
-_VECTORS: Final = f"""
-    SELECT CASE WHEN to_regclass('{_SCHEMA}.lesson_signs') IS NOT NULL THEN max(extversion) END,
-      max(extnamespace::regnamespace::text)
-    FROM pg_extension WHERE extname = 'vector'"""  # noqa: S608 - our own name
 _BYPASSES: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-_USE_VECTORS: Final = """
-    DO $$ BEGIN
-      CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
-    EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL;
-    END $$"""
 _GRANT: Final = f"""
     DO $$ BEGIN CREATE ROLE {_ROLE} NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
     GRANT USAGE ON SCHEMA {_SCHEMA} TO {_ROLE};
@@ -356,7 +311,7 @@ _GRANT: Final = f"""
 
 
 def _upgrade(connection: _Connection, url: ServerUrl) -> None:
-    """Apply the missing migrations, and use pgvector if it is there; nobody else does it meanwhile."""
+    """Apply the missing migrations; nobody else does it meanwhile."""
     found = _one(connection, "SELECT to_regnamespace(%s) IS NOT NULL", _SCHEMA)[0]
     if not found:
         connection.execute(f"CREATE SCHEMA {_SCHEMA}")
@@ -372,23 +327,15 @@ def _upgrade(connection: _Connection, url: ServerUrl) -> None:
     if version < migrations()[-1][0]:
         connection.execute("DELETE FROM schema_version")
         connection.execute("INSERT INTO schema_version VALUES (%s)", (migrations()[-1][0],))
-        connection.execute(_USE_VECTORS)
-    vectors = _one(connection, _VECTORS)
-    if vectors[1] and not vectors[0]:
-        connection.execute(f"SET LOCAL search_path TO {_SCHEMA}, {vectors[1]}".encode())
-        connection.execute((FOLDER / "signs.sql").read_bytes())
     if _one(connection, _BYPASSES)[
         0
     ]:  # each time: the role is the server's, and another user may have made these tables
         connection.execute(_GRANT)
 
 
-def _configure(connection: _Connection, *, path: str, bypasses: bool) -> None:
-    """Prepare a connection of the pool."""
+def _configure(connection: _Connection, *, bypasses: bool) -> None:
     adapt(connection)
-    connection.execute(f"SET search_path TO {path}".encode())
-    # Read on in the graph until enough rows of a scope are found, and in their order.
-    connection.execute("SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = 200")
+    connection.execute(f"SET search_path TO {_SCHEMA}, public".encode())
     if bypasses:
         connection.execute(f"SET ROLE {_ROLE}")
 
@@ -406,11 +353,6 @@ def _read_only(connection: _Connection) -> str | None:
     """Return why a server cannot be written, None if it can."""
     row = _one(connection, "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'")
     return "the server is a replica" if row[0] else "the database is set to read-only" if row[1] else None
-
-
-def _state_of(connection: _Connection, _: Opened, number: str) -> str | None:
-    """Return what became of a transaction: `committed`, `aborted`, or `in progress` where the server still ends it."""
-    return _one(connection, "SELECT pg_xact_status(%s::text::xid8)", number)[0]
 
 
 def _is_lost(error: psycopg.Error) -> bool:

@@ -12,10 +12,10 @@ from psycopg import Connection, Cursor
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
 
-from mcp_reflect.storage.repository import Bound, Row, Values, migrations_in, queries_in
-from mcp_reflect.storage.sqlite import database as sqlite
+from mcp_reflect.storage import sql
+from mcp_reflect.storage.repository import Bound, Row, Values
 
-FOLDER: Final = Path(__file__).parent
+_FOLDER: Final = Path(__file__).parent
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _IN_LIST: Final = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((:\w+)\)\)")
@@ -23,17 +23,17 @@ _HINT: Final = re.compile(r"(?<=\s)\+(?=\w+ (?:=|<>|IN)\s)| INDEXED BY \w+")  # 
 _PARAMETER: Final = re.compile(r"(?<!:):(\w+)")
 
 
-def translated(sql: str) -> str:
+def translated(query: str) -> str:
     """Return a query that was written for SQLite as psycopg takes it: its parameters, lists and hints."""
-    sql = _COMMENT.sub("", sql).replace("%", "%%")
-    sql = _IN_LIST.sub(lambda found: f"<> ALL({found[2]})" if found[1] else f"= ANY({found[2]})", sql)
-    return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", sql)).strip()
+    query = _COMMENT.sub("", query).replace("%", "%%")
+    query = _IN_LIST.sub(lambda found: f"<> ALL({found[2]})" if found[1] else f"= ANY({found[2]})", query)
+    return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", query)).strip()
 
 
 @cache
 def _queries() -> dict[str, bytes]:
-    written = sqlite.queries() | queries_in(FOLDER / "queries")
-    return {name: translated(sql).encode() for name, sql in written.items()}
+    written = sql.queries() | sql.queries_in(_FOLDER / "queries")
+    return {name: translated(text).encode() for name, text in written.items()}
 
 
 def query(name: str) -> bytes:
@@ -48,7 +48,7 @@ def names() -> set[str]:
 
 def migrations() -> tuple[tuple[int, str], ...]:
     """Return every migration as (version, SQL), oldest first."""
-    return migrations_in(FOLDER / "migrations")
+    return sql.migrations_in(_FOLDER / "migrations")
 
 
 class PostgresRow:
@@ -96,11 +96,10 @@ def sent(value: Any) -> Any:
 
 
 class PostgresExecutor:
-    """Runs named SQL on a connection. With `searches_vectors`, it has `vectors_nearest`."""
+    """Runs named SQL on a connection."""
 
-    def __init__(self, connection: Connection[PostgresRow], *, searches_vectors: bool) -> None:
+    def __init__(self, connection: Connection[PostgresRow]) -> None:
         self._connection = connection
-        self.searches_vectors = searches_vectors
 
     def select(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query."""

@@ -120,13 +120,17 @@ def _add_vectors(writing: Writing, entries: Sequence[Entry]) -> None:
     writing.run_many("vector_add_words", [{**row, "signs": signs(row["vector"])} for row in rows])
 
 
-def remove(writing: Writing, record_id: str) -> None:
-    """Remove a record from the index, if it is there."""
-    for row in writing.rows("index_of", {"id": record_id}):
-        stored = Entry(record_id, row["scope"], row["length"], Derived(row["terms"]), None)
-        writing.run("index_remove_terms", {"row": row["row"], "terms": document(stored.scope, stored.terms)})
-        writing.run("index_remove_features", {"row": row["row"]})
-        _count(writing, stored.scope, [stored], -1)
+def remove(writing: Writing, *record_ids: str) -> None:
+    """Remove records from the index, those that are there."""
+    gone: list[Entry] = []
+    for record_id in record_ids:
+        for row in writing.rows("index_of", {"id": record_id}):
+            stored = Entry(record_id, row["scope"], row["length"], Derived(row["terms"]), None)
+            writing.run("index_remove_terms", {"row": row["row"], "terms": document(stored.scope, stored.terms)})
+            writing.run("index_remove_features", {"row": row["row"]})
+            gone.append(stored)
+    for number in {one.scope for one in gone}:
+        _count(writing, number, [one for one in gone if one.scope == number], -1)
 
 
 def renew_outdated(writing: Writing, limit: int) -> int:
@@ -135,7 +139,7 @@ def renew_outdated(writing: Writing, limit: int) -> int:
     for row in rows:
         remove(writing, row["id"])
         writing.run("vector_remove_words", {"id": row["id"]})
-    entries = readable(rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)))
+    entries = readable(rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)), writing.log)
     add(writing, [one for one in entries if one])
     return len(rows)
 
@@ -152,7 +156,7 @@ def _count(writing: Writing, number: int, entries: Sequence[Entry], sign: int) -
     counted = Derived(json.dumps({term: sign * rows for term, rows in sorted(terms.items())}, ensure_ascii=False))
     writing.run("index_count", {"scope": number, "terms": counted})
     if sign < 0:
-        writing.run("index_forget", {"scope": number, "terms": list(terms)})
+        writing.run("index_forget", {"scope": number, "terms": Derived(json.dumps([*terms]))})
     length = sign * sum(round(one.length) for one in entries)
     writing.run("index_resize", {"scope": number, "rows": sign * len(entries), "length": length})
 

@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.redact import context_hash
 from mcp_reflect.signature import fingerprint
 from mcp_reflect.storage.repository import Reading, Writing, lesson_from, scoped
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
 from mcp_reflect.storage.retrieval.terms import STOP_WORDS, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
+from mcp_reflect.word_vectors import shared_table
 
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
@@ -42,11 +43,13 @@ class Weights:
 
 FITTED: Final = Weights()
 
-# The score of a strong fit: tasks from elsewhere reach less, most tasks in near words more.
-STRONG: Final = 0.28
+# What a fit takes; docs/recall.md says what was measured. Unrelated tasks reach less, most tasks in near words more.
+STRONG: Final = 0.28  # the score of a strong fit
 SEVERAL: Final = 2  # words that have to be shared for that, unless the meaning is close
-CLOSE: Final = 0.5  # closeness that is enough without them
-NEAR: Final = 0.15  # a lesson that shares no word and is less close has nothing in common
+CLOSE: Final = 0.42  # closeness that is enough without them
+NEAR: Final = 0.22  # closeness of a weak fit
+NEAR_FOR_MORE: Final = 0.15  # the same where the caller asks for more than a few
+WEAK_BY_SEVERAL: Final = 0.12  # the score of a weak fit by several words whose meaning is less close
 
 
 # Identifiers and tools: they tell a lesson's subject better than common words.
@@ -61,7 +64,7 @@ _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
 _TOOLS: Final = frozenset(
     """alembic ansible apk aws az bash bazel cargo celery clang cmake composer conda cron crontab curl deno django
     docker dotnet duckdb elasticsearch esbuild eslint ffmpeg flake8 gcc gcloud gh git gitlab gradle grafana grpcurl
-    gunicorn heroku jest jq java javac journalctl kafka kubectl kubernetes kustomize launchctl ldap maven memcached
+    gunicorn heroku jest jq java javac journalctl k8s kafka kubectl kubernetes kustomize launchctl ldap maven memcached
     mongo mongod mongosh mvn mypy mysql mysqldump nginx ninja npm npx nvm openssl pandas pg_dump pg_restore php pip
     pipenv pipx pnpm podman poetry postgres postgresql powershell prettier prisma prometheus psql pulumi pyright pytest
     python rabbitmq rails rake redis rg rsync ruby ruff rustc rustup s3 scp sqlite sqlite3 ssh ssh-keygen strace sudo
@@ -69,6 +72,30 @@ _TOOLS: Final = frozenset(
     yarn""".split()
 )
 """Names of programs that work on their own: a lesson on one of them says nothing about another."""
+
+_SPELLINGS: Final = {
+    "k8s": "kubernetes",
+    "postgresql": "postgres",
+    "sqlite3": "sqlite",
+    "crontab": "cron",
+    "mvn": "maven",
+}
+_PRODUCTS: Final = {
+    program: product
+    for product, programs in {
+        "aws": "s3",
+        "git": "gh",
+        "java": "gradle javac maven",
+        "kubernetes": "helm kubectl kustomize",
+        "mongo": "mongod mongosh",
+        "mysql": "mysqldump",
+        "postgres": "pg_dump pg_restore psql",
+        "python": "mypy pandas pip pipenv pipx poetry pyright pytest ruff tox uv",
+        "systemd": "journalctl systemctl",
+    }.items()
+    for program in programs.split()
+}
+"""The product that a program belongs to, by which a task may name it."""
 
 _TOOL_WORDS: Final = frozenset("apt black brew bun bundle flask gem go helm make node perl sed tar vite zip".split())
 _COMMAND: Final = lazy_compile(r"`(?:sudo\s+)?(?:\./)?([a-zA-Z][\w-]+)|(?<![\w/.])\./([\w-]+)")
@@ -100,7 +127,12 @@ def is_rare(word: str) -> bool:
 def tools_of(text: str) -> frozenset[str]:
     """Return the programs that a text names; those whose name is also a word only as the first word of a command."""
     commands = {name.lower() for pair in _COMMAND.findall(text) for name in pair if name}
-    return _TOOLS & set(_WORD.findall(text.lower())) | _TOOL_WORDS & commands
+    named = _TOOLS & set(_WORD.findall(text.lower())) | _TOOL_WORDS & commands
+    return frozenset(_SPELLINGS.get(name, name) for name in named)
+
+
+def _with_products(tools: Collection[str]) -> set[str]:
+    return {*tools, *(_PRODUCTS[name] for name in tools if name in _PRODUCTS)}
 
 
 def error_codes(text: str) -> dict[str, set[str]]:
@@ -135,10 +167,13 @@ class Match(NamedTuple):
         several = len(self.words) >= SEVERAL or (self.close or 0.0) >= CLOSE
         return bool(self.names) or (self.plain >= STRONG and several)
 
-    @property
-    def in_common(self) -> bool:
-        """True if the row has anything to do with the question."""
-        return bool(self.words) or (self.close or 0.0) >= NEAR
+    def in_common(self, near: float = NEAR) -> bool:
+        """True if the row may have to do with the question: not by one common word, nor by a meaning less than `near`.
+
+        Without vectors several words are enough.
+        """
+        least = STRONG if len(self.words) < SEVERAL else WEAK_BY_SEVERAL if self.close is not None else 0.0
+        return self.strong or (self.close or 0.0) >= near or self.plain >= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,18 +240,21 @@ _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), name
 class Candidate:
     """A lesson with its relevance.
 
-    `by_error`: one of the errors that were sent identifies it. `misfit` says what is against it, if anything is.
+    `by_error`: one of the errors that were sent identifies it. `same_type` and `same_context`: it was stored with the
+    task type and in the context that were sent. `misfit` says what is against it, if anything is.
     """
 
     lesson: Lesson
     match: Match
     by_error: bool = False
+    same_type: bool = False
+    same_context: bool = False
     misfit: str = ""
 
     @property
     def strong(self) -> bool:
         """True if it surely fits."""
-        return not self.misfit and (self.by_error or self.match.strong)
+        return not self.misfit and (self.by_error or self.match.strong or (self.same_type and self.same_context))
 
 
 def text_of(query: RecallQuery) -> str:
@@ -284,9 +322,9 @@ class Search:
             ranked = sorted(plain, key=lambda row: (-plain[row], -row))
             # Rows that hardly fit say little about the question.
             feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
-            moved = closeness.towards(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
+            moved = closeness.toward(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
             order = scores({**close, **moved})
-            # The question moved towards its best rows is closer to them: their scores may not rise by that.
+            # The question moved toward its best rows is closer to them: their scores may not rise by that.
             scale = max(plain.values()) / (max(order.values()) or 1.0)
             order = {row: value * scale for row, value in order.items()}
         return [
@@ -302,20 +340,30 @@ class Search:
         ]
 
     def candidates(self, most: int | None = None) -> tuple[list[Candidate], int]:
-        """Return the best lessons, at most so many, and how many rows have nothing in common with the question."""
-        matches = self.matches()
-        common = [match for match in matches if match.in_common]
-        text = text_of(self._query)
+        """Return the best lessons, at most so many, and how many rows have too little in common with the question.
+
+        One of the task type comes with its context, or with a task that is nothing but the type.
+        """
+        ask, matches = self._query, self.matches()
+        near = NEAR_FOR_MORE if ask.wants_more else NEAR
+        text = text_of(ask)
         tools, codes = tools_of(text), error_codes(text)
-        lessons = lessons_at(self._reading, self._scope, [match.row for match in common[:most]])
-        identified = _identified(self._reading, self._scope, self._query.symptoms)
+        context = context_hash(ask.context) if ask.context is not None else None
+        identified = _identified(self._reading, self._scope, ask.symptoms)
         ids = {lesson.id for lesson in identified}
-        best = [Candidate(one, _BY_ERROR, by_error=True, misfit=_misfit(one, (), codes)) for one in identified]
-        for match in common[:most]:
-            lesson = lessons.get(match.row)
-            if lesson and lesson.id not in ids:
-                best.append(Candidate(lesson, match, misfit=_misfit(lesson, tools, codes)))
-        return best, len(matches) - len(common)
+        found = [(lesson, _BY_ERROR) for lesson in identified]
+        lessons = lessons_at(self._reading, self._scope, [match.row for match in matches[:most]])
+        found += [(lessons[one.row], one) for one in matches[:most] if one.row in lessons]
+        best: list[Candidate] = []
+        for lesson, match in found:
+            by_error = match is _BY_ERROR
+            same_type = ask.task_type is not None and lesson.task_type == ask.task_type
+            same_context = context is not None and lesson.context_hash == context
+            wanted = match.in_common(near) or (same_type and (same_context or ask.task == ask.task_type))
+            if by_error or (wanted and lesson.id not in ids):
+                misfit = _misfit(lesson, () if by_error else tools, codes)
+                best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
+        return best, sum(not match.in_common(near) for match in matches)
 
 
 def _misfit(lesson: Lesson, tools: Collection[str], codes: Mapping[str, set[str]]) -> str:
@@ -326,7 +374,11 @@ def _misfit(lesson: Lesson, tools: Collection[str], codes: Mapping[str, set[str]
     if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
         return "about another error code"
     named = tools_of(lesson.text) if tools else frozenset[str]()
-    return "about another tool" if named and named.isdisjoint(tools) else ""
+    if not named:
+        return ""
+    named |= tools_of(" ".join((*lesson.tags, *lesson.keywords)))
+    same = not _with_products(named).isdisjoint(tools) or not _with_products(tools).isdisjoint(named)
+    return "" if same else "about another tool"
 
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:

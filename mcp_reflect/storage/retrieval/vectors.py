@@ -10,8 +10,8 @@ from math import dist, hypot
 from operator import mul
 from typing import Final, TypeAlias
 
-from mcp_reflect.llm.embeddings.word_vectors import shared_table
 from mcp_reflect.storage.repository import Reading
+from mcp_reflect.word_vectors import shared_table
 
 Vector: TypeAlias = Sequence[float]  # of length 1
 
@@ -92,8 +92,8 @@ class Closeness:
         self.without_vector = set(rows) - self._vectors.keys()
         self.by_row = self._to(query.numbers, self._vectors)
 
-    def towards(self, best: Sequence[int], weight: float, rows: Iterable[int]) -> dict[int, float]:
-        """Return the closeness of rows to the question moved towards the middle of the `best` rows.
+    def toward(self, best: Sequence[int], weight: float, rows: Iterable[int]) -> dict[int, float]:
+        """Return the closeness of rows to the question moved toward the middle of the `best` rows.
 
         The middle counts `weight` times as much as the question (Rocchio 1971, "Relevance feedback").
         """
@@ -201,9 +201,6 @@ class VectorIndex:
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
         text = "".join("1" if number > 0 else "0" for number in query.numbers)
-        if query.model == WORDS_MODEL and reading.searches_vectors:
-            values = [{"scope": scope, "signs": text, "limit": limit} for scope in scopes]
-            return [row["lesson"] for each in values for row in reading.rows("vectors_nearest", each)]
         bits, model = int(text, 2), query.model
         with self._lock:
             return [row for scope in scopes for row in self._up_to_date(reading, model, scope).nearest(bits, limit)]

@@ -1,28 +1,20 @@
-"""The bank's file as a whole, while servers use it: copied daily and on request, restored, checked, recovered."""
+"""The bank's file as a whole, while servers use it: copied daily and on request, restored, checked."""
 
 import asyncio
-import json
 import os
 import shutil
 import sqlite3
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
-from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import RecordKind, Source, State, Trust
-from mcp_reflect.storage.lessons import change
-from mcp_reflect.storage.repository import LISTS, Row, Writing, lesson_from
+from mcp_reflect.log import Log
 from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.database import Database, explained
-
-if TYPE_CHECKING:
-    from mcp_reflect.storage.bank import Bank
+from mcp_reflect.storage.sqlite.database import explained
 
 COPIES_KEPT: Final = 7
 _ABANDONED_SECONDS: Final = 3600  # after which an unfinished copy is taken for that of a killed process
@@ -41,19 +33,12 @@ class Health(NamedTuple):
     copies: list[Path]
 
 
-class Rescued(NamedTuple):
-    """The result of one damaged file: new rows by table, and where the file is now."""
-
-    file: Path
-    rows: dict[str, int]
-
-
 def health(path: Path) -> Health:
     """Check every page and every text of the bank at `path`."""
     with explained(path):
         sound, names = not files.is_damaged(path), list[str]()
         if sound:
-            with closing(files.connect(path, read_only=True)) as connection:
+            with closing(files.connect_to_read(path)[0]) as connection:
                 names = unreadable(connection)
         return Health(sound, names, files.all_aside(path), files.all_copies(path))
 
@@ -94,12 +79,21 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     return copy
 
 
+async def copy_in_background(path: Path, clock: Clock, log: Log, stop: Callable[[], bool]) -> None:
+    """Make the daily copy if it is due, unless `stop` returns True meanwhile; a failure is logged."""
+    try:
+        with explained(path):
+            copy = await asyncio.to_thread(copy_daily, path, clock.now(), stop)
+        if copy is not None:
+            log.info("bank_copied", file=str(copy))
+    except BankError as error:
+        log.warning("bank_copy_failed", error=str(error))
+
+
 def latest_copy(path: Path) -> Path:
     """Return the newest sound daily copy of the bank at `path`; BankError if there is none."""
-    for file in reversed(files.all_copies(path)):
-        with suppress(BankError):
-            _check_copy(file)
-            return file
+    if copy := files.sound_copy(path):
+        return copy
     raise BankError(f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made.")
 
 
@@ -137,7 +131,7 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
         damaged = files.is_damaged(path)
     except BankDamagedError:
         damaged = True
-    aside = files.set_aside(path, files.identity(path), now) if damaged else None
+    aside = files.set_aside(path, files.identity(path), now).file if damaged else None
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
@@ -155,91 +149,23 @@ def _check_copy(file: Path) -> None:
     try:
         with explained(file), closing(files.connect(file, read_only=True)) as connection:
             if not (version := files.version_of(connection, file)):
-                raise NotABankError(f"{file} is no bank. Name a copy that `mcp-reflect backup` made.")
+                raise NotABankError(f"{file} is not a bank. Name a copy that `mcp-reflect backup` made.")
             if version > files.newest():
                 raise BankError(f"{file} cannot be restored: {files.newer(version)}")
-            sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+            sound = files.is_whole(connection)
     except BankDamagedError:
         sound = False
     if not sound:
-        raise BankDamagedError(
-            f"{file} is damaged; nothing was restored. `mcp-reflect doctor --rescue {file}` recovers what can be read."
-        )
+        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
 
-
-class Maintenance:
-    """Copies and repairs the bank's file while servers use it."""
-
-    def __init__(self, bank: "Bank") -> None:
-        if not isinstance(bank.db, Database):
-            raise BankError("Only a bank in a file is repaired so. Use PostgreSQL's own tools: pg_dump, pg_restore.")
-        self._db = bank.db
-        self._clock = bank.clock
-        self._log = bank.log
-
-    async def copy_daily(self, stop: Callable[[], bool]) -> None:
-        """Make the daily copy if it is due, unless `stop` returns True meanwhile; a failure is logged."""
-        try:
-            with explained(self._db.path):
-                copy = await asyncio.to_thread(copy_daily, self._db.path, self._clock.now(), stop)
-            if copy is not None:
-                self._log("bank_copied", file=str(copy))
-        except BankError as error:
-            self._log("bank_copy_failed", "warning", error=str(error))
-
-    async def rescue(self, file: Path | None = None) -> list[Rescued]:
-        """Recover the readable rows of `file`, or of all files that were set aside, the newest first; index all anew.
-
-        A bank that is damaged itself is set aside before. Each file is kept; one that was set aside is renamed.
-        """
-        path = self._db.path
-        with suppress(BankDamagedError):
-            await self._db.opened()
-            state = await asyncio.to_thread(health, path)
-            if not state.sound or state.unreadable:
-                await self._db.set_aside(BankDamagedError(f"The bank {path} is damaged."), sure=True)
-        await self._db.opened()
-        if file is not None and not file.is_file():
-            raise BankError(f"There is no file {file}.")
-        results: list[Rescued] = []
-        for damaged in [file] if file else reversed(files.all_aside(path)):
-            with explained(path):
-                rows = await asyncio.to_thread(recover, damaged, path, self._db.busy_seconds)
-            done = damaged
-            if damaged.name.startswith(path.name + files.ASIDE):
-                done = files.move(damaged, damaged.with_name(damaged.name.replace(files.ASIDE, ".rescued-")))
-            results.append(Rescued(done, rows))
-        await self._index_all()
-        return results
-
-    async def _index_all(self) -> None:
-        """Index every lesson of the bank: writing one unchanged writes its index entry."""
-        after = ""
-
-        def index_page(tx: Writing) -> list[Row]:
-            rows = tx.rows("maintenance_lessons", {"after": after, "limit": _BATCH})
-            for row in rows:
-                change(tx, Scope(row["tenant"], row["project"]), lesson_from(row))
-            return rows
-
-        while rows := await self._db.write("", index_page):
-            after = rows[-1]["id"]
-
-
-# Recovery: the rows of a damaged bank that SQLite can still read, copied into a good bank.
 
 # Tables that are made from the lessons; the index is made anew.
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 
-# The columns of lessons with a fixed set of values, and the value for one that was damaged: out of recall, if in doubt.
-_DOUBTFUL: Final = (RecordKind.LESSON, State.RETIRED, Trust.QUARANTINED, Source.IMPORT)
-_FALLBACK: Final = dict(zip(("kind", "state", "trust", "source"), _DOUBTFUL, strict=True))
-_PAGE_SIZE: Final = 4096
-_BATCH: Final = 500  # rows in a transaction: other servers write in between
-_MAX_FAILURES: Final = 20_000  # ranges in a row without a readable row; then nothing more can be found
 
+class Table(NamedTuple):
+    """A table of the schema."""
 
-class _Table(NamedTuple):
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]  # the columns of the primary key
@@ -248,30 +174,6 @@ class _Table(NamedTuple):
     def select(self, *names: str) -> str:
         columns = ", ".join(f'"{name}"' for name in (*names, *self.columns))
         return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
-
-
-def recover(damaged: Path, bank: Path, busy_seconds: float) -> dict[str, int]:
-    """Copy the readable rows of `damaged` and its log into the good `bank`; return the number of new rows by table.
-
-    A row that is there already stays as it is, so that a recovery can be repeated. A text that is not UTF-8 has U+FFFD
-    for the bytes that are lost. `damaged` is not changed: a copy of it is read. Raises sqlite3.Error or OSError.
-    """
-    with (
-        tempfile.TemporaryDirectory(prefix=f"{bank.name}.recovering-", dir=bank.parent) as folder,
-        closing(files.connect(bank, wait=busy_seconds)) as target,
-    ):
-        target.execute("PRAGMA synchronous = FULL")
-        target.execute("PRAGMA foreign_keys = ON")
-        counts = dict.fromkeys(tables(target), 0)
-        source = _readable_copy(damaged, Path(folder), bank)
-        if source is not None:
-            with closing(source):
-                for table in counts:
-                    rows = _rows(source, table)
-                    while batch := list(islice(rows, _BATCH)):
-                        with files.write_lock(target):
-                            counts[table] += sum(_insert(target, table, row) for row in batch)
-        return {table.name: count for table, count in counts.items()}
 
 
 class _TextBytes(bytes):
@@ -294,122 +196,19 @@ def _text(value: bytes) -> str:
     return value.decode(errors="replace")
 
 
-def _readable_copy(damaged: Path, folder: Path, bank: Path) -> sqlite3.Connection | None:
-    """Open a copy of the damaged file, with the beginning of another bank if its own is lost; None if that fails.
-
-    The first page has the header and the root of the schema; a file that was cut may lack the rest of the schema too.
-    Banks made by the same migrations, or restored from the same copy, have the same pages there.
-    """
-    data = damaged.read_bytes()
-    with_log = files.beside(damaged, "-wal").exists()
-    for model in (b"", *_models(folder, bank, with_log=with_log)):
-        copy = folder / "copy.db"
-        copy.write_bytes(model[:_PAGE_SIZE] + data[len(model[:_PAGE_SIZE]) :] + model[max(len(data), _PAGE_SIZE) :])
-        for ending in ("-wal", "-journal"):
-            files.beside(copy, ending).unlink(missing_ok=True)
-            if files.beside(damaged, ending).exists():
-                shutil.copyfile(files.beside(damaged, ending), files.beside(copy, ending))
-        connection = sqlite3.connect(copy, isolation_level=None)
-        try:
-            connection.execute("PRAGMA writable_schema = ON")  # reads a file that is shorter than its header says
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("SELECT id FROM lessons ORDER BY row LIMIT 1").fetchone()
-        except sqlite3.DatabaseError:
-            connection.close()
-        else:
-            connection.text_factory = _text
-            return connection
-    return None
-
-
-def _models(folder: Path, bank: Path, *, with_log: bool) -> Iterator[bytes]:
-    """Yield the content of a new bank, and of the daily copies, the newest first, with headers to use for another."""
-    new = folder / "new.db"
-    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        files.upgrade(connection, None)
-    mode = b"\x02\x02" if with_log else b"\x01\x01"
-    for file in (new, *reversed(files.all_copies(bank))):
-        data = file.read_bytes()
-        # The journal mode (bytes 18 and 19), no free pages (32 to 39), and a size in pages that SQLite takes from the
-        # file, because bytes 92 to 95 do not confirm it (sqlite.org/fileformat2.html, section 1.3).
-        yield data[:18] + mode + data[20:32] + bytes(8) + data[40:92] + bytes(4) + data[96:]
-
-
-def tables(connection: sqlite3.Connection) -> list[_Table]:
+def tables(connection: sqlite3.Connection) -> list[Table]:
     """Return our tables in the order of their creation, so that a row comes after the one it refers to."""
     names = connection.execute(
         "SELECT name, wr FROM pragma_table_list JOIN sqlite_master USING (name) "
         "WHERE pragma_table_list.type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY sqlite_master.rowid"
     ).fetchall()
-    ours: list[_Table] = []
+    ours: list[Table] = []
     for name, without_rowid in names:
         columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
         key = tuple(column for column, _, place in columns if place)
         alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
         rowid = None if without_rowid else (*alias, "rowid")[0]
         if name not in DERIVED:
-            ours.append(_Table(name, tuple(column for column, _, _ in columns), key, rowid))
+            ours.append(Table(name, tuple(column for column, _, _ in columns), key, rowid))
     return ours
-
-
-def _rows(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table that can be read."""
-    try:
-        columns = {row[0] for row in source.execute("SELECT name FROM pragma_table_info(?)", (table.name,))}
-    except sqlite3.DatabaseError:
-        return
-    if not columns >= set(table.columns):
-        return
-    if table.rowid is not None:
-        yield from _by_rowid(source, table)
-        return
-    for direction in ("", " DESC"):  # the rows before the first damaged page, and those behind the last
-        order = ", ".join(f'"{name}"{direction}' for name in table.key)
-        with suppress(sqlite3.DatabaseError):
-            yield from source.execute(f"{table.select()} ORDER BY {order}")
-            return
-
-
-def _by_rowid(source: sqlite3.Connection, table: _Table) -> Iterator[tuple[Any, ...]]:
-    """Yield rows by ranges of rowids; a range that cannot be read is halved, so a damaged page costs its rows alone."""
-    ranges = [(1, 2**63 - 1)]
-    failures = 0
-    while ranges and failures < _MAX_FAILURES:
-        place, last = ranges.pop()
-        sql = f"{table.select('rowid')} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-        try:
-            for rowid, *row in source.execute(sql, (place, last)):
-                yield tuple(row)
-                place, failures = rowid + 1, 0
-        except sqlite3.DatabaseError:
-            failures += 1
-            if place < last:
-                middle = (place + last) // 2
-                ranges += [(middle + 1, last), (place, middle)]
-
-
-def _insert(target: sqlite3.Connection, table: _Table, row: tuple[Any, ...]) -> int:
-    """Write a row under its rowid, or under a new one if another row has it; return 1 if it was written."""
-    values = dict(zip(table.columns, row, strict=True))
-    if table.name == "lessons":
-        for column, fallback in _FALLBACK.items():
-            if values[column] not in tuple(type(fallback)):
-                values[column] = fallback.value
-        for column in LISTS:
-            try:
-                json.loads(str(values[column]))
-            except ValueError:
-                values[column] = "[]"
-    try:
-        same = " AND ".join(f'"{name}" IS :{name}' for name in values)
-        if target.execute(f'SELECT 1 FROM "{table.name}" WHERE {same}', values).fetchone():  # noqa: S608 - ours
-            return 0
-        while True:
-            names, places = ", ".join(f'"{name}"' for name in values), ", ".join(f":{name}" for name in values)
-            sql = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({places})'  # noqa: S608 - ours
-            if (written := target.execute(sql, values).rowcount) or table.rowid not in values:
-                return written
-            del values[table.rowid]
-    except sqlite3.IntegrityError:
-        return 0  # it refers to a row that is lost, or a value of it is damaged

@@ -4,26 +4,32 @@ import asyncio
 import errno
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from functools import cache, partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+from weakref import WeakSet
+
+import aiosqlite
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, queries_in
+from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, name_of
+from mcp_reflect.storage.sql import queries
 from mcp_reflect.storage.sqlite import files
-from mcp_reflect.storage.sqlite.files import Identity, Opened, identity, number_of
+from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
 _MOST_CHANGES: Final = 3  # files that may follow each other at the path while a call begins
+_WORK: Final = "-- work"  # in the place of a statement, with the function to run as its only parameter
+_CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetches its own
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
@@ -70,24 +76,12 @@ def explained(path: Path) -> Generator[None]:
         ) from error
 
 
-@cache
-def queries() -> dict[str, str]:
-    """Return the SQL of every query by name; other engines take those that they do not write themselves."""
-    return queries_in(Path(__file__).with_name("queries"))
-
-
-def query(name: str) -> str:
-    """Return the SQL of a named query; KeyError if there is none."""
-    return queries()[name]
-
-
 class SqliteExecutor:
     """Runs named SQL on a connection."""
 
-    searches_vectors = False
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, log: Log) -> None:
         self._connection = connection
+        self._log = log
 
     def select(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
@@ -104,91 +98,172 @@ class SqliteExecutor:
             rows = self._select(name, values).fetchall()
         finally:
             self._connection.text_factory = str
-        errors = {row: damaged(row) for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)}
-        if name.endswith("_by_id") and errors:
-            raise errors[rows[0]]
-        return [row for row in rows if row not in errors]
+        lost = [row for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)]
+        if name.endswith("_by_id") and lost:
+            raise damaged(rows[0])
+        for row in lost:
+            self._log.warning("bank_record_damaged", record=name_of(row))
+        return [row for row in rows if row not in lost]
 
     def execute(self, name: str, values: Bound) -> int:
         """Run a named statement; return the number of changed rows."""
-        return self._connection.execute(query(name), values).rowcount
+        return self._connection.execute(queries()[name], values).rowcount
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
         """Run a named statement once for each of `rows`."""
-        self._connection.executemany(query(name), rows)
+        self._connection.executemany(queries()[name], rows)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
         """Return an FTS5 expression."""
         return " AND ".join("(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups)
 
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
-        return self._connection.execute(query(name), compared(values))
+        return self._connection.execute(queries()[name], compared(values))
 
 
 # SQLite's locks do not survive a fork, so a bank that was open then is refused in the child.
 _OPENED: Final[set[Identity]] = set()
 _INHERITED: Final[set[Identity]] = set()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _INHERITED.update(_OPENED))
+
+
+class _Session(sqlite3.Connection):
+    """A connection that takes a function of many statements in the place of one statement.
+
+    aiosqlite changes threads twice for each statement; a recall has dozens of them, and so changes threads twice.
+    """
+
+    cancelled = threading.Event()
+    """Set when the caller of the function that runs was cancelled: its next statement fails."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        if sql != _WORK:
+            if self.cancelled.is_set():
+                raise sqlite3.OperationalError("interrupted")
+            return super().execute(sql, parameters)
+        for work in parameters:
+            work(self)
+        return super().execute("")
 
 
 class _Connection:
-    """An SQLite connection with a thread of its own, opened when it is first used, and the file that it is for.
+    """A connection of aiosqlite, opened when it is first used, and the file that it is for.
 
-    A function runs any number of statements there for one change of threads. Brief writes run on the connection that
-    reads: a write on another one empties its cache of pages.
+    Brief writes run on the connection that reads: a write on another one empties its cache of pages.
     """
 
-    def __init__(self, path: Path, use: _Use, opened: Opened) -> None:
+    def __init__(self, path: Path, use: _Use, opened: OpenedFile, *, durable: bool) -> None:
         self._path = path
         self._use = use
+        self._durable = durable
         self.opened = opened
-        self._executor = ThreadPoolExecutor(1, "bank")
-        self._raw: sqlite3.Connection | None = None
+        self._opening: asyncio.Task[aiosqlite.Connection] | None = None
+        self._turn = threading.Lock()  # of what runs, which may be interrupted
+        self._running: threading.Event | None = None
         self.memory: Identity | None = None
         """The shared memory of the log that it reads."""
 
-    async def run(self, work: Callable[[sqlite3.Connection, Opened], _Result]) -> _Result:
-        """Run `work` on the connection's thread."""
-        loop, context = asyncio.get_running_loop(), copy_context()
-        running = loop.run_in_executor(self._executor, lambda: context.run(lambda: work(self._opened(), self.opened)))
+    async def run(self, work: Callable[[sqlite3.Connection, OpenedFile], _Result]) -> _Result:
+        """Run `work` on the connection's thread. If the caller is cancelled, nothing of it runs after this returns."""
+        results: list[_Result] = []
+        context, cancelled = copy_context(), threading.Event()
+
+        def call(session: _Session) -> None:
+            with self._turn:
+                if cancelled.is_set():
+                    return
+                self._running = session.cancelled = cancelled
+            try:
+                results.append(context.run(work, session, self.opened))
+            finally:
+                with self._turn:
+                    self._running = None
+                    del session.cancelled
+
+        connection = await self._open()
         try:
-            return await asyncio.shield(running)
+            await connection.execute(_WORK, (call,))
         except asyncio.CancelledError:
-            await asyncio.wait([running])  # nothing is written after this has returned
-            if not running.cancelled():
-                running.exception()  # read, or asyncio prints the error of a call that was cancelled
+            with self._turn:
+                cancelled.set()
+                if self._running is cancelled:
+                    await connection.interrupt()
+            await asyncio.shield(asyncio.ensure_future(_ended(connection)))
             raise
+        return results[0]
 
-    def close(self, *, move_log: bool = False) -> None:
-        """Close the connection after all that runs on it, and wait for that; `move_log` moves its log into the file."""
-        self._executor.submit(self._close, move_log)
-        self._executor.shutdown()
-
-    def _close(self, move_log: bool) -> None:
-        if self._raw is None:
+    async def close(self, *, move_log: bool = False) -> None:
+        """Close the connection after all that runs on it; `move_log` moves its log into the file."""
+        opening, self._opening = self._opening, None
+        if opening is None:
             return
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error, OSError):
+            await asyncio.wait([opening])
+            connection = opening.result()
             if move_log:  # it waits for the write lock, so that no process restarts the log meanwhile: see `checkpoint`
-                self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._raw.close()
+                with suppress(sqlite3.Error):
+                    await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+            await connection.close()
 
-    def _opened(self) -> sqlite3.Connection:
-        if self._raw is not None:
-            return self._raw
-        frozen = self.opened.frozen is not None
-        raw = files.connect(self._path, read_only=bool(self.opened.read_only), frozen=frozen, wait=0)
+    async def _open(self) -> aiosqlite.Connection:
+        """Return the connection; a caller that is cancelled leaves it to the next one, or to `close`."""
+        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
+            connection = aiosqlite.Connection(self._connect, iter_chunk_size=_CHUNK)
+            _stop_at_exit(connection)
+            self._opening = asyncio.ensure_future(_awaited(connection))
+        return await asyncio.shield(self._opening)
+
+    def _connect(self) -> _Session:
+        read_only, frozen = bool(self.opened.read_only), self.opened.frozen is not None
+        session = files.connect(self._path, read_only=read_only, frozen=frozen, wait=0, kind=_Session)
         try:
-            raw.row_factory = sqlite3.Row
-            synchronous = "FULL" if self._use == "write" else "NORMAL"
+            session.row_factory = sqlite3.Row
+            synchronous = "FULL" if self._use == "write" and self._durable else "NORMAL"
             for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
-                raw.execute(f"PRAGMA {pragma}")
-            number_of(raw, "user_version")  # opens the log
+                session.execute(f"PRAGMA {pragma}")
+            number_of(session, "user_version")  # opens the log
         except sqlite3.Error:
-            raw.close()
+            session.close()
             raise
-        self._raw, self.memory = raw, identity(files.beside(self._path, "-shm"))
-        return raw
+        self.memory = identity(files.beside(self._path, "-shm"))
+        return session
+
+
+async def _awaited(connection: aiosqlite.Connection) -> aiosqlite.Connection:
+    return await connection
+
+
+async def _ended(connection: aiosqlite.Connection) -> None:
+    """Wait until what was cancelled has ended: an empty statement runs after it."""
+    await connection.execute("")
+
+
+# A connection's thread holds up the end of the process, and a program may forget to close its bank.
+_OPEN: Final = WeakSet[aiosqlite.Connection]()
+
+
+@cache
+def _watch_for_exit() -> None:
+    def stop() -> None:
+        threading.main_thread().join()
+        for connection in list(_OPEN):
+            connection.stop()  # pyright: ignore[reportUnknownMemberType]
+
+    threading.Thread(target=stop, name="bank", daemon=True).start()
+
+
+def _stop_at_exit(connection: aiosqlite.Connection) -> None:
+    _OPEN.add(connection)
+    _watch_for_exit()
+
+
+def _after_fork() -> None:  # the child has none of the threads
+    _INHERITED.update(_OPENED)
+    _OPEN.clear()
+    _watch_for_exit.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Database(repository.Database):
@@ -199,20 +274,27 @@ class Database(repository.Database):
     """
 
     def __init__(
-        self, path: Path, *, busy_seconds: float = 30.0, log: Log | None = None, sets_aside: bool = True
+        self,
+        path: Path,
+        *,
+        busy_seconds: float = 30.0,
+        log: Log | None = None,
+        sets_aside: bool = True,
+        durable: bool = True,
     ) -> None:
         super().__init__()
         self.path = path
         self.busy_seconds = busy_seconds
         self._log = log or Log()
         self._sets_aside = sets_aside
-        self._opened: Opened | None = None
+        self._durable = durable
+        self._opened: OpenedFile | None = None
         self._connections: dict[_Use, _Connection] = {}
         self._damaged: set[Identity] = set()
         self._opening = asyncio.Lock()
         self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
 
-    async def opened(self) -> Opened:
+    async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
         async with self._explained(), self._opening:
             return await self._examine()
@@ -220,7 +302,7 @@ class Database(repository.Database):
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
         while self._connections:
-            await asyncio.to_thread(self._connections.popitem()[1].close)
+            await self._connections.popitem()[1].close()
         self._opened = None
 
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - see Database
@@ -229,11 +311,11 @@ class Database(repository.Database):
         With `long`, it has a connection of its own, so that recalls do not wait for it.
         """
 
-        def read(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result] | None:
+        def read(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
             raw.execute("BEGIN")
             try:
                 same = number_of(raw, "user_version") == opened.schema
-                return (work(Reading(SqliteExecutor(raw))),) if same else None
+                return (work(Reading(SqliteExecutor(raw, self._log), self._log)),) if same else None
             finally:
                 raw.rollback()
 
@@ -253,12 +335,12 @@ class Database(repository.Database):
         BankError.
         """
 
-        def transact(raw: sqlite3.Connection, opened: Opened) -> tuple[_Result, set[str]] | None:
+        def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result, set[str]] | None:
             try:
                 raw.execute("BEGIN IMMEDIATE")
                 if number_of(raw, "user_version") != opened.schema or opened.identity != identity(self.path):
                     return None
-                writing = Writing(SqliteExecutor(raw))
+                writing = Writing(SqliteExecutor(raw, self._log), self._log)
                 result = work(writing)
                 raw.commit()
             finally:
@@ -283,7 +365,7 @@ class Database(repository.Database):
     async def _attempt(
         self,
         use: _Use,
-        work: Callable[[sqlite3.Connection, Opened], _Result | None],
+        work: Callable[[sqlite3.Connection, OpenedFile], _Result | None],
         seconds: float,
         *,
         writes: bool = False,
@@ -324,10 +406,10 @@ class Database(repository.Database):
                     return connection
                 del self._connections[use]
                 await self._leave(connection)
-            self._connections[use] = _Connection(self.path, use, opened)
+            self._connections[use] = _Connection(self.path, use, opened, durable=self._durable)
             return self._connections[use]
 
-    async def _examine(self) -> Opened:
+    async def _examine(self) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
         if current in _INHERITED:
@@ -344,7 +426,7 @@ class Database(repository.Database):
                 return before
         elif before is not None:
             # Finish the file that was open where it is now, and keep its log off the file that replaced it.
-            self._log("bank_replaced", "warning", bank=str(self.path), found=current is not None)
+            self._log.warning("bank_replaced", bank=str(self.path), found=current is not None)
             # A writer may be in a transaction, and notices by itself.
             for connection in [self._connections.pop(use) for use in _READS if use in self._connections]:
                 await self._leave(connection)
@@ -356,7 +438,7 @@ class Database(repository.Database):
 
     async def _leave(self, connection: _Connection) -> None:
         """Close a connection to a file that is no longer the bank, after moving its log into it."""
-        await asyncio.to_thread(connection.close, move_log=connection.opened.identity not in self._damaged)
+        await connection.close(move_log=connection.opened.identity not in self._damaged)
 
     async def set_aside(
         self, error: BankDamagedError, use: _Use | None = None, *, sure: bool = False
@@ -367,16 +449,16 @@ class Database(repository.Database):
             damaged = connection.opened.identity if connection else identity(self.path)
             self._opened = None
             with explained(self.path):
-                aside = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now(), sure)
+                aside, copy = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now(), sure)
             if damaged is not None and identity(self.path) != damaged:
                 self._damaged.add(damaged)
         text = f"{error} It may have been set aside by another server a moment ago: try once more."
         if aside is not None:
             text = (
                 f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
-                "The next call begins a new bank. `mcp-reflect doctor --rescue` recovers what can still be read."
+                + (f"The next call uses the copy {copy.name}." if copy else "The next call begins a new bank.")
             )
-        self._log("bank_set_aside", "error", bank=str(self.path), aside=aside and str(aside), error=text)
+        self._log.error("bank_set_aside", bank=str(self.path), aside=aside and str(aside), error=text)
         return BankDamagedError(text)
 
     @asynccontextmanager

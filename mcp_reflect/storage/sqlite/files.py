@@ -2,38 +2,40 @@
 
 import os
 import re
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import BankDamagedError, BankReadOnlyError, NotABankError
-from mcp_reflect.storage.repository import migrations_in
+from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.storage.sql import migrations_in
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 # The files of a database; the main file is moved last, so that no process begins a new one beside its log.
 ENDINGS = ("-wal", "-shm", "-journal", "")
 
-# A file with another ending that is no database was named by mistake, and is left alone.
+# A file with another ending that is not a database was named by mistake, and is left alone.
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
+
+_Kind = TypeVar("_Kind", bound=sqlite3.Connection)
 
 # A file as the system identifies it: device and inode. While a server runs, the file at a path can be replaced. SQLite
 # continues with the file that it has open, and what is written there is lost; so each use compares.
 Identity: TypeAlias = tuple[int, int]
 
 
-class Opened(NamedTuple):
-    """The state of a file: the schema's version, the journal mode, and why the file cannot be written, if so.
+class OpenedFile(NamedTuple):
+    """The state of a file: the schema's version, and why the file cannot be written, if so.
 
     `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it as it
     was then, so each call examines the file anew.
     """
 
     schema: int
-    journal_mode: str
     identity: Identity
     read_only: str | None = None
     frozen: tuple[int, int] | None = None
@@ -98,14 +100,21 @@ def newer(version: int) -> str:
     return f"its schema {version} is newer than this release's {newest()}. Upgrade mcp-reflect-server to write it"
 
 
-def connect(path: Path, *, read_only: bool = False, frozen: bool = False, wait: float = 5.0) -> sqlite3.Connection:
+def connect(
+    path: Path,
+    *,
+    read_only: bool = False,
+    frozen: bool = False,
+    wait: float = 5.0,
+    kind: type[_Kind] = sqlite3.Connection,
+) -> _Kind:
     """Connect to a file that exists; a statement waits `wait` seconds for others.
 
     A frozen file is read without locks and without its log. SQLite checkpoints by itself after a commit, without the
     write lock; before 3.51.3 that can lose pages (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
     """
     address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
-    connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
     try:
         if not read_only:
             connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -151,7 +160,7 @@ def _alone(folder: Path) -> Generator[None]:
         os.close(held)
 
 
-def prepare(path: Path, busy_seconds: float) -> Opened:
+def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     """Make or upgrade the file at `path`. Many processes may do this at once.
 
     Raises NotABankError for a file that is something else (it stays as it is), BankDamagedError for one that should be
@@ -164,9 +173,9 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
     if not _may_write(path):
         return _read_only(path, "the file or its folder may not be written")
     try:
-        mode = _use_wal(path, busy_seconds)
+        _use_wal(path, busy_seconds)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL or hollow(path) or log_bytes(path):
+        if not _says_full(error, path) or hollow(path) or log_bytes(path):
             raise
         # Not even the log's shared memory fits on the disk: the file can be read.
         return _read_only(path, "the disk is full. Free some space")
@@ -176,7 +185,7 @@ def prepare(path: Path, busy_seconds: float) -> Opened:
             upgrade(connection, path)
         reason = newer(version) if version > newest() else None
         status = path.stat()
-        return Opened(max(version, newest()), mode, (status.st_dev, status.st_ino), reason)
+        return OpenedFile(max(version, newest()), (status.st_dev, status.st_ino), reason)
 
 
 def clear_logs(path: Path) -> None:
@@ -213,7 +222,7 @@ def _make_private(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse what is no bank, without locks or a log, so that not a byte of it changes."""
+    """Refuse what is not a bank, without locks or a log, so that not a byte of it changes."""
     try:
         with closing(connect(path, read_only=True, frozen=True)) as connection:
             version_of(connection, path)
@@ -252,16 +261,15 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _read_only(path: Path, reason: str) -> Opened:
+def _read_only(path: Path, reason: str) -> OpenedFile:
     """Open a file that cannot be written, for reading."""
     status = path.stat()
     connection, frozen = connect_to_read(path)
     with closing(connection):
         if not (version := version_of(connection, path)):
             raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        mode = "none" if frozen else _mode(connection)
         as_of = (status.st_mtime_ns, status.st_size) if frozen else None
-        return Opened(version, mode, (status.st_dev, status.st_ino), reason, as_of)
+        return OpenedFile(version, (status.st_dev, status.st_ino), reason, as_of)
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
@@ -316,10 +324,8 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
         part.unlink(missing_ok=True)
 
 
-# The journal: a write-ahead log, with which readers and writers do not wait for each other, or a rollback journal
-# where processes cannot map memory together, as on network drives and some containers' file systems.
+# The write-ahead log, with which readers and writers do not wait for each other.
 
-_NO_SHARED_MEMORY: Final = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 LONG_LOG_BYTES: Final = 1000 * (4096 + 24)  # where SQLite would make a checkpoint by itself
 
 
@@ -328,51 +334,50 @@ def locked(error: sqlite3.Error) -> bool:
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-def _use_wal(path: Path, busy_seconds: float) -> str:
-    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do; return its journal mode."""
-    end = time.monotonic() + busy_seconds
-    while True:
+# How SQLite says that it cannot map memory beside a file whose folder may be written.
+_NO_SHARED_MEMORY: Final = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+)
+
+
+_SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for beside a log
+
+
+def _says_full(error: sqlite3.Error, path: Path) -> bool:
+    """True if SQLite failed because the disk has no room; for shared memory it has no such code."""
+    if error.sqlite_errorcode in _NO_SHARED_MEMORY:
+        return shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES
+    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL
+
+
+def _use_wal(path: Path, busy_seconds: float) -> None:
+    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do.
+
+    BankError where processes cannot map memory together, as on network drives: the log needs that.
+    """
+    end, mode = time.monotonic() + busy_seconds, None
+    while mode is None:
         try:
             with closing(connect(path, wait=busy_seconds)) as connection:
-                mode = _mode_with_memory(connection)
-                if mode == "delete" and _shares_memory(path.parent):
-                    mode = _mode(connection, "WAL")
-            if mode:
-                return mode
-            with closing(connect(path, wait=busy_seconds)) as connection:  # it was copied here with its log
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # needs no shared memory
-                return _mode(connection, "DELETE")
+                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
         except sqlite3.OperationalError as error:
-            if not locked(error) or time.monotonic() > end:
+            if error.sqlite_errorcode in _NO_SHARED_MEMORY and not _says_full(error, path):
+                mode = "none"
+            elif not locked(error) or time.monotonic() > end:
                 raise
-            time.sleep(0.01)
-
-
-def _mode_with_memory(connection: sqlite3.Connection, wanted: str = "") -> str:
-    """Return the journal mode, "" if it is a log for which no memory can be shared."""
-    try:
-        mode = _mode(connection, wanted)
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in _NO_SHARED_MEMORY:
-            raise
-        return ""
-    return mode
-
-
-def _shares_memory(folder: Path) -> bool:
-    """True if a log works in this folder, tried on an empty file: a failure could leave the bank half switched."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - a new bank alone needs it
-
-    with (
-        TemporaryDirectory(prefix=".probe-", dir=folder) as probe,
-        closing(sqlite3.connect(Path(probe) / "bank.db", isolation_level=None)) as connection,
-    ):
-        return _mode_with_memory(connection, "WAL") == "wal"
-
-
-def _mode(connection: sqlite3.Connection, wanted: str = "") -> str:
-    return str(connection.execute(f"PRAGMA journal_mode{f' = {wanted}' if wanted else ''}").fetchone()[0])
+            else:
+                mode = None
+                time.sleep(0.01)
+    if mode != "wal":
+        raise BankError(
+            f"The bank {path} is on a drive where processes cannot share memory, as on network drives. Set "
+            "MCP_REFLECT_BANK to a file on a disk of this machine, or use a bank on PostgreSQL."
+        )
 
 
 def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
@@ -408,15 +413,26 @@ def stamped(path: Path, word: str, now: float) -> Path:
     return beside(path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}")
 
 
-def set_aside(path: Path, damaged: Identity | None, now: float, sure: bool = False) -> Path | None:
-    """Move the file `damaged` and its log away from `path`; return its new path, None if it did not have to move.
+class SetAside(NamedTuple):
+    """Where a damaged file is now, and the daily copy that the bank begins again with; None where there is none."""
 
-    Another process may have been first, or, unless it is `sure`, the error may have been temporary. Raises OSError.
+    file: Path | None
+    copy: Path | None
+
+
+def set_aside(path: Path, damaged: Identity | None, now: float, sure: bool = False) -> SetAside:
+    """Move the file `damaged` and its log away from `path`, and put the newest sound daily copy there.
+
+    Another process may have been first, or, unless it is `sure`, the error may have been temporary: then nothing is
+    moved. Raises OSError.
     """
     with _alone(path.parent):
         if damaged is None or identity(path) != damaged or not (sure or hollow(path) or is_damaged(path)):
-            return None
-        return move(path, stamped(path, ASIDE, now))
+            return SetAside(None, None)
+        aside, copy = move(path, stamped(path, ASIDE, now)), sound_copy(path)
+        if copy is not None:
+            copy_to(copy, path)
+        return SetAside(aside, copy)
 
 
 def move(path: Path, target: Path) -> Path:
@@ -441,6 +457,20 @@ def is_damaged(path: Path) -> bool:
         except sqlite3.DatabaseError:
             return True
     return faults != [("ok",)]
+
+
+def is_whole(connection: sqlite3.Connection) -> bool:
+    """True if SQLite finds no fault in any page."""
+    return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+
+
+def sound_copy(path: Path) -> Path | None:
+    """Return the newest daily copy of the bank at `path` that is whole and can be upgraded, None if there is none."""
+    for copy in reversed(all_copies(path)):
+        with suppress(sqlite3.Error, BankError), closing(connect(copy, read_only=True)) as connection:
+            if 0 < version_of(connection, copy) <= newest() and is_whole(connection):
+                return copy
+    return None
 
 
 def all_aside(path: Path) -> list[Path]:

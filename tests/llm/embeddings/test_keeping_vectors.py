@@ -13,7 +13,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embeddings.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.embeddings import BATCH, CLAIM_SECONDS, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
+from mcp_reflect.storage.retrieval.embeddings import BATCH, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
 from mcp_reflect.storage.retrieval.vectors import packed
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
@@ -159,7 +159,6 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
             assert [len(batch) async for batch in engine.import_lessons(lessons)] == [2 * BATCH + 5]
             async with aclosing(meaning(engine).embed_all()) as working:
                 assert await anext(working) == BATCH
-        clock.time += CLAIM_SECONDS
         async with engine_at(server, settings, clock) as engine:
             assert await caught_up(engine) == BATCH + 5
     assert sorted(asked_for(server)) == sorted(f"Mistake {number}. Mend it" for number in range(2 * BATCH + 5))
@@ -209,28 +208,11 @@ async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
         await meaning(first).close()
         working = meaning(first).embed_all()
         assert await anext(working) == BATCH
-        assert await caught_up(second) == 0
-        assert [done async for done in working] == [8]
+        assert await caught_up(second) == 8
+        assert [done async for done in working] == []
         await second.store_lesson(**MAIL)
         assert await caught_up(second) == 1
     assert len(asked_for(server)) == len(set(asked_for(server))) == 41
-
-
-async def test_a_process_that_died_at_work_is_followed_by_another_when_its_claim_runs_out(
-    settings: Settings, clock: HeldClock, bank_path: Path
-) -> None:
-    async with served() as server, engine_at(server, settings, clock) as engine:
-        await engine.store_lesson(**SLOW)
-        assert await caught_up(engine) == 1
-        await engine.store_lesson(**MAIL)
-        with closing(sqlite3.connect(bank_path)) as db, db:
-            db.execute(
-                "INSERT INTO leases SELECT tenant, '', 'embed', 'dead', ? FROM lessons LIMIT 1",
-                (clock.time + CLAIM_SECONDS,),
-            )
-        assert await caught_up(engine) == 0
-        clock.time += CLAIM_SECONDS
-        assert await caught_up(engine) == 1
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ def marked(answer: dict[str, Any]) -> dict[str, Any]:
     for tool in cast("list[dict[str, Any]]", answer.get("result", {}).get("tools", [])):
         tool |= {name: "…" for name in ("description", "inputSchema", "outputSchema") if name in tool}
     text = json.dumps(answer, ensure_ascii=False)
-    text = re.sub(r"\b([a-z]{2,5})_[0-9a-z]{16,}\b", r"\1_…", text)
+    text = re.sub(
+        r"\b([a-z]{2,5})_[0-9a-z]{16,}\b|\b(les)_[0-9a-z]{6}\b(?=:)", lambda match: f"{match[1] or match[2]}_…", text
+    )
     text = re.sub(r'((?:seal=\\*"|</data )) *[0-9a-f]{12}', r"\1…", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "TIME", text)
     text = re.sub(r'((?:_ms|_at)\\*": ?)[\d.]+', r"\g<1>0", text)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.budget import Spend
 from mcp_reflect.models.access import Role
+from mcp_reflect.models.promotion import Promotion
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import document
 from mcp_reflect.storage.sqlite.files import newest
@@ -67,6 +67,10 @@ async def fill(bank: Path) -> None:
         twice = [(line, {**same, "external_id": str(line)}) for line in (1, 2)]
         async for _ in engine.import_lessons(twice):
             pass
+        calls = {"wrong_call": "make release", "right_call": "make changelog release"}
+        await engine.store_lesson(
+            mistake="Released without a changelog", correction="`make changelog release`", **calls
+        )
         query = {"table": "talks", "query_text": "quantum computing", "limit": 5, "score_threshold": 0.5}
         catalog = [{"table": "talks", "description": "the programme", "vocabulary": ["quantum", "qubit"]}]
         plan = await engine.replan(user_message="Who knows quantum?", queries=[query], catalog=catalog)
@@ -76,10 +80,14 @@ async def fill(bank: Path) -> None:
         for _ in range(3):
             await engine.before_call("bash", {"command": "make deply"}, session="s")
             await engine.after_call("bash", {"command": "make deply"}, error="No rule to make target", session="s")
+        await engine.after_call("bash", {"command": "./vault get app"}, error="denied", session="s")
+        await engine.after_call("bash", {"command": "./vault get /app/"}, "owner: Okafor", session="s")
+        await engine.bank.findings.learn(engine.scopes.own, ("a session", 1, 1.0), [], lambda _, __: 0.0)
+        await engine.bank.promotions.put(engine.scopes.own, Promotion(file="/app/CLAUDE.md", lessons=()))
         await engine.dream()
-        await engine.bank.usage.add(Spend(tokens=10, cost=0.01))
+        await engine.bank.usage.add(10)
         await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
-        await engine.bank.consolidations.take_lease(engine.scopes.own, "a server", 60)
+        await engine.bank.projects.merge("local", "/home/ada/app", "app")
         assert engine.bank.embeddings is not None
         async for _ in engine.bank.embeddings.embed_all():
             pass

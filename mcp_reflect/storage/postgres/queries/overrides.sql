@@ -146,8 +146,3 @@ ORDER BY importance DESC, id DESC LIMIT :limit;
 SELECT reflections.id AS id, finding ->> 'text' AS text
 FROM reflections, jsonb_path_query(body::jsonb, 'lax $.findings[*]') AS finding
 WHERE body::jsonb -> 'findings' <> 'null' AND tenant = :tenant AND project IN (:project, '') AND thinker = 'rules' ORDER BY reflections.id DESC LIMIT :limit;
-
--- name: vectors_nearest
--- The lessons of a scope whose signs differ least from a question's: by HNSW, or by all of a small scope.
-SELECT lesson FROM lesson_signs WHERE scope = :scope
-ORDER BY signs <~> CAST(:signs AS bit(256)) FETCH FIRST :limit ROWS WITH TIES;

@@ -7,6 +7,20 @@ INSERT INTO lessons (/*columns*/) VALUES (/*values*/);
 UPDATE lessons SET /*changes*/
 WHERE id = :id AND tenant = :tenant;
 
+-- name: lessons_for_start
+-- Lessons for the start of a session: those that a person or an agent told first, rules' last; then the most important
+-- and best proven. Words from outside are not among them, unless a person or an outcome vouched for them.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'lesson' AND state = 'active'
+  AND (trust IN ('trusted', 'confirmed') OR (trust = 'observed' AND source <> 'import' AND outside = 0))
+  AND suspicion IS NULL
+ORDER BY
+  CASE WHEN trust = 'trusted' OR source IN ('person', 'agent') THEN 2 WHEN source = 'rules' THEN 0 ELSE 1 END DESC,
+  importance + CASE trust WHEN 'trusted' THEN 0.5 WHEN 'confirmed' THEN 0.25 ELSE 0 END
+    + (wins - losses) / (4 + wins + losses) DESC,
+  created_at DESC, id DESC
+LIMIT :limit;
+
 -- name: lessons_unjudged
 -- Some records that no rules on suspicious text judged, or those of an older release.
 SELECT * FROM lessons WHERE rules_version < :version LIMIT :limit;

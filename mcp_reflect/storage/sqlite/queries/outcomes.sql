@@ -21,6 +21,13 @@ ON CONFLICT (lesson_id, recall_id) DO UPDATE SET
   success = excluded.success, evidence = excluded.evidence, weight = excluded.weight, note = excluded.note,
   created_at = excluded.created_at;
 
+-- name: outcomes_measured
+-- How often the calls after a warning or a guard followed its lesson (success 1), of all that could be judged.
+SELECT count(*) AS told, coalesce(sum(outcomes.success), 0) AS followed FROM outcomes
+JOIN lessons ON lessons.id = outcomes.lesson_id
+WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '') AND outcomes.evidence = 'metric'
+  AND outcomes.note = 'seen in the calls after a warning';
+
 -- name: outcome_list
 -- Every outcome of a lesson, in the order in which they were first recorded.
 SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHERE lesson_id = :lesson_id ORDER BY row;
@@ -102,13 +109,13 @@ SELECT
     WHERE tenant = :tenant AND project IN (:project, '')) AS outcomes;
 
 -- name: spent_on
--- The tokens and dollars that language models used on a day.
-SELECT tokens, cost FROM spending WHERE tenant = :tenant AND day = :day;
+-- The tokens that language models used on a day.
+SELECT tokens FROM spending WHERE tenant = :tenant AND day = :day;
 
 -- name: spend_add
 -- Add a completion to its day.
-INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, :cost)
-ON CONFLICT (tenant, day) DO UPDATE SET tokens = spending.tokens + excluded.tokens, cost = spending.cost + excluded.cost;
+INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, 0)
+ON CONFLICT (tenant, day) DO UPDATE SET tokens = spending.tokens + excluded.tokens;
 
 -- name: recall_drop_old
 -- Drop the oldest recalls without an outcome.

@@ -90,16 +90,6 @@ ON CONFLICT DO NOTHING;
 -- The links of a record.
 SELECT relation, to_kind, to_id FROM links WHERE from_id = :from_id ORDER BY relation, to_kind, to_id;
 
--- name: links_among
--- The links of one relation between some records.
-SELECT from_id, to_id FROM links
-WHERE from_id IN (SELECT value FROM json_each(:ids)) AND relation = :relation
-  AND to_id IN (SELECT value FROM json_each(:ids)) ORDER BY from_id, to_id;
-
--- name: link_cut
--- Remove a record's links of one relation, both ways.
-DELETE FROM links WHERE relation = :relation AND (from_id = :id OR to_id = :id);
-
 -- name: link_cut_from
 -- Remove a record's own links of one relation.
 DELETE FROM links WHERE relation = :relation AND from_id = :id;

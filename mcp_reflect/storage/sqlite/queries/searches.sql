@@ -28,17 +28,6 @@ DELETE FROM search_catalogs WHERE tenant = :tenant AND project = :project AND di
   ORDER BY row DESC LIMIT 1000000 OFFSET 100
 );
 
--- name: payoff_list
--- How often each search strategy helped in this project.
-SELECT kind, strategy, used, paid FROM payoffs WHERE tenant = :tenant AND project = :project ORDER BY kind, strategy;
-
--- name: payoff_add
--- Count a use of a search strategy, and whether it helped.
-INSERT INTO payoffs (tenant, project, kind, strategy, used, paid)
-VALUES (:tenant, :project, :kind, :strategy, :used, :paid)
-ON CONFLICT (tenant, project, kind, strategy) DO UPDATE SET
-  used = payoffs.used + excluded.used, paid = payoffs.paid + excluded.paid;
-
 -- name: search_drop_old
 -- Drop the oldest searches that no call has continued for long.
 DELETE FROM searches WHERE id IN (

@@ -1,6 +1,6 @@
 -- name: session_by_id
 -- A session that is watched.
-SELECT id, held_out, calls AS step, changed, worked, shown FROM sessions
+SELECT id, held_out, calls AS step, changed, worked, shown, notes FROM sessions
 WHERE tenant = :tenant AND project = :project AND id = :id;
 
 -- name: session_begin
@@ -19,6 +19,19 @@ WHERE tenant = :tenant AND project = :project AND id = :id;
 -- name: session_shown
 -- Remember what a session has been shown.
 UPDATE sessions SET shown = :shown, updated_at = :now WHERE tenant = :tenant AND project = :project AND id = :id;
+
+-- name: session_noted
+-- Keep the notes of a session.
+UPDATE sessions SET notes = :notes, updated_at = :now WHERE tenant = :tenant AND project = :project AND id = :id;
+
+-- name: session_notes
+-- What hooks noted of the sessions in which they said something about a last message.
+SELECT notes FROM sessions
+WHERE tenant = :tenant AND project IN (:project, '') AND notes LIKE '%"said": ["%';
+
+-- name: sessions_shown
+-- The ids of the lessons that each session was shown.
+SELECT shown FROM sessions WHERE tenant = :tenant AND project IN (:project, '') AND shown <> '[]';
 
 -- name: session_counts
 -- Recurrences of each session that made a call, by whether it was held out.
@@ -55,11 +68,6 @@ WHERE tenant = :tenant AND project IN (:project, '') GROUP BY shown, match, sequ
 DELETE FROM sessions WHERE (tenant, project, id) IN (
   SELECT tenant, project, id FROM sessions WHERE updated_at < :before ORDER BY updated_at LIMIT :most
 );
-
--- name: session_warned
--- A warning of this call that the session was given.
-SELECT id FROM warnings
-WHERE tenant = :tenant AND project = :project AND session = :session AND exact = :exact LIMIT 1;
 
 -- name: warning_drop_old
 -- Drop the oldest warnings.

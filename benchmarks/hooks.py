@@ -1,0 +1,133 @@
+"""What hooks cost: `python -m benchmarks.hooks [--lessons 100000] [--rounds 15]`.
+
+The command `mcp-reflect hook` is started in turns with `python -c "import sqlite3, json, re"`; the figures are medians
+of the processor time of each process, and their ratio to that bare one. Then a running server over stdio is asked the
+same through its tool `hook`; these figures are milliseconds of the answers.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.stdio import RawServer
+from mcp_reflect import services
+from mcp_reflect.config import Settings
+from mcp_reflect.models.lesson import Lesson, Source
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage import lessons
+
+PROJECT: Final = "hooks"
+BARE: Final = (sys.executable, "-c", "import sqlite3, json, re")
+HOOK: Final = (str(Path(sys.executable).with_name("mcp-reflect")), "hook")
+PUSH: Final[dict[str, Any]] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+TESTS: Final[dict[str, Any]] = {"tool_name": "Bash", "tool_input": {"command": "pytest -q tests/unit"}}
+PASSED: Final = {"tool_response": {"stdout": "43 passed in 2.52s", "stderr": ""}}
+REFUSED: Final = "Exit code 1\nremote: error: GH006: Protected branch update failed"
+BROKEN: Final = {"tool_input": {"command": "make deploy"}, "error": "Exit code 2\nmake: *** No rule to make 'deploy'."}
+EVENTS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+    "before a call": ("PreToolUse", dict(TESTS)),
+    "before one like it": ("PreToolUse", {**PUSH, "tool_input": {"command": "git status"}}),
+    "after it worked": ("PostToolUse", {**TESTS, **PASSED}),
+    "after a new failure": ("PostToolUseFailure", {"tool_name": "Bash", **BROKEN}),
+    "before a known one": ("PreToolUse", dict(PUSH)),
+    "after a known one": ("PostToolUseFailure", {**PUSH, "error": REFUSED}),
+}
+WANTED: Final = 2.5
+WANTED_MS: Final = 10.0
+
+
+async def fill(settings: Settings, count: int) -> None:
+    """A bank of this size, with a guard and a failure whose correction is known."""
+    async with Engine(settings) as engine:
+        stored = await services.lessons.add(
+            engine.context,
+            {"mistake": "Pushed to main", "correction": "Push a branch", "wrong_call": "git push origin main"},
+        )
+        for session in ("one", "two"):
+            await engine.after_call("Bash", PUSH["tool_input"], error=REFUSED, session=session)
+        await engine.after_call("Bash", {"command": "git push origin topic"}, "pushed", session="two")
+        first: Lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+        scope = engine.scopes.own
+        plain = replace(first, source=Source.AGENT, guard=None, wrong_call=None, importance=0.1)
+        for begin in range(0, count, 5_000):
+            texts = [(f"les_{n:026}", f"Ran step {n} of plan {n % 997} too early") for n in range(begin, begin + 5_000)]
+            rows = [
+                lessons.lesson_rows(scope, replace(plain, id=name, mistake=text, text=text)) for name, text in texts
+            ]
+            await engine.bank.db.write(scope.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
+
+
+def commands(env: Mapping[str, str], rounds: int) -> bool:
+    """Start each command in turns; print the medians of its processor time; return whether the wanted ones hold."""
+    took: dict[str, list[float]] = {"python": [], **{name: [] for name in EVENTS}}
+    for number in range(rounds):
+        for name, times in took.items():
+            event, values = ("", dict[str, Any]()) if name == "python" else EVENTS[name]
+            sent = {"session_id": f"c{number}", "cwd": str(Path.cwd()), **values}
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            words = (*HOOK, event) if event else BARE
+            subprocess.run(words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    bare = statistics.median(took["python"])
+    print("the command, processor time")
+    for name, times in took.items():
+        middle = statistics.median(times)
+        print(f"  {name:20} {1000 * middle:7.1f} ms {middle / bare:6.2f} x")
+    return all(statistics.median(took[name]) <= WANTED * bare for name in [*EVENTS][:4])
+
+
+def server(env: Mapping[str, str], folder: Path, rounds: int) -> bool:
+    """Ask a running server; print the times of its answers; return whether the wanted one holds."""
+    transcript = folder / "session.jsonl"
+    took: dict[str, list[float]] = {name: [] for name in EVENTS}
+    with RawServer((sys.executable, "-m", "mcp_reflect"), env=dict(env)) as running:
+        running.open()
+        for number in range(rounds * 20):
+            for name, (event, values) in EVENTS.items():
+                call_id = f"toolu_{number}_{event}"
+                with transcript.open("a") as file:
+                    file.write(json.dumps({"type": "tool_use", "id": call_id}) + "\n")
+                sent = {"hook_event_name": event, "session_id": f"s{number // 10}", "tool_use_id": call_id}
+                sent |= {"transcript_path": str(transcript)}
+                sent |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+                began = time.perf_counter()
+                running.call_tool("hook", sent)
+                took[name].append(1000 * (time.perf_counter() - began))
+    print("the server, answers")
+    for name, times in took.items():
+        ordered = sorted(times[20:])
+        print(f"  {name:20} p50 {statistics.median(ordered):6.1f} ms   p95 {ordered[len(ordered) * 95 // 100]:6.1f} ms")
+    return all(sorted(times[20:])[len(times[20:]) * 95 // 100] <= WANTED_MS for times in took.values())
+
+
+def main() -> int:
+    """Measure; the status is 1 if a wanted figure is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lessons", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = Settings(bank=folder / "bank.db", project=PROJECT)
+        asyncio.run(fill(settings, options.lessons))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MCP_REFLECT")}
+        env = {**kept, "MCP_REFLECT_BANK": str(settings.bank_path), "MCP_REFLECT_PROJECT": PROJECT}
+        print(f"{options.lessons} lessons")
+        held = [commands(env, options.rounds), server(env, folder, options.rounds)]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

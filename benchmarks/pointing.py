@@ -1,0 +1,117 @@
+"""How often `critique` shows the line that decides a wrong claim: python -m benchmarks.pointing [--data DIR].
+
+The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
+any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
+aside, by the hash of their words. The claims in pointing_second.jsonl were written later, about other results and
+before the ranking was changed. With `--bare`, results name their tool but not their command.
+"""
+
+import argparse
+import hashlib
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.work import CASES, read
+from mcp_reflect.critique.pointing import MOST_LINES, Evidence
+from mcp_reflect.models.critique import Line, ToolResult
+
+_NOISE: Final = (500, 800)
+_COMMANDS: Final = ("command", "file_path", "path", "pattern")
+
+
+@dataclass(frozen=True, slots=True)
+class Puzzle:
+    """A claim among results; `lines` are those that decide it, `result` the number of their result."""
+
+    claim: str
+    results: tuple[ToolResult, ...]
+    result: int
+    lines: tuple[str, ...]
+    context: str = ""
+
+    @property
+    def aside(self) -> bool:
+        return hashlib.sha256(self.claim.encode()).digest()[0] % 2 == 1
+
+
+def puzzles(runs: Sequence[Mapping[str, Any]], claims: Sequence[dict[str, Any]], *, bare: bool) -> Iterator[Puzzle]:
+    """Yield each claim among results of other runs."""
+    results = {run["id"]: dict(_results(run, bare=bare)) for run in runs}
+    for claim in claims:
+        dice = random.Random(claim["claim"])  # noqa: S311
+        own = results[claim["run"]][claim["event"]]
+        others = [result for run, found in results.items() if run != claim["run"] for result in found.values()]
+        dice.shuffle(others)
+        noise: list[ToolResult] = []
+        wanted = dice.randint(*_NOISE)
+        while sum(result.content.count("\n") + 1 for result in noise) < wanted:
+            noise.append(others.pop())
+        place = dice.randint(0, len(noise))
+        content: list[str] = own.content.split("\n")
+        lines: tuple[str, ...] = tuple(content[int(number)] for number in claim["lines"])
+        yield Puzzle(claim["claim"], (*noise[:place], own, *noise[place:]), place + 1, lines)
+
+
+def _results(run: Mapping[str, Any], *, bare: bool) -> Iterator[tuple[int, ToolResult]]:
+    calls: dict[Any, Mapping[str, Any]] = {}
+    last: Mapping[str, Any] = {}
+    for place, event in enumerate(run["events"]):
+        if event["type"] == "tool_call":
+            last = calls[event.get("call_id")] = event
+        elif event["type"] == "tool_response" and event["content"].strip():
+            call = calls.get(event.get("call_id"), last)
+            arguments: dict[str, Any] = call.get("arguments") or {}
+            command: str = str(next((arguments[name] for name in _COMMANDS if arguments.get(name)), ""))
+            tool = event["tool"] if bare or not command else command[:200]
+            yield place, ToolResult(tool=tool, content=event["content"], exit_code=event.get("exit_code"))
+
+
+def pointed(puzzle: Puzzle, most: int = MOST_LINES) -> tuple[Line, ...]:
+    """Return the lines that are pointed to."""
+    evidence = Evidence(puzzle.results)
+    return evidence.lines_for(puzzle.claim, evidence.near(puzzle.context), most)
+
+
+def shows(puzzle: Puzzle, most: int = MOST_LINES) -> bool:
+    """True if the deciding line is among those that are pointed to."""
+    lines = pointed(puzzle, most)
+    return any(line.result == puzzle.result and any(line.text in own for own in puzzle.lines) for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--bare", action="store_true", help="results name their tool but not their command")
+    parser.add_argument(
+        "--misses", action="store_true", help="print the claims of the development half that are missed"
+    )
+    options = parser.parse_args(arguments)
+    file = options.data / "coding_runs" / "runs.jsonl"
+    if not file.exists():
+        print(f"no {file}: say where the data is with --data", file=sys.stderr)
+        return 2
+    runs = read(file)
+    found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
+    second = list(puzzles(runs, read(CASES / "pointing_second.jsonl"), bare=options.bare))
+    halves = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
+    for name, half in {**halves, "second": second}.items():
+        for most in (1, MOST_LINES):
+            right = [puzzle for puzzle in half if shows(puzzle, most)]
+            print(f"{name:6} deciding line among {most}: {len(right)} of {len(half)}")
+        for puzzle in half if options.misses and name == "dev" else ():
+            if puzzle not in right:
+                print(f"   {puzzle.claim} | {puzzle.lines[-1]}")
+                for line in pointed(puzzle):
+                    print(
+                        f"      {line.result} {line.tool!r} {line.text[:120]}"
+                        + (" *" if line.result == puzzle.result else "")
+                    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,1 +1,0 @@
-"""Every equality and chain of equalities in prose, with exact fractions and no evaluation of code."""

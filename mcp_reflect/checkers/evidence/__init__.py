@@ -1,1 +1,0 @@
-"""Claims in an answer against the tools' output."""

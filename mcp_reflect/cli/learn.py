@@ -1,0 +1,187 @@
+"""Learn from past sessions, and list what they show: `mcp-reflect learn`."""
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from typing import Any, Final
+
+from mcp_reflect.cli.commands import CliParser, add_number
+from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.output import confirm, visible, write_json, write_line
+from mcp_reflect.clock import iso
+from mcp_reflect.config import Settings
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.finding import FindingKind, StoredFinding
+from mcp_reflect.runs.tools import in_words
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.learn import HOSTS, Learned, learn
+
+_SHOWN: Final = 10
+_BAR: Final = 30  # characters
+_WORDS: Final = {
+    "failure": "a failure that came back",
+    "hard_won": "hard-won",
+    "correction": "you corrected the agent",
+    "repeated": "you said it again and again",
+}
+
+
+def add_learn_arguments(parser: CliParser) -> None:
+    parser.add_argument("--all", action="store_true", help="the sessions of all projects, not only of this one")
+    add_number(parser, "--days", 0.0, 100_000.0, metavar="N", help="sessions of the last N days alone")
+    parser.add_argument("--host", action="append", choices=[*HOSTS], help="sessions of this host; may be given again")
+    parser.add_argument(
+        "--model", nargs="?", const="", metavar="NAME",
+        help="let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one",
+    )  # fmt: skip
+    parser.add_argument("--yes", action="store_true", help="do not ask before the model is asked")
+    about = f"list at most so many findings (default {_SHOWN}; with --json all)"
+    add_number(parser, "--limit", 1, 10_000, metavar="N", help=about)
+
+
+def run_learn(options: Namespace) -> None:
+    """Read the sessions that your agents left on this machine, and list what they teach, the costliest first.
+
+    Each session is read once, on this machine; what is found waits for you in `mcp-reflect lessons review`. Secrets are
+    taken out before anything is stored. Interrupt it as you like: the next `learn` goes on.
+    """
+    settings = replace(Settings.from_env(), llm=options.model) if options.model else None
+    with_engine(lambda engine: _learn(engine, options), settings)
+
+
+async def _learn(engine: Engine, options: Namespace) -> None:
+    bar = _Bar()
+    hosts = [*dict.fromkeys(options.host or HOSTS)]
+    learned = await learn(engine.context, hosts, every_project=options.all, days=options.days, progress=bar.show)
+    bar.clear()
+    for path, fault in learned.faults:
+        sys.stderr.write(f"mcp-reflect: {visible(path)}: {fault}; left out.\n")
+    if options.model is not None:
+        await _have_drafts_written(engine, options)
+    found = await engine.bank.findings.waiting(engine.scopes.own, every_project=options.all)
+    if options.json:
+        for one in found[: options.limit]:
+            write_json(record_of(one))
+        return
+    for number, one in enumerate(found[: options.limit or _SHOWN], start=1):
+        write_line(_text(number, one, named=options.all))
+    write_line(_summary(engine, learned, len(found), options))
+
+
+async def _have_drafts_written(engine: Engine, options: Namespace) -> None:
+    """Ask the model for drafts, after saying what that takes; what is said goes to stderr, beside the JSON."""
+    from mcp_reflect.services import redraft  # noqa: PLC0415 - needs a model
+
+    found = await redraft.waiting(engine.context)
+    if not found:
+        return
+    tokens = redraft.estimated_tokens(engine.context, found)
+    model = engine.context.runner.bound()["reflector"]
+    question = f"{len(found)} findings: about {tokens} tokens of {model}. Ask it?"
+    if not options.yes and not confirm(question, f"it takes about {tokens} tokens of {model}"):
+        return
+    done = await redraft.redraft(engine.context, found)
+    fault = f" It stopped: {done.note}." if done.note else ""
+    sys.stderr.write(f"{model} wrote {done.written} drafts with {done.tokens} tokens.{fault}\n")
+
+
+class _Bar:
+    """Shows on stderr how far the reading is, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._shows = sys.stderr.isatty()
+
+    def show(self, done: int, size: int, files: int) -> None:
+        """Show the bytes that were read, of all, and the number of files left."""
+        if self._shows:
+            filled = _BAR * done // max(size, 1)
+            told = f"{done / 1e6:.0f} of {size / 1e6:.0f} MB, {files} sessions left"
+            sys.stderr.write(f"\r\x1b[K[{'#' * filled}{'.' * (_BAR - filled)}] {told}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Remove the bar."""
+        if self._shows:
+            sys.stderr.write("\r\x1b[K")
+
+
+def kind_of(found: StoredFinding) -> str:
+    """Return the kind of a finding for a person: failure, hard_won, correction or repeated."""
+    match found.finding.kind:
+        case FindingKind.SAID:
+            return "repeated"
+        case FindingKind.CORRECTION | FindingKind.REFUSED:
+            return "correction"
+        case _:
+            return "failure" if found.sessions > 1 else "hard_won"
+
+
+def record_of(found: StoredFinding) -> dict[str, Any]:
+    """Return a finding for a program."""
+    finding, draft = found.finding, found.finding.draft
+    words = finding.kind in (FindingKind.SAID, FindingKind.CORRECTION)
+    return {
+        "id": found.id,
+        "kind": kind_of(found),
+        "project": found.project,
+        "sessions": [
+            {
+                "session": seen.session,
+                "host": seen.host,
+                "date": iso(seen.at) if seen.at is not None else None,
+                "times": seen.times,
+                "seconds": seen.seconds,
+                "lines": list(seen.lines),
+            }
+            for seen in found.seen
+        ],
+        "count": sum(seen.times for seen in found.seen) or found.sessions,
+        "seconds": round(found.weight),
+        "call": _call(draft.wrong_call),
+        "error": None if words else finding.line,
+        "worked": _call(draft.right_call),
+        "draft": {
+            "mistake": draft.mistake,
+            "correction": draft.correction,
+            "wrong_call": draft.wrong_call,
+            "right_call": draft.right_call,
+        },
+    }
+
+
+def _call(call: Json) -> str | None:
+    if isinstance(call, dict) and "tool" in call:
+        return in_words(str(call["tool"]), call["arguments"])
+    return call if isinstance(call, str) else None
+
+
+def evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
+    """Return lines about the sessions that show a finding, the latest first."""
+    lines: list[str] = []
+    for seen in found.seen[: -most - 1 : -1]:
+        day = iso(seen.at)[:10] if seen.at is not None else "no date"
+        lines.append(f"{day} {seen.host} {seen.session}")
+        lines += [f"  line {line}" for line in seen.lines[:3]]
+    return lines
+
+
+def _text(number: int, found: StoredFinding, *, named: bool) -> str:
+    draft, count = found.finding.draft, sum(seen.times for seen in found.seen)
+    often = f"{count} times" if count > 1 else "once"
+    where = f"in {found.sessions} sessions" if found.sessions > 1 else "in one session"
+    spent = sum(seen.seconds for seen in found.seen)
+    cost = f", {spent / 60:.0f} min" if spent >= 60 else ""
+    head = f"{number}. {_WORDS[kind_of(found)]}: {often} {where}{cost}{f' ({found.project})' if named else ''}"
+    keep = draft.correction or "(say what puts it right)"
+    body = [*([f"   {draft.mistake}"] if draft.mistake else []), f"   keep: {keep}"]
+    return visible("\n".join([head, *body, *(f"     {line}" for line in evidence_of(found)), ""]))
+
+
+def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -> str:
+    read = f"Read {learned.sessions} sessions ({learned.bytes / 1e6:.1f} MB), {learned.known} were known"
+    others = "" if options.all else f", {learned.others} are of other projects (--all)"
+    left = f" {len(learned.faults)} faults, see above." if learned.faults else ""
+    where = "all projects" if options.all else str(engine.scopes.own)
+    if not found:
+        return f"{read}{others}.{left} Nothing waits for you in {where}."
+    return f"{read}{others}.{left} {found} findings wait for you in {where}: mcp-reflect lessons review"

@@ -1,0 +1,218 @@
+"""The first part of a hook: it ends at once where there is nothing to say of a call, which is nearly always.
+
+Before a call it looks into the bank for failures and guards that the call may meet; after a call it leaves the call in
+the spool, for a later process to note, unless it may put right what failed in this session, or failed in a way whose
+correction is known. Anything else is the work of `cli.hook`. Only what this needs is imported: a host starts a process
+twice a call.
+"""
+
+import _thread
+import json
+import os
+import sys
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Final
+
+from mcp_reflect.hooks.payload import error_of, output_ends, result_of, text_of, unpacked
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file
+
+MAX_SECONDS: Final = 3.0
+"""The process ends after this time, whatever it waits for."""
+
+MAX_TEAM_SECONDS: Final = 0.75
+"""The same where it asks a team's service."""
+
+_GRACE: Final = 1.5  # seconds in which what was not noted is kept
+_MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
+_MOST_CHARS: Final = 12_000  # of arguments in the spool
+_END_CHARS: Final = 6_000  # of an output in the spool, at either end
+_OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
+_DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
+_BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
+_AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
+_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
+       mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
+
+Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
+into a host's settings; nobody needs to run it by hand. To see what it would say:
+
+  echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
+"""
+# What the first or last lines of an output may have that reads as a failure, or that says that there is nothing;
+# `runs.calls` judges it.
+_SIGNS: Final = lazy_compile(
+    r"(?i)err|fail|exception|expired|time.?out|timed out|interrupt|exit|panic|fatal|fault|denied|refused|forbidden"
+    r"|n't |\bnot? |cannot|unable|unknown|invalid|missing|usage:|abort|kill|conflict|reject|reset|too many"
+    r"|unavailable|quota|exceed|nothing|empty|\b0 \w|return ?code|status|http"
+)
+
+
+def run_hook(arguments: list[str]) -> int:
+    """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(_HELP)
+        return 0
+    if os.environ.get(NESTED):
+        return 0
+    # argparse would end the process for an unknown argument.
+    options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
+    events = [word for word in arguments if not word.startswith("--")]
+    if _DELIVER in events:
+        from mcp_reflect.cli.team_hook import deliver  # noqa: PLC0415 - it runs beside hooks
+
+        deliver(options)
+        return 0
+    watch = Watch(MAX_TEAM_SECONDS if "url" in options else MAX_SECONDS)
+    try:
+        payload = _read_stdin()
+        read: Any = json.loads(payload) if payload else None
+        sent: dict[str, Any] = {**read} if isinstance(read, dict) else {}
+        event: Any = events[0] if events else sent.get("hook_event_name")
+        if event in _AFTER and "url" not in options:
+            watch.at_end = lambda: _leave(event, sent, options)
+        if sent and not _is_done(event, sent, options):
+            from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
+
+            answer_event(event, sent, len(payload), options, watch)
+    except Exception:  # noqa: BLE001, S110 - the outermost handler: our failure must not become the host's
+        pass
+    finally:
+        watch.end()
+    return 0
+
+
+class Watch:
+    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off.
+
+    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        import faulthandler  # noqa: PLC0415 - a module of the interpreter itself
+
+        self.at_end: Any = None
+        self.began = monotonic()
+        self._running = _thread.allocate_lock()
+        self._running.acquire()
+        self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
+        _thread.start_new_thread(self._wait, (seconds,))
+
+    def _wait(self, seconds: float) -> None:
+        if not self._running.acquire(timeout=seconds):
+            with suppress(Exception):
+                if self.at_end is not None:
+                    self.at_end()
+            os._exit(0)
+
+    def end(self) -> None:
+        import faulthandler  # noqa: PLC0415 - see above
+
+        faulthandler.cancel_dump_traceback_later()
+        self._running.release()
+        self._nowhere.close()
+
+
+def _read_stdin() -> bytes:
+    """Return the input, nothing if it is too long. It is read to its end, so that the host can finish writing."""
+    content, size = bytearray(), 0
+    while chunk := sys.stdin.buffer.read(1 << 20):
+        size += len(chunk)
+        if size <= _MOST_BYTES:
+            content += chunk
+    return bytes(content) if size <= _MOST_BYTES else b""
+
+
+def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
+    """Return whether there is nothing to say of a call, and nothing to note but what the spool has now."""
+    session, tool, folder = sent.get("session_id"), sent.get("tool_name"), sent.get("cwd")
+    bank = bank_file(options.get("bank") or os.environ.get(BANK))
+    named = isinstance(session, str) and session and isinstance(tool, str) and tool
+    if not named or bank is None or "url" in options or event not in (*_BEFORE, *_AFTER):
+        return False
+    if event in _BEFORE and not os.path.exists(bank):  # noqa: PTH110 - pathlib takes as long to import as all of this
+        return True
+    from mcp_reflect.storage.folders import project_in  # noqa: PLC0415 - calls alone need it
+
+    project = options.get("project") or os.environ.get(PROJECT)
+    if project is None and isinstance(folder, str):
+        project = project_in(bank, folder)
+    if project is None:
+        return False
+    if event in _BEFORE:
+        return _is_allowed(bank, project, sent)
+    return sent.get("is_interrupt") is True or _is_spooled(event, bank, project, sent)
+
+
+def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
+    """Return whether nothing is known of a call that is to be made."""
+    from mcp_reflect.storage.sqlite.hook_reader import may_be_known  # noqa: PLC0415 - calls alone need it
+
+    given = unpacked(sent.get("tool_input"))
+    return not may_be_known(bank, project, sent["tool_name"], given, json.dumps(given, ensure_ascii=False))
+
+
+def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
+    """Leave a call in the spool if nothing is to be said of it; return whether it did."""
+    from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
+    from mcp_reflect.storage.sqlite.hook_reader import may_be_corrected, may_correct  # noqa: PLC0415 - calls alone need it
+
+    record = _record(event, sent, project)
+    tool, words = record["tool"], json.dumps(record["arguments"], ensure_ascii=False)
+    if len(words) > _MOST_CHARS:
+        return False
+    if record["error"] is None and (
+        may_correct(bank, record["session"], tool, words) or _corrects_waiting(bank, record["session"], tool, words)
+    ):
+        return False
+    if _may_have_failed(record) and may_be_corrected(bank, project, tool, words, record["error"] or record["result"]):
+        return False
+    return append(bank, record)
+
+
+def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, Any]:
+    """Return a call as the spool keeps it."""
+    error, result = error_of(event, sent), text_of(result_of(sent))
+    return {
+        "tool": sent.get("tool_name"),
+        "arguments": unpacked(sent.get("tool_input")),
+        "result": output_ends(result, _END_CHARS),
+        "error": error and output_ends(error, _END_CHARS),
+        "session": sent.get("session_id") or sent.get("conversation_id"),
+        "project": project,
+    }
+
+
+def _corrects_waiting(bank: str, session: str, tool: str, words: str) -> bool:
+    """Return whether a call that worked may be what a call of the spool should have been."""
+    from mcp_reflect.storage.spool import waiting  # noqa: PLC0415 - it imports the redaction
+
+    calls = (call for call in waiting(bank) if (call.get("session"), call.get("tool")) == (session, tool))
+    return any(_program(call.get("arguments")) in words for call in calls if _may_have_failed(call))
+
+
+def _may_have_failed(call: dict[str, Any]) -> bool:
+    """Return whether a call failed, or its output may be read as a failure."""
+    text = call["result"].strip()
+    first, last = text[:_OPENING].split("\n", 2)[:2], text[-_OPENING:].rsplit("\n", 3)[-3:]
+    return call["error"] is not None or not text or bool(_SIGNS.search("\n".join((*first, *last))))
+
+
+def _leave(event: str, sent: dict[str, Any], options: dict[str, str]) -> None:
+    """Leave a call in the spool that there was no time for."""
+    from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
+
+    bank = bank_file(options.get("bank") or os.environ.get(BANK))
+    if bank is not None and sent.get("is_interrupt") is not True:
+        project = options.get("project") or os.environ.get(PROJECT)
+        append(bank, {**_record(event, sent, project), "folder": sent.get("cwd")})
+
+
+def _program(given: Any) -> str:
+    """Return the program of a command, empty for what is not one."""
+    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
+    command = fields.get("command")
+    words = command.split() if isinstance(command, str) else []
+    return next((word for word in words if "=" not in word and word not in ("sudo", "cd", "&&")), "")[:80]

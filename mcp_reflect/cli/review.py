@@ -1,0 +1,184 @@
+"""Decide in one sitting about what waits: quarantined lessons, findings, and what agents stored if you want that."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_reflect.cli.engine import Do
+from mcp_reflect.cli.learn import evidence_of
+from mcp_reflect.cli.lesson_text import long_fields, short_fields
+from mcp_reflect.cli.output import aligned, ask, is_interactive, visible, write_json, write_line, write_result
+from mcp_reflect.clock import dated
+from mcp_reflect.models.common import plain
+from mcp_reflect.models.finding import StoredFinding
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.services.curation import Shown, Waiting
+
+_QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
+_ANSWERS: Final = {"approve": "k", "keep": "k", "reject": "d", "r": "d", "s": "", "skip": ""}
+Item = Lesson | StoredFinding
+
+
+async def review(do: Do, options: Namespace) -> None:
+    """List what waits, or ask a person about each."""
+    found: Waiting = await do("review", {"model": options.model})
+    waiting, unarmed = found.lessons, found.guards
+    if options.model and not options.json:
+        write_line(f"The model released {len(found.released)} to observed: {', '.join(found.released) or 'none'}.")
+    if unarmed and not options.json:
+        write_line("\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed))
+        write_line("`lessons guard ID hold` (or tell, off) decides.\n")
+    if options.json:
+        write_json([*(dated(plain(lesson)) for lesson in (*waiting, *unarmed)), *map(_record, found.findings)])
+    elif not waiting and not found.findings:
+        if not unarmed:
+            write_line(f"Nothing waits for you in {found.scope}.")
+    elif is_interactive():
+        await _Sitting(do, options, [*waiting, *found.findings]).run()
+    else:
+        for item in (*waiting, *found.findings):
+            show(item)
+        write_line("`lessons approve ID` or `lessons reject ID` decides.")
+
+
+async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
+    """Decide about quarantined lessons and findings, after showing each: a person approves what they have read."""
+    waiting: Waiting = await do("review", {})
+    findings = {found.id: found for found in waiting.findings}
+    for part in options.ids:
+        if part in findings:
+            await _settle(do, options, findings[part], approved=approved)
+            continue
+        shown: Shown = await do("show", {"id": part})
+        if not options.json and shown.lesson.held:
+            show(shown.lesson)
+        await _settle(do, options, shown.lesson, approved=approved)
+
+
+def show(item: Item) -> None:
+    """Print what waits, with its evidence."""
+    if isinstance(item, Lesson):
+        reason = item.held or "an agent stored it, and nobody has looked at it"
+        write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}")
+        write_line("\n".join([*long_fields(item), "", aligned(short_fields(item))]) + "\n\n")
+        return
+    draft = item.finding.draft
+    often = f", in {item.sessions} sessions" if item.sessions > 1 else ""
+    write_line(f"{item.id} (finding{often}): nobody made a lesson of it")
+    lines = [f"mistake     {draft.mistake}"] if draft.mistake else []
+    lines += [
+        f"correction  {draft.correction or '(say what put it right)'}",
+        *(f"  {line}" for line in evidence_of(item)),
+    ]
+    write_line(visible("\n".join(lines)) + "\n")
+
+
+class _Sitting:
+    """Asks a person about one thing after the other; each decision can be undone."""
+
+    def __init__(self, do: Do, options: Namespace, items: list[Item]) -> None:
+        self._do = do
+        self._options = options
+        self._items = items
+        self._done: list[tuple[int, Mapping[str, Any]]] = []
+
+    async def run(self) -> None:
+        """Ask until all is decided, or the person quits."""
+        place = 0
+        while place < len(self._items):
+            item = self._items[place]
+            show(item)
+            answer = ask(f"{place + 1} of {len(self._items)}. {_QUESTION}")
+            answer = "q" if answer is None else answer.lower()
+            place = await self._answer(place, _ANSWERS.get(answer, answer))
+
+    async def _answer(self, place: int, answer: str) -> int:
+        """Do what the person says; return the place of what comes next."""
+        item = self._items[place]
+        match answer:
+            case "k" | "e":
+                changes = self._changes(item, edits=answer == "e")
+                if changes is None:
+                    write_line("Skipped: nothing says what puts it right.")
+                else:
+                    await self._decide(place, approved=True, changes=changes)
+            case "d":
+                await self._decide(place, approved=False)
+            case "a":
+                return await self._keep_rest(place)
+            case "u":
+                return await self._undo(place)
+            case "q":
+                return len(self._items)
+            case _:
+                pass
+        return place + 1
+
+    def _changes(self, item: Item, *, edits: bool) -> dict[str, str] | None:
+        """Return the fields that the person changes; None where the correction stays unknown."""
+        told = item if isinstance(item, Lesson) else item.finding.draft
+        changes: dict[str, str] = {}
+        if edits:
+            for name, text in (("mistake", told.mistake), ("correction", told.correction)):
+                if typed := ask(f"{name} [{visible(text or '')}]: "):
+                    changes[name] = typed
+        elif not told.correction and isinstance(item, StoredFinding):
+            changes = {"correction": typed} if (typed := ask("What puts it right? ")) else {}
+        return changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
+
+    async def _decide(self, place: int, *, approved: bool, changes: dict[str, str] | None = None) -> None:
+        item = self._items[place]
+        undo = await _settle(self._do, self._options, item, approved=approved, changes=changes or {})
+        self._done.append((place, undo))
+
+    async def _keep_rest(self, place: int) -> int:
+        """Keep what is left and can be kept as it is. What is in quarantine takes a look of its own."""
+        left: list[Item] = []
+        for number in range(place, len(self._items)):
+            item = self._items[number]
+            told = not item.held if isinstance(item, Lesson) else bool(item.finding.draft.correction)
+            if told:
+                await self._decide(number, approved=True)
+            else:
+                left.append(item)
+        if left:
+            write_line(f"{len(left)} are left: in quarantine, or without a correction.")
+        return len(self._items)
+
+    async def _undo(self, place: int) -> int:
+        if not self._done:
+            write_line("Nothing was decided yet.")
+            return place
+        before, undo = self._done.pop()
+        await self._do("reopen", undo)
+        write_line("Undone.")
+        return before
+
+
+async def _settle(
+    do: Do, options: Namespace, item: Item, *, approved: bool, changes: Mapping[str, str] | None = None
+) -> Mapping[str, Any]:
+    """Keep or drop what waits, say so, and return what undoes it."""
+    if isinstance(item, Lesson):
+        if changes:
+            await do("edit", {"id": item.id, "changes": changes})
+        decided: Lesson = await do("decide", {"id": item.id, "approved": approved})
+        state = {"id": item.id, "state": decided.state.value, "trust": decided.trust.value}
+        result = "trusted, and recalled from now on" if approved else "retired"
+        undo: dict[str, Any] = {"id": item.id, "state": item.state.value, "trust": item.trust.value, "held": item.held}
+    else:
+        kept: dict[str, Any] = await do("finding", {"id": item.id, "approved": approved, "changes": changes or {}})
+        state = {"id": item.id, **kept}
+        result = f"kept as {kept['lesson_id']}, trusted" if approved else "dropped; nobody is asked about it again"
+        undo = {"finding": item.id, "lesson": kept.get("lesson_id") if kept.get("is_new") else None}
+    write_result(options, state, f"{item.id}: {result}.")
+    return undo
+
+
+def _record(found: StoredFinding) -> dict[str, Any]:
+    """Return a finding for a program."""
+    draft = found.finding.draft
+    texts = {"mistake": draft.mistake, "correction": draft.correction}
+    calls = {"wrong_call": draft.wrong_call, "right_call": draft.right_call}
+    about = {"id": found.id, "kind": "finding", "session": found.session, "sessions": found.sessions}
+    return {**about, **texts, **calls, "evidence": evidence_of(found)}

@@ -1,0 +1,195 @@
+"""Runs of tests, linters, type checkers and builds in tool results: how they ended, and what they counted."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_reflect.guards.commands import unwrapped
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.lesson import Evidence, OutcomeDraft
+from mcp_reflect.proofs.kinds import ProofKind, kinds_of
+from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome
+from mcp_reflect.shell import chain
+
+MOST_READ: Final = 60_000
+"""Characters of one result that are read: a quarter from its start, the rest from its end."""
+
+MOST_READ_IN_ALL: Final = 400_000
+"""Characters of all results that are read, the latest first."""
+
+_KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)
+# Where no command names a kind, the lines by which its output is known.
+_SHAPES: Final = {
+    kind: re.compile(pattern, re.MULTILINE)
+    for kind, pattern in {
+        ProofKind.TESTS: (
+            r"^test result: |^(?:\d+ \w+,? ?){1,9} ?in [\d.]+ ?m?s\b|^\W{0,4}\d+ (?:tests? )?(?:pass|fail)(?:ed|ing)\b"
+            r"[^a-z]{0,9}(?:$|\d|in)|^Tests:? {1,2}.*\d|^(?:Ran|[#ℹ] tests) \d|\bTests run: \d|<testsuite\b|"
+            r"^\d+ examples?, |^(?:ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[)|^--- (?:PASS|FAIL)|no tests ran|"
+            r"^\d+% tests passed|^OK \(\d+ tests?"
+        ),
+        ProofKind.TYPES: (
+            r"^Found \d+ errors? in \d+ files? \(|^Success: no issues found|^\S.*\berror TS\d+:|"
+            r"^\d+ errors?, \d+ warnings?, \d+ info"
+        ),
+        ProofKind.LINT: r"^Found \d+ errors?(?:\.| \(\d+ fixed)|^All checks passed|^✖ \d+ problems? \(",
+        ProofKind.BUILD: (
+            r"^error: could not compile|^\S+\.java:\d+: error:|^\S+\.go:\d+:\d+: \S|^make(?:\[\d+\])?: \*\*\* |"
+            r"\.(?:c|cc|cpp|h|hpp):\d+:\d+: (?:fatal )?error:"
+        ),
+    }.items()
+}
+_CATEGORY: Final = {
+    **dict.fromkeys(("passed", "passing", "pass"), "passed"),
+    **dict.fromkeys(("failed", "failing", "fail", "failures", "failure"), "failed"),
+    **dict.fromkeys(("error", "errors", "problem", "problems"), "errors"),
+    **dict.fromkeys(("skipped", "pending", "ignored", "todo"), "skipped"),
+    **dict.fromkeys(("warning", "warnings"), "warnings"),
+    **dict.fromkeys(("xfailed", "expected failures", "xpassed", "unexpected successes"), "expected"),
+}
+_WORD: Final = "|".join(sorted(_CATEGORY, key=len, reverse=True))
+_PAIR: Final = re.compile(
+    rf"(?<![\w.])(\d{{1,7}})(?: tests?)? ({_WORD})\b(?![=:])|\b({_WORD})(?:=\"?|:\s{{1,9}}|\s)(\d{{1,7}})\b(?! [a-z])",
+    re.IGNORECASE,
+)
+_SUMMARY: Final = re.compile(
+    r"^[\Wℹ]*(?:\[\w+\]\s*)?(?:testsuite |Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|Passed!|Found|"
+    rf"Total\b|Failures:|pass\b|fail\b|skipped\b|todo\b|Summary\b|\d+% tests|\d{{1,7}} (?:tests? )?(?:{_WORD})\b)"
+    r"(?!.*\b(?:Suites|Files)\b)",
+    re.IGNORECASE,
+)
+_DIAGNOSTIC: Final = re.compile(
+    r"^[^\s:()]{1,300}\.\w{1,5}(?::\d+(?::\d+)?|\(\d+,\d+\)):?\s(?:- )?(?:fatal )?(?P<severity>error|warning)?\b"
+)
+_BAD_START: Final = re.compile(
+    r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
+)
+_JSON_BAD: Final = re.compile(
+    r'"(?:ok|success)"\s*:\s*false|"status"\s*:\s*"(?:failed|failure|error|rejected|denied|timeout)"|'
+    r'"error"\s*:\s*(?!null|""|false|\{\}|\[\])'
+)
+_JSON_GOOD: Final = re.compile(r'"(?:ok|success)"\s*:\s*true|"status"\s*:\s*"(?:ok|success\w*|completed|done)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: `passed` is None where nothing says it, `line` is what says it.
+
+    `counts` has, by category, every number that the output supports: those of parts, and their sum.
+    """
+
+    kind: ProofKind
+    command: str
+    passed: bool | None
+    line: str
+    counts: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+
+    def first(self, category: str) -> int | None:
+        """Return the sum of a category, or None."""
+        return max(self.counts.get(category, ()), default=None)
+
+
+def clipped(text: str, most: int = MOST_READ) -> str:
+    """Return a text without colors, and of a long one its start and its end."""
+    if len(text) > most:
+        text = f"{text[: most // 4]}\n{text[len(text) - (most - most // 4) :]}" if most > 0 else ""
+    if "\x1b" in text or "\r" in text:
+        text = re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
+    return text
+
+
+def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
+    """Return the results as far as they are read."""
+    left, found = MOST_READ_IN_ALL, list[ToolResult]()
+    for result in reversed(results):
+        text = clipped(result.content, min(left, MOST_READ))
+        left -= len(text)
+        found.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))
+    return found[::-1]
+
+
+def kinds_of_command(command: str) -> frozenset[ProofKind]:
+    """Return the kinds of run that a command is known for."""
+    return frozenset(kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words)))
+
+
+def read_runs(results: Sequence[ToolResult]) -> list[Run]:
+    """Return the runs in the results, oldest first."""
+    return [run for result in clipped_results(results) for run in _runs(result)]
+
+
+def latest(runs: Iterable[Run]) -> list[Run]:
+    """Return the last run of each command."""
+    return list({(run.kind, run.command): run for run in runs}.values())
+
+
+def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
+    """True or False where the results show how it went, None where they do not say.
+
+    The last run of each kind counts; without any, the last result that says how it ended.
+    """
+    states = {run.kind: run.passed for run in read_runs(tool_results) if run.passed is not None}
+    if states:
+        return all(states.values()) == success
+    ended = [ending for result in tool_results if (ending := _ended_well(result)) is not None]
+    return ended[-1] == success if ended else None
+
+
+def _ended_well(result: ToolResult) -> bool | None:
+    if result.exit_code is not None:
+        return result.exit_code == 0
+    text = clipped(result.content)[:20_000]
+    if text.lstrip().startswith("{"):
+        return False if _JSON_BAD.search(text) else True if _JSON_GOOD.search(text) else None
+    return False if _BAD_START.match(text) else None
+
+
+def _runs(result: ToolResult) -> Iterator[Run]:
+    command = result.tool or ""
+    named = kinds_of_command(command) & {*_KINDS}
+    lines = lines_of(result.content.replace("<testsuite ", "\n<testsuite "))
+    text = "\n".join(lines)
+    known = named or {kind for kind, shape in _SHAPES.items() if shape.search(text)}
+    ending = Ending(result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command)
+    for kind in sorted(known, key=_KINDS.index):
+        outcome = read_outcome(kind, result.content, ending)
+        counts, line = _counts(lines, tests=kind is ProofKind.TESTS)
+        fails = any(max(counts.get(name, {0})) for name in ("failed", "errors"))
+        passed = False if outcome.passed is None and fails else outcome.passed
+        if passed is not None or counts:
+            yield Run(kind, command, passed, line or outcome.line, counts)
+
+
+def _counts(lines: Sequence[str], *, tests: bool) -> tuple[dict[str, frozenset[int]], str]:
+    """Return what the summary lines count, and the last one; without any, the diagnostics of a compiler."""
+    told: dict[str, list[int]] = {}
+    shown = ""
+    for line in lines:
+        pairs = {_CATEGORY[(f[2] or f[3]).lower()]: int(f[1] or f[4]) for f in _PAIR.finditer(line)}
+        if pairs and _SUMMARY.match(line):
+            shown = line
+            for category, number in pairs.items():
+                told.setdefault(category, []).append(number)
+    severities = [found["severity"] for line in lines if (found := _DIAGNOSTIC.match(line))]
+    if not tests and not told and severities:
+        told = {"errors": [sum(each != "warning" for each in severities)], "warnings": [severities.count("warning")]}
+    return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[:160]
+
+
+_QUOTED: Final = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|«[^»]{2,}»|„[^“]{2,}“")
+
+
+def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
+    """Return why an outcome's evidence does not bear it out, None where it does or claims nothing beyond a word."""
+    match told.evidence:
+        case Evidence.TEST | Evidence.METRIC:
+            # Half a success is more than results can show.
+            agreement = None if told.success == 0.5 else agrees(told.success == 1, results)
+            if agreement is False:
+                return "tool_results show the opposite of this outcome: send the outcome that they show"
+            return None if agreement else "tool_results do not show it: send the output of the test with its exit_code"
+        case Evidence.USER if not _QUOTED.search(told.note or ""):
+            return "note quotes nobody: put the person's own words in quotation marks"
+        case _:
+            return None

@@ -1,0 +1,449 @@
+"""Guards: the calls that go against a lesson, in a form that a person reads and edits.
+
+    Bash: `git push` with `--force` or `-f` without `--force-with-lease`
+    Edit or a shell redirect: dist/bundle.js
+    mcp__jira__search: with `limit: > 100`
+
+`has` holds groups, one item of each group has to be there; nothing of `lacks` may be there. The first group of a
+shell's guard names programs with their subcommands, that of an edit's guard files. Items of a shell's guard:
+
+    --force  -f  --context=prod   a flag, in any cluster, with its value behind = or as the next word
+    main  dist/  *.pb.go          an argument: whole, or the end of a path; a folder; a pattern
+    an argument                   any argument that is not a flag
+    NAME=  NAME=value             a variable of the environment
+    sudo ...                      what starts the program
+    cd web &&                     an earlier command of the line
+    | tail                        a program that the output is piped into
+    &                             in the background
+    "DROP TABLE"                  words in its text, in any case
+
+Items of another tool's guard: `key`, `key: value`, `key: > 100`, `"words"`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.guards.commands import (
+    Command,
+    Invocation,
+    base_name,
+    fed_text,
+    invocations,
+    patched_files,
+    read_commands,
+    written_files,
+)
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
+
+SHELL: Final = "Bash"
+POWERSHELL: Final = "PowerShell"
+EDIT: Final = "Edit"
+ANY_ARGUMENT: Final = "an argument"
+
+MOST_CHARS: Final = 400
+"""The longest guard, as text."""
+
+FORMS: Final = (
+    "Write it like: Bash: `git push` with `--force` without `--force-with-lease`; Edit: dist/bundle.js; "
+    "mcp__jira__search: with `limit: > 100`"
+)
+"""The forms of a guard, for a person who wrote another."""
+
+_EDIT_HEAD: Final = "Edit or a shell redirect"
+_MOST_ITEMS: Final = 12
+_MOST_VALUES: Final = 400  # of a call's arguments that are looked at
+_MOST_VALUE_CHARS: Final = 20_000
+_WORDS: Final = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
+_SHELL_WORDS: Final = frozenset("bash sh zsh shell terminal exec command cmd powershell pwsh".split())
+_POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
+_EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
+_PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "notebook_path", "target_file")
+ONE_DASH: Final = frozenset(
+    "go terraform tofu packer vault consul nomad find java javac gcc clang ffmpeg openssl xcodebuild mvn mvnw".split()
+)
+"""Programs whose long options have one dash: `-race` is not a cluster of letters."""
+
+_ASKING: Final = frozenset(
+    "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
+)
+_CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
+_NUMBER: Final = lazy_compile(r"-?\d+(?:\.\d+)?")
+_VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ITEM: Final = lazy_compile(r"`([^`]*)`|(without|with|and|or)\b|an argument|([^\s`]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What a call has, and what it lacks, to go against a lesson."""
+
+    tool: str
+    has: tuple[tuple[str, ...], ...]
+    lacks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.tool == EDIT:
+            first = " or ".join(path if " " not in path else f"`{path}`" for path in self.has[0])
+            text, groups = f"{_EDIT_HEAD}: {first}", self.has[1:]
+        elif self.tool in (SHELL, POWERSHELL):
+            text, groups = f"{self.tool}: {_alternatives(self.has[0])}", self.has[1:]
+        else:
+            text, groups = f"{self.tool}:", self.has
+        text += f" with {' and '.join(map(_alternatives, groups))}" if groups else ""
+        text += f" without {_alternatives(self.lacks)}" if self.lacks else ""
+        return text.removesuffix(":")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
+        if self.tool in (SHELL, POWERSHELL):
+            return tuple({f"$ {_program(head.split()[0])}": None for head in self.has[0]})
+        if self.tool == EDIT:
+            return tuple({_path_key(path): None for path in self.has[0]})
+        return (_tool_key(self.tool),)
+
+
+def _alternatives(items: Sequence[str]) -> str:
+    return " or ".join(item if item == ANY_ARGUMENT else f"`{item}`" for item in items)
+
+
+def parse_guard(text: str) -> Guard:
+    """Return the guard of its readable form; InputError says what is wrong with it, and gives an example."""
+    if not text.strip() or len(text) > MOST_CHARS:
+        raise InputError("guard", f"it is empty or longer than {MOST_CHARS} characters", FORMS)
+    tool, colon, rest = text.strip().partition(":")
+    if not colon or "`" in tool:
+        tool, rest = (SHELL, text) if "`" in text else (text.strip(), "")
+    of_file = tool.lower().startswith("edit or") or (
+        tool.strip().lower() == "edit" and not rest.lstrip().startswith("with")
+    )
+    tool = EDIT if of_file else tool.strip()
+    has, lacks = _read_items(rest, joined=tool in (SHELL, POWERSHELL))
+    groups = tuple(tuple(filter(None, group)) for group in has)
+    groups = tuple(group for group in groups if group)
+    known = tool in (SHELL, POWERSHELL, EDIT)
+    if not tool or " " in tool or (known and not has[0]):
+        about = "the file" if tool == EDIT else "the program" if known else "the tool's name"
+        raise InputError("guard", f"it does not name {about}", FORMS)
+    if sum(map(len, groups)) + len(lacks) > _MOST_ITEMS:
+        raise InputError("guard", f"it has more than {_MOST_ITEMS} parts", FORMS)
+    guard = Guard(tool, groups, tuple(filter(None, lacks)))
+    if meets_everything(guard):
+        raise InputError("guard", "it would meet every call", f"Name what the wrong call has. {FORMS}")
+    return guard
+
+
+def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]:
+    """Return the groups of what a call has, and what it lacks; `joined` words without backticks are one item."""
+    has: list[list[str]] = [[]]
+    lacks: list[str] = []
+    into, bare = has[0], False
+    for match in _ITEM.finditer(text):
+        if (word := match[2]) is None:
+            if match[3] and bare and joined:
+                into[-1] += f" {match[3]}"
+            else:
+                into.append((match[1] if match[1] is not None else match[0]).strip())
+        elif word == "without":
+            into = lacks
+        elif word == "with" or (word == "and" and into is not lacks):
+            has.append([])
+            into = has[-1]
+        bare = bool(match[3])
+    return has, lacks
+
+
+def meets_everything(guard: Guard) -> bool:
+    """True for a guard that says nothing but a tool that every session uses, or names every file."""
+    if guard.tool == EDIT:
+        return any(not path.strip("*/.") for path in guard.has[0])
+    if guard.tool in (SHELL, POWERSHELL):
+        return any(not head.split()[0].strip("*") for head in guard.has[0])
+    return not guard.has and (is_shell(guard.tool) or guard.tool.lower() in ("read", "write", "edit", "grep", "glob"))
+
+
+# What a call is
+
+
+def is_shell(tool: str) -> bool:
+    """True for a tool that runs commands of a shell."""
+    return bool(tool_words(tool) & _SHELL_WORDS)
+
+
+def tool_words(tool: str) -> frozenset[str]:
+    """Return the words of a tool's name in lower case: `getUser_details` is get, user, details."""
+    return frozenset(word.lower() for word in _WORDS.findall(tool[:200]))
+
+
+def command_text(arguments: Json) -> str:
+    """Return the command among the arguments of a shell's call; one that is a list of words, as a line."""
+    values = arguments if isinstance(arguments, dict) else {"command": arguments}
+    for name in ("command", "cmd", "script", "input"):
+        value = values.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            words = [str(word) for word in value]
+            shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell") and len(words) > 2
+            return words[-1] if shell else " ".join(word if " " not in word else f"'{word}'" for word in words)
+    return ""
+
+
+class Call:
+    """A call as guards see it. Each part is read when it is first asked for."""
+
+    def __init__(self, tool: str, arguments: Json) -> None:
+        self.tool = tool[:200]
+        self.arguments = arguments
+        self.shell = is_shell(self.tool)
+        self.powershell = bool(tool_words(self.tool) & _POWERSHELL_WORDS)
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of a shell's call."""
+        return read_commands(command_text(self.arguments), powershell=self.powershell) if self.shell else ()
+
+    @cached_property
+    def invocations(self) -> tuple[tuple[Command, Invocation], ...]:
+        """The programs that it starts, each with its command."""
+        return tuple((command, found) for command in self.commands for found in invocations(command))
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The files that it changes."""
+        if self.shell:
+            return tuple(file for command in self.commands for file in written_files(command))
+        values = self.arguments if isinstance(self.arguments, dict) else {"patch": self.arguments}
+        if not tool_words(self.tool) & _EDIT_WORDS:
+            return ()
+        named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
+        return tuple(
+            named or [file for text in values.values() if isinstance(text, str) for file in patched_files(text)]
+        )
+
+    @cached_property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """The plain values among its arguments, each with the name that it stands under."""
+        found: list[tuple[str, str]] = []
+        waiting: list[tuple[str, Json]] = [("", self.arguments)]
+        while waiting and len(found) < _MOST_VALUES:
+            name, value = waiting.pop()
+            if isinstance(value, dict):
+                waiting += [(str(key), part) for key, part in list(value.items())[:_MOST_VALUES]]
+            elif isinstance(value, list):
+                waiting += [(name, part) for part in value[:_MOST_VALUES]]
+            else:
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                found.append((name, text[:_MOST_VALUE_CHARS]))
+        return tuple(found)
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys under which guards of this call are looked up."""
+        keys = {f"$ {_program(found.program)}" for _, found in self.invocations}
+        for file in self.written:
+            *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
+            keys |= {last, "*", f"*.{last.rsplit('.', 1)[-1]}", f"{last}/", *(f"{folder}/" for folder in folders)}
+        return keys | {_tool_key(self.tool)}
+
+
+def _program(program: str) -> str:
+    return (base_name(program).partition("@")[0] or program).lower()
+
+
+def _tool_key(tool: str) -> str:
+    return f"tool {tool.rsplit('__', 1)[-1].lower()}"
+
+
+def _path_key(path: str) -> str:
+    last = base_name(path)
+    if any(sign in last for sign in "*?["):
+        extension = last.rsplit(".", 1)[-1]
+        return f"*.{extension}" if last != extension and not set("*?[") & set(extension) else "*"
+    return f"{last}/" if path.endswith("/") else last
+
+
+# Matching
+
+
+def matches(guard: Guard, call: Call) -> bool:
+    """True for a call that goes against the guard."""
+    if guard.tool == EDIT and guard.has:
+        written = (file for file in call.written if any(_is_path(file, path) for path in guard.has[0]))
+        return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
+    if guard.tool in (SHELL, POWERSHELL):
+        here = guard.tool == SHELL or call.powershell
+        return here and any(_is_met(guard, call, command, found) for command, found in call.invocations)
+    return (
+        _tool_key(guard.tool) == _tool_key(call.tool)
+        and all(any(_has_value(call, item) for item in group) for group in guard.has)
+        and not any(_has_value(call, item) for item in guard.lacks)
+    )
+
+
+def _is_met(guard: Guard, call: Call, command: Command, found: Invocation) -> bool:
+    for head in guard.has[0]:
+        rest = after_head(head.split(), found, any_case=call.powershell)
+        if rest is None or (rest and not _ASKING.isdisjoint(rest[:1])):
+            continue
+        part = _Part(call, command, found, rest)
+        if all(any(part.has(item) for item in group) for group in guard.has[1:]):
+            return not any(part.has(item) for item in guard.lacks)
+    return False
+
+
+def after_head(head: Sequence[str], found: Invocation, *, any_case: bool = False) -> tuple[str, ...] | None:
+    """Return the arguments without the subcommands of `head`, None where the program or a subcommand is another."""
+    program, *subcommands = head
+    same = _is_path(found.program, program) if "/" in program else found.name == program
+    if not same and not (any_case and found.name.lower() == program.lower()):
+        return None
+    words = list(found.arguments)
+    at = 0
+    for name in subcommands:
+        while at < len(words) and words[at] != name and not _is_path(words[at], name):
+            # A word behind a flag may be its value: `git -C web push`.
+            if words[at][:1] != "-" and (at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]):
+                return None
+            at += 1
+        if at == len(words):
+            return None
+        del words[at]
+    return tuple(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a call that a program and its arguments are."""
+
+    call: Call
+    command: Command
+    found: Invocation
+    arguments: tuple[str, ...]
+
+    def has(self, item: str) -> bool:
+        """True if the item of a guard is there."""
+        commands = self.call.commands
+        if item == ANY_ARGUMENT:
+            return any(is_operand(word) for word in self.arguments)
+        if item == "&":
+            return self.command.background or ("run_in_background", "true") in self.call.values
+        if item.startswith("| "):
+            later = commands[commands.index(self.command) + 1 :]
+            return any(other.pipe == self.command.pipe and base_name(other.words[0]) == item[2:] for other in later)
+        if item.endswith(" &&"):
+            earlier = commands[: commands.index(self.command)]
+            return any(_starts_with(other, item.split()[:-1]) for other in earlier)
+        if item.endswith(" ..."):
+            return item[:-4] in self.found.wrappers
+        if item[:1] == '"':
+            return has_words(fed_text(self.command, commands), item.strip('"'))
+        if item[:1] == "-":
+            clusters = self.found.name not in ONE_DASH and not self.call.powershell
+            return has_flag(self.arguments, item, clusters=clusters, any_case=self.call.powershell)
+        if variable := _VARIABLE.fullmatch(item):
+            return self._sets(variable[1], variable[2])
+        return any(_is_argument(word, item) for word in self.arguments) or (
+            "/" in item and _is_path(self.found.program, item)
+        )
+
+    def _sets(self, name: str, value: str) -> bool:
+        set_here = [*self.command.assignments, *self.command.words]
+        for other in self.call.commands:
+            if other is self.command:
+                break
+            if other.words[0] in ("", "export", "set", "declare"):
+                set_here += [*other.assignments, *other.words]
+        pairs = (word.partition("=") for word in set_here)
+        return any(found == name and equal and value in ("", given) for found, equal, given in pairs)
+
+
+def _starts_with(command: Command, words: Sequence[str]) -> bool:
+    for found in invocations(command):
+        if found.name == words[0] or _is_path(found.program, words[0]):
+            rest = iter(found.arguments)
+            if all(any(_is_argument(given, word) for given in rest) for word in words[1:]):
+                return True
+    return False
+
+
+def is_operand(word: str) -> bool:
+    """True for an argument that is neither a flag nor a number nor a setting."""
+    return bool(word) and word[0] not in "-<>" and not _NUMBER.fullmatch(word) and "=" not in word
+
+
+def has_flag(words: Sequence[str], flag: str, *, clusters: bool = True, any_case: bool = False) -> bool:
+    """True if a flag is among the arguments of a program: alone, with a value, or in a cluster of letters."""
+    name, equal, value = flag.partition("=")
+    name = name.lower() if any_case else name
+    for at, word in enumerate(words):
+        if word[:1] != "-":
+            continue
+        given, has_value, attached = word.partition("=")
+        given = given.partition(":")[0].lower() if any_case else given
+        if given == name:
+            actual = attached if has_value else next(iter(words[at + 1 : at + 2]), "")
+        elif clusters and len(name) == 2 and word[1:2] != "-" and name[1] in word[1:2]:
+            actual = word[2:] or next(iter(words[at + 1 : at + 2]), "")
+        elif clusters and len(name) == 2 and _CLUSTER.fullmatch(word) and name[1] in word:
+            actual = next(iter(words[at + 1 : at + 2]), "")
+        else:
+            continue
+        if not equal or actual == value:
+            return True
+    return False
+
+
+def _is_argument(word: str, item: str) -> bool:
+    if word[:1] == "-":
+        word = word.partition("=")[2]
+    return _is_path(word, item) or word.rsplit(":", 1)[-1] == item
+
+
+def _is_path(path: str, item: str) -> bool:
+    """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
+    path, item = path.replace("\\", "/").removeprefix("./"), item.replace("\\", "/").removeprefix("./")
+    if not path or not item:
+        return path == item
+    if path == item:
+        return True
+    if item == "/":
+        return False
+    if path.endswith(f"/{item}"):
+        return True
+    if item[-1] == "/":
+        return f"/{item}" in f"/{path}/"
+    if any(sign in item for sign in "*?[") and item != "*" and len(path) < 1_000:
+        return fnmatchcase(path if "/" in item else base_name(path), item) or fnmatchcase(path, f"*/{item}")
+    return False
+
+
+def has_words(text: str, phrase: str) -> bool:
+    """True if words stand in a text one after the other, in any case."""
+    pattern = r"\s+".join(re.escape(word) for word in phrase.split())
+    return bool(pattern) and re.search(rf"(?i)(?<!\w){pattern}(?!\w)", text[:_MOST_VALUE_CHARS]) is not None
+
+
+def _has_value(call: Call, item: str) -> bool:
+    if item[:1] == '"':
+        return any(has_words(value, item.strip('"')) for _, value in call.values)
+    name, colon, wanted = item.partition(": ")
+    for key, value in call.values:
+        if key != name:
+            continue
+        if not colon:
+            return True
+        if wanted[:1] in "<>" and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(limit := wanted[1:].strip()):
+            if (float(value) > float(limit)) if wanted[0] == ">" else (float(value) < float(limit)):
+                return True
+        elif wanted[:1] == '"':
+            if has_words(value, wanted.strip('"')):
+                return True
+        elif value.strip("#@ ").lower() == wanted.strip("#@ ").lower():
+            return True
+    return False

@@ -1,0 +1,141 @@
+"""What a message claims to be shown: that tests pass, that it builds, is committed, pushed, deployed and so on.
+
+A claim is a clause that names a kind of proof and says that it went well, now. Plans, advice, questions, quotations,
+conditions and what others said are none, and where the message admits that something of a kind failed or was not run,
+nothing of this kind is claimed. Words of nine languages stand in claim_words.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.hooks import claim_words as words
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.proofs.kinds import CHECKS, ProofKind
+
+_MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
+_MOST_SENTENCE: Final = 600
+
+_FENCE: Final = lazy_compile(r"^ {0,8}(?:```|~~~)")
+_QUOTED_LINE: Final = lazy_compile(r"^ {0,3}>")
+_QUOTES: Final = lazy_compile(
+    r"“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|\"[^\"\n]{1,300}\"|「[^」\n]{0,300}」|『[^』\n]{0,300}』"
+)
+_SENTENCE_END: Final = lazy_compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
+_CLAUSE_END: Final = lazy_compile(
+    r"[;；]|, |，|、| [—–-] |\s\|\s|(?<=\w)\. | (?:but|however|aber|mais|pero|mas|ma|maar) "
+)
+_MARKUP: Final = lazy_compile(r"\*{1,3}|__|^#{1,6} |^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\] )?")
+_OPEN_BOX: Final = lazy_compile(r"^\s*[-*+]\s+\[ ?\]")
+_ITEM: Final = lazy_compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s")
+_PART: Final = lazy_compile(
+    r"\b(?:new|this|that|single|one|its|the (?:\w+ ){1,2})(?: \w+)? tests?\b(?! (?:suite|run))|\btest_\w+|"
+    r"\b(?:both|these|those|two|three|affected|related|relevant|targeted|existing|remaining|other|unit|integration|"
+    r"smoke) (?:\w+ ){0,3}?tests?\b"
+)
+_OF: Final = lazy_compile(r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?![\w.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of a message: the kinds of proof that show it (any of them), the sentence, and whether of a part only."""
+
+    kinds: frozenset[ProofKind]
+    text: str
+    part: bool = False
+
+
+def claims_of(message: str) -> list[Claim]:
+    """Return the claims of a message, in its order, one for each kind."""
+    sentences = list(_sentences(message))
+    found: list[tuple[int, Claim]] = []
+    for at, sentence in enumerate(sentences):
+        found += [(at, claim) for claim in _claims_in(sentence)]
+    admitted: list[tuple[int, frozenset[ProofKind], bool]] = []
+    for at, sentence in enumerate(sentences):
+        admitted += [(at, kinds, past) for kinds, past in _admissions_in(sentence)]
+    kept: dict[frozenset[ProofKind], Claim] = {}
+    for at, claim in found:
+        denied = any(claim.kinds & kinds and (not past or place >= at) for place, kinds, past in admitted)
+        if not denied:
+            kept[claim.kinds] = claim
+    return list(kept.values())
+
+
+def _sentences(message: str) -> Iterator[str]:
+    """Return the sentences without code, quotations, marks of Markdown and the items of a plan."""
+    if len(message) > 2 * _MOST_MESSAGE:
+        message = f"{message[:_MOST_MESSAGE]}\n\n{message[-_MOST_MESSAGE:]}"
+    fenced = planned = False
+    for line in message.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        if fenced or _QUOTED_LINE.match(line) or _OPEN_BOX.match(line):
+            continue
+        if not line.strip():
+            continue
+        if planned and _ITEM.match(line):
+            continue
+        plain = _MARKUP.sub("", line).strip()
+        heading = line.startswith("#") or plain.endswith((":", "：")) or line.lstrip().startswith("**")
+        planned = heading and bool(words.PLAN.search(plain))
+        if planned:
+            continue
+        for sentence in _SENTENCE_END.split(_QUOTES.sub(" ", plain)):
+            if sentence.strip():
+                yield sentence.strip()[:_MOST_SENTENCE]
+
+
+def _claims_in(sentence: str) -> Iterator[Claim]:
+    if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
+        return
+    start = 0
+    for clause in [*_clauses(sentence), ""]:
+        place = sentence.find(clause, start)
+        start = place + len(clause)
+        lead = sentence[:place]
+        if not clause.strip() or words.CONDITION.search(lead[-200:]):
+            continue
+        if words.EXCEPT.search(sentence[place:]) or any(int(n) < int(m) for n, m in _OF.findall(clause)):
+            continue
+        for kinds, found in _stated(clause):
+            after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
+            before = clause[: found.end()] + (after if after > "\u3000" else "")
+            if not words.UNSURE.search(before) and not words.NOT.search(words.NOTHING_BAD.sub(" ", clause)):
+                part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
+                yield Claim(kinds, sentence, part)
+
+
+def _clauses(sentence: str) -> list[str]:
+    return [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
+
+
+def _stated(clause: str) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]:
+    """Return what the clause says to have gone well, with the words that say it."""
+    named: set[ProofKind] = set()
+    for kind, pattern in words.DIRECT.items():
+        if found := pattern.search(clause):
+            named.add(kind)
+            yield frozenset({kind}), found
+    good = words.GOOD.search(clause)
+    for kind, (noun, well) in words.NAMED.items():
+        if kind is ProofKind.BUILD and ProofKind.IMAGE in named:
+            continue  # "the image builds"
+        if kind not in named and noun.search(clause) and (found := well.search(clause) if well else good):
+            named.add(kind)
+            yield frozenset({kind}), found
+    if not named and (found := words.ALL_GREEN.search(clause)):
+        yield CHECKS, found
+
+
+def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]:
+    """Return the kinds of which the sentence says that they failed or were not run, and whether that is past."""
+    text = words.NOTHING_BAD.sub(" ", sentence)
+    for clause in _clauses(text):
+        now = words.BAD.search(clause)
+        past = None if now else words.BAD_ONCE.search(clause)
+        if now or past:
+            kinds = frozenset(kind for kind, noun in words.NOUNS.items() if noun.search(clause))
+            yield kinds or frozenset(ProofKind), now is None

@@ -1,0 +1,144 @@
+"""The last message beside the session: which of its claims nothing shows, and what is said about them."""
+
+import hashlib
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mcp_reflect.hooks.claims import Claim, claims_of
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.proofs.kinds import CHECKS, ProofKind
+from mcp_reflect.proofs.ledger import Ledger, Proof
+
+MOST_TEXT: Final = 600
+_MOST_SHOWN: Final = 3  # claims in one text
+_MOST_QUOTE: Final = 70
+
+
+class DoubtKind(StrEnum):
+    """What is wrong with a claim: its last run failed, something changed after it, or nothing was run."""
+
+    FAILED = "failed"
+    STALE = "stale"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A claim that nothing shows: why, by which run, and the file that changed after it."""
+
+    claim: Claim
+    verdict: DoubtKind
+    proof: Proof | None = None
+    changed: str = ""
+
+    @property
+    def key(self) -> str:
+        """A name of the claim and of what stands against it, equal when both are told again."""
+        run = f"{self.proof.command}\n{self.proof.outcome.line}" if self.proof else ""
+        text = "\n".join((self.verdict, " ".join(self.claim.text.lower().split()), run, self.changed))
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+# What a run of another kind shows as well: a package that was built has been compiled.
+_SHOWN_BY: Final = {
+    ProofKind.BUILD: {ProofKind.TYPES, ProofKind.IMAGE, ProofKind.DEPLOYMENT, ProofKind.TESTS},
+    ProofKind.TYPES: {ProofKind.BUILD},
+    ProofKind.FORMAT: {ProofKind.LINT, ProofKind.COMMIT},
+    ProofKind.LINT: {ProofKind.FORMAT, ProofKind.COMMIT},
+    ProofKind.IMAGE: {ProofKind.DEPLOYMENT},
+    ProofKind.COMMIT: {ProofKind.PUSH},
+    ProofKind.DEPLOYMENT: {ProofKind.PUSH},
+    ProofKind.HEALTH: {ProofKind.DEPLOYMENT, ProofKind.TESTS},
+    ProofKind.MIGRATION: {ProofKind.DEPLOYMENT, ProofKind.TESTS},
+    ProofKind.PUSH: {ProofKind.DEPLOYMENT},
+}
+_NOT_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
+# Programs that ask a service. One that was only started takes up changes by itself, as a development server.
+_ASKS: Final = frozenset(
+    "curl wget http https xh httpie kubectl docker docker-compose systemctl pg_isready nc grpcurl fly helm".split()
+)
+_OF_A_SCHEMA: Final = lazy_compile(
+    r"migrat|alembic|schema|models?\b|prisma|\.sql$|flyway|changelog|entit", re.IGNORECASE
+)
+_NAMES: Final = {
+    ProofKind.TESTS: "tests",
+    ProofKind.BUILD: "a build",
+    ProofKind.TYPES: "a type check",
+    ProofKind.LINT: "a linter",
+    ProofKind.FORMAT: "a check of the format",
+    ProofKind.COMMIT: "a commit",
+    ProofKind.PUSH: "a push",
+    ProofKind.MIGRATION: "a migration",
+    ProofKind.DEPLOYMENT: "a deployment",
+    ProofKind.HEALTH: "a request to the service",
+    ProofKind.IMAGE: "a build of an image",
+}
+
+
+def doubts(message: str, ledger: Ledger) -> list[Doubt]:
+    """Return the claims of a message that the session does not show; what is not sure is left out."""
+    return [doubt for claim in claims_of(message) if (doubt := _doubt(claim, ledger)) is not None]
+
+
+def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
+    runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
+    named = [proof for proof in runs if proof.program in claim.text.lower()]
+    runs = named or runs
+    if not runs:
+        related = {kind for own in claim.kinds for kind in _SHOWN_BY.get(own, ())}
+        sure = not ledger.partial and ledger.delegated < 0 and not any(proof.kind in related for proof in ledger.proofs)
+        return Doubt(claim, DoubtKind.NEVER) if sure else None
+    latest = [proof for proof in runs if proof.step == runs[-1].step]
+    if ledger.delegated > latest[-1].step or any(proof.outcome.passed is None for proof in latest):
+        return None
+    failed = next((proof for proof in latest if not proof.outcome.passed), None)
+    if failed is not None:
+        # Another run may have shown a part of the tests, if nothing changed since.
+        changed = max((change.step for change in ledger.changes if change.step < failed.step), default=0)
+        shown = claim.part and any(proof.outcome.passed is not False and proof.step > changed for proof in runs)
+        return None if shown else Doubt(claim, DoubtKind.FAILED, failed)
+    proof = latest[-1]
+    started = proof.kind is ProofKind.HEALTH and (proof.program not in _ASKS or "dev server" in claim.text.lower())
+    if proof.kind in _NOT_STALE or started:
+        return None
+    changed = [change.what for change in ledger.changes if change.step > proof.step]
+    if proof.kind is ProofKind.MIGRATION:
+        changed = [what for what in changed if _OF_A_SCHEMA.search(what)]
+    return Doubt(claim, DoubtKind.STALE, proof, changed[-1]) if changed else None
+
+
+def unsaid(found: Sequence[Doubt], said: Collection[str]) -> list[Doubt]:
+    """Return the doubts that the session was not told yet."""
+    return [doubt for doubt in found if doubt.key not in said]
+
+
+def text_of(found: Sequence[Doubt]) -> str:
+    """Return what the agent is told, in at most MOST_TEXT characters."""
+    lines = [_line(doubt) for doubt in found[:_MOST_SHOWN]]
+    ending = "Run it and report what it shows, or correct your message."
+    while len("\n".join((*lines, ending))) > MOST_TEXT:
+        lines = lines[:-1] if len(lines) > 1 else [lines[0][: MOST_TEXT - len(ending) - 4] + "..."]
+    return "\n".join((*lines, ending))
+
+
+def _line(doubt: Doubt) -> str:
+    said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
+    proof = doubt.proof
+    if proof is None:
+        kinds = doubt.claim.kinds
+        what = "tests, a build or a linter" if kinds == CHECKS else _NAMES[next(iter(kinds))]
+        return f"{said} This session holds no run of {what}."
+    command = f"`{_cut(proof.command, 100)}`"
+    if doubt.verdict is DoubtKind.FAILED:
+        return f"{said} The last run of {command} failed" + (
+            f": `{_cut(proof.outcome.line, 140)}`" if proof.outcome.line else "."
+        )
+    return f"{said} After the last run of {command}, {_cut(doubt.changed, 80)} changed."
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split()).replace("`", "'")
+    return text if len(text) <= most else f"{text[: most - 3]}..."

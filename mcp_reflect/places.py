@@ -1,0 +1,30 @@
+"""Where a person's data lies, without a library: hooks of the command line ask before they import anything else."""
+
+import os
+import sys
+from typing import Final
+
+BANK: Final = "MCP_REFLECT_BANK"
+PROJECT: Final = "MCP_REFLECT_PROJECT"
+NESTED: Final = "MCP_REFLECTING"
+"""Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
+
+
+def data_folder() -> str:
+    """Return the folder of a person's application data on this platform, as `platformdirs` does in 40 ms more."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - pathlib takes as long to import as all of this
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")  # noqa: PTH118 - same
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")  # noqa: PTH118 - same
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")  # noqa: PTH118 - same
+    return os.path.join(base, "mcp-reflect")  # noqa: PTH118 - same
+
+
+def bank_file(named: str | None) -> str | None:
+    """Return the bank's file, absolute and without links; None for a bank on a server."""
+    bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
+    if "://" in bank:
+        return None
+    return os.path.realpath(os.path.expanduser(bank))  # noqa: PTH111 - same

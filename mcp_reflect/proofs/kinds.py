@@ -1,0 +1,223 @@
+"""The kinds of proof and the programs that give one: a table, which the setting `proofs` extends.
+
+An entry is a program with the words that must follow it; `*` stands for any characters. Wrappers such as `npx`,
+`poetry run` and `docker exec NAME` are taken off before the table is read.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final
+
+
+class ProofKind(StrEnum):
+    """What a run of a program shows."""
+
+    TESTS = "tests"
+    BUILD = "build"
+    TYPES = "types"
+    LINT = "lint"
+    FORMAT = "format"
+    COMMIT = "commit"
+    PUSH = "push"
+    MIGRATION = "migration"
+    DEPLOYMENT = "deployment"
+    HEALTH = "health"
+    IMAGE = "image"
+
+
+CHECKS: Final = frozenset({ProofKind.TESTS, ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT, ProofKind.FORMAT})
+"""The kinds that a run of `make check` or `pre-commit` may show, whichever of them it holds."""
+
+_TABLE: Final = """
+tests: pytest, py.test, unittest, nose2, tox, nox, ward, behave, robot, jest, vitest, mocha, ava, tap, jasmine, karma,
+  node --test, deno test, bun test, playwright test, cypress run, wdio, testcafe, react-scripts test, ng test,
+  vue-cli-service test*, go test, gotestsum, ginkgo, cargo test, cargo nextest, cargo t, mvn test, mvn verify, mvn
+  install, mvn package, gradle *test*, gradle check, gradle build, sbt test*, lein test, dotnet test, dotnet vstest,
+  rspec, minitest, rails test*, rake test*, rake spec*, phpunit, pest, artisan test, codecept, ctest, bats, prove, mix
+  test, swift test, xcodebuild test, flutter test, dart test, stack test, cabal test, zig test, bazel test, busted,
+  manage.py test, runtests.py, hatch test, trial, testthat, nimble test, dune test, forge test, hardhat test
+build: webpack, vite build, rollup, esbuild, parcel build, next build, nuxt build, astro build, ng build, tsup,
+  vue-cli-service build, react-scripts build, remix build, gatsby build, turbo build, tsc, vue-tsc, go build, go
+  install, go vet, cargo build, cargo check, cargo b, cargo run, mvn compile, mvn package, mvn install, mvn verify,
+  gradle *build*, gradle assemble*, gradle *compile*, gradle jar, sbt compile, dotnet build, dotnet publish, msbuild,
+  make, cmake --build, ninja, meson compile, gcc, g++, clang, clang++, cc, c++, javac, kotlinc, scalac, rustc, swift
+  build, xcodebuild, flutter build, zig build, stack build, cabal build, dune build, mix compile, bazel build, hugo,
+  jekyll build, mkdocs build, sphinx-build, python -m build, hatch build, uv build, flit build, wasm-pack build, mvn
+  deploy, py_compile, compileall, poetry build, tauri build, electron-builder, expo export, forge build
+types: mypy, dmypy, pyright, basedpyright, pyre, pytype, ty check, tsc, vue-tsc, svelte-check, flow check, sorbet, srb
+  tc, phpstan, psalm, steep check, cargo check, dialyzer, mix dialyzer, astro check
+lint: eslint, oxlint, ruff check, ruff, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
+  golangci-lint, staticcheck, go vet, rubocop, standardrb, stylelint, shellcheck, hadolint, actionlint, yamllint,
+  markdownlint*, ktlint*, detekt, checkstyle, gradle *lint*, biome check, biome lint, biome ci, credo, mix credo, next
+  lint, ng lint, tflint, ansible-lint, swiftlint, dart analyze, flutter analyze, phpcs, xo, standard, tslint, helm
+  lint, terraform validate, semgrep, lint-imports
+format: prettier, black, ruff format, gofmt, goimports, gofumpt, go fmt, rustfmt, cargo fmt, isort, yapf, autopep8,
+  clang-format, dprint, biome format, biome check, shfmt, terraform fmt, tofu fmt, mix format, dart format,
+  swiftformat, dotnet format, php-cs-fixer, pint, ktfmt, spotless*, gradle spotless*, rubocop, stylua, taplo fmt, zig
+  fmt
+commit: git commit, git merge, git cherry-pick, git revert, git rebase, git am, gh pr merge, jj commit, hg commit
+push: git push, gh pr create, gh pr merge, glab mr create, docker push, podman push, jj git push, hg push, gt submit
+migration: alembic upgrade, alembic downgrade, flyway migrate, liquibase update, rails db:*, rake db:*, manage.py
+  migrate, prisma migrate, prisma db, drizzle-kit migrate, drizzle-kit push, knex migrate:*, sequelize db:migrate,
+  typeorm migration:run, dbmate up, dbmate migrate, goose up, migrate up, golang-migrate, sqlx migrate, diesel
+  migration, atlas migrate, mix ecto.migrate, artisan migrate*, flask db, dotnet ef, supabase db, yoyo apply, sqitch
+  deploy, aerich upgrade, mikro-orm migration:up, doctrine:migrations:migrate, phinx migrate, mvn flyway:migrate,
+  gradle flyway*, tern migrate
+deployment: kubectl apply, kubectl rollout, kubectl set, kubectl create, kubectl replace, helm upgrade, helm install,
+  helmfile apply, helmfile sync, terraform apply, tofu apply, pulumi up, cdk deploy, sam deploy, serverless deploy,
+  sls deploy, fly deploy, flyctl deploy, vercel, netlify deploy, wrangler deploy, wrangler publish, heroku *, railway
+  up, render deploy*, gcloud run, gcloud app, gcloud functions, gcloud builds, az webapp, az containerapp, az
+  functionapp, aws ecs, aws lambda, aws s3, aws cloudformation, aws deploy, eb deploy, firebase deploy,
+  ansible-playbook, cap, kamal deploy, docker stack, docker service, docker compose up, docker-compose up, nomad job,
+  argocd app, skaffold run, copilot deploy, amplify publish, surge, gh-pages, gh release, npm publish, pnpm publish,
+  yarn publish, yarn npm publish, cargo publish, twine upload, uv publish, poetry publish, goreleaser, gem push,
+  dotnet nuget, mvn deploy, rsync, scp, cf push, dokku *, supabase functions, convex deploy, git push heroku
+health: curl, wget, http, https, xh, httpie, kubectl get, kubectl describe, kubectl wait, kubectl rollout, docker ps,
+  docker inspect, docker logs, docker compose ps, docker-compose ps, docker compose logs, docker compose up,
+  docker-compose up, docker run, systemctl, service, pg_isready, redis-cli ping, mysqladmin ping, nc, pm2,
+  supervisorctl, lsof, ss, netstat, grpcurl, fly status, fly checks, flyctl status, heroku ps, helm status, uvicorn,
+  gunicorn, hypercorn, flask run, rails s*, manage.py runserver, http.server, artisan serve, next dev, next start,
+  vite, vite dev, vite preview, nodemon, cargo run, go run, dotnet run, wrangler dev, ping
+image: docker build, docker buildx, docker image, docker images, podman build, podman images, buildah, docker compose
+  build, docker-compose build, docker compose up, docker-compose up, pack build, kaniko, ko build, nerdctl build,
+  docker push, podman push, docker tag, docker bake, gcloud builds, fly deploy, flyctl deploy
+"""
+
+# Words in the names of scripts and targets: `npm run test:unit`, `make deploy`, `./scripts/lint.sh`.
+_NAMES: Final = {
+    **dict.fromkeys("test tests testing spec specs unit integration e2e jest vitest pytest cypress t".split(), "tests"),
+    **dict.fromkeys("build compile bundle dist assemble package".split(), "build"),
+    **dict.fromkeys("typecheck types tsc mypy pyright typing".split(), "types"),
+    **dict.fromkeys("lint eslint linter clippy ruff".split(), "lint"),
+    **dict.fromkeys("format fmt prettier black".split(), "format"),
+    **dict.fromkeys("deploy release publish ship rollout".split(), "deployment"),
+    **dict.fromkeys("migrate migration migrations".split(), "migration"),
+    **dict.fromkeys("health healthcheck smoke start serve server dev up preview ping".split(), "health"),
+    **dict.fromkeys("image docker container".split(), "image"),
+    **dict.fromkeys("commit".split(), "commit"),
+    **dict.fromkeys("push".split(), "push"),
+}
+_ALL_NAMES: Final = frozenset("check checks ci verify validate all precommit quality qa preflight".split())
+
+# Programs that run a script or target by its name.
+_RUNNERS: Final = frozenset("make gmake just task rake invoke inv composer mage nox tox turbo nx moon lerna".split())
+_PACKAGE_MANAGERS: Final = frozenset("npm pnpm yarn bun deno".split())
+_VALUED: Final = frozenset(
+    "-C -c -n -f -w -p -u -e -v --namespace --context --filter --prefix --workspace --cwd --dir --directory --project "
+    "--project-directory --file --config --group --extra --with --python --env-file --kubeconfig --manifest-path "
+    "--env --user --workdir -k -s --signal --network --name --profile".split()
+)
+_ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
+_SCRIPT: Final = re.compile(r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?")
+
+
+def words_of_kinds(extra: Sequence[str] = ()) -> dict[ProofKind, list[list[str]]]:
+    """Return the table with the entries of the setting, each `KIND: PROGRAM WORDS`."""
+    table: dict[ProofKind, list[list[str]]] = {}
+    for line in re.sub(r"\n  ", " ", _TABLE.strip()).split("\n"):
+        kind, _, programs = line.partition(": ")
+        table[ProofKind(kind)] = [program.split() for program in programs.replace("\n", " ").split(",")]
+    for entry in extra:
+        kind, _, program = entry.partition(":")
+        if kind.strip() in set(ProofKind) and program.strip():
+            table[ProofKind(kind.strip())].append(program.split())
+    return table
+
+
+@lru_cache(maxsize=4)
+def _by_program(extra: tuple[str, ...]) -> dict[str, list[tuple[ProofKind, list[str]]]]:
+    table: dict[str, list[tuple[ProofKind, list[str]]]] = {}
+    for kind, programs in words_of_kinds(extra).items():
+        for program, *rest in programs:
+            table.setdefault(program, []).append((kind, rest))
+    return table
+
+
+def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
+    """Return what a command, given without its wrappers, may prove; empty where it proves nothing known."""
+    if not words:
+        return frozenset()
+    program, *rest = words
+    plain = _plain(rest)
+    if {"--help", "--version", "-h", "--dry-run", "--collect-only"} & set(rest):
+        return frozenset()
+    found = {kind for kind, wanted in _by_program(extra).get(program, ()) if _follows(wanted, rest, plain, program)}
+    if program == "make" and plain:
+        found.discard(ProofKind.BUILD)
+    if program == "git" and ProofKind.COMMIT in found and "--abort" in rest:
+        found.discard(ProofKind.COMMIT)
+    if program in {"curl", "wget", "http", "https", "xh"} and not _asks_a_service(rest):
+        found.discard(ProofKind.HEALTH)
+    if program == "vite" and plain[:1] == ["build"]:
+        found = {ProofKind.BUILD}
+    if program in {"tsc", "vue-tsc"}:
+        return frozenset({ProofKind.TYPES, ProofKind.BUILD})
+    if program == "ruff" and plain[:1] == ["format"]:
+        return frozenset({ProofKind.FORMAT})
+    name = _script_name(program, rest, plain)
+    return frozenset(found) | kinds_of_name(name)
+
+
+def _plain(rest: Sequence[str]) -> list[str]:
+    """Return the words that are neither options nor, as far as that is known, their values."""
+    plain: list[str] = []
+    valued = False
+    for word in rest:
+        if not word.startswith("-") and not valued:
+            plain.append(word)
+        valued = word in _VALUED
+    return plain
+
+
+def _follows(wanted: Sequence[str], rest: Sequence[str], plain: Sequence[str], program: str) -> bool:
+    if not wanted:
+        return True
+    if wanted[0].startswith("-"):
+        return any(word == wanted[0] or word.startswith(f"{wanted[0]}=") for word in rest[:6])
+    if program in {"mvn", "gradle", "sbt", "xcodebuild", "cargo", "bazel"}:  # several goals in one call
+        return any(fnmatchcase(word.rsplit(":", 1)[-1], wanted[0]) or word == wanted[0] for word in plain[:6])
+    return len(plain) >= len(wanted) and all(map(fnmatchcase, plain, wanted))
+
+
+def _asks_a_service(rest: Sequence[str]) -> bool:
+    """Return whether a request looks at a service, and does not only fetch a file."""
+    text = " ".join(rest)
+    local = re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w*(?:URL|HOST)", text)
+    return bool(local or re.search(r"health|ready|live|status|ping|http_code|(?:^| )-\w*[iI]\b|--head|--fail", text))
+
+
+def _script_name(program: str, rest: Sequence[str], plain: Sequence[str]) -> str:
+    """Return the name of the script or target that a command runs; empty where it runs none by name."""
+    if program in _PACKAGE_MANAGERS:
+        named = plain[2:] if plain[:1] == ["workspace"] else plain
+        names = [word for word in named if word not in {"run", "run-script", "task", "workspaces", "foreach"}]
+        first = names[0] if names else ""
+        return (
+            "test"
+            if program == "npm" and first == "t"
+            else ""
+            if first in {"install", "add", "ci", "i", "x"}
+            else first
+        )
+    if program in _RUNNERS:
+        return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
+    if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
+        return "check"
+    if program in _SHELLS or program in {"python", "node", "ruby", "tsx", "ts-node", "perl", "deno"}:
+        script = next(iter(plain), "")
+        return script if "-c" not in rest and "-e" not in rest and re.search(r"\.\w{2,4}$|/", script) else ""
+    return program if re.search(r"\.(?:sh|bash|py|js|mjs|rb|ps1|bat)$", program) else ""
+
+
+def kinds_of_name(name: str) -> frozenset[ProofKind]:
+    kinds: set[ProofKind] = set()
+    for word in name.split():
+        match = _SCRIPT.fullmatch(word)
+        parts = re.split(r"[^a-z0-9]+", (match[1] if match else word).lower().replace("type-check", "typecheck"))
+        kinds |= {ProofKind(_NAMES[part]) for part in parts if part in _NAMES}
+        kinds |= CHECKS if _ALL_NAMES & set(parts) else set()
+    return frozenset(kinds)

@@ -1,0 +1,328 @@
+"""The ledger of a session: what its calls proved, and the source files that changed after that.
+
+Calls come one by one, in order. The reading is linear in what they say, and what cannot be read is left out.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.guards.commands import Command, read_chain, read_commands, script_of, unwrapped, written_files
+from mcp_reflect.guards.guard import Call, command_text
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name
+from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.shell import is_viewer
+
+_MOST_PROOFS: Final = 400  # of a session, the latest
+_MOST_COMMAND: Final = 120
+_END: Final = 40_000  # characters of an answer that are kept at either end
+_MOST_WRITTEN: Final = 20  # files of one call
+_DEPTH: Final = 3  # of shells in shells
+
+_EXIT: Final = lazy_compile(
+    r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code)[: ] ?(-?\d{1,4})\b"
+)
+_LAST_EXIT: Final = lazy_compile(
+    r"(?:Exit code|Process exited with code|Command exited with code|exit code)[: ] ?(-?\d{1,4})\W*\Z", re.IGNORECASE
+)
+_NOT_RUN: Final = lazy_compile(
+    r"doesn't want to (?:proceed|take this action)|was rejected|requires approval|\[Request interrupted|The call is refused|"
+    r"permission to use|has been denied|blocked by hook|hook error|Permission denied by|user (?:denied|declined|rejected)"
+)
+_UNENDED: Final = lazy_compile(
+    r"[Cc]ommand timed out|running in (?:the )?background|Process running with session ID|timed out after|was killed|Session still running"
+)
+_BACKGROUND_ID: Final = lazy_compile(
+    r"(?:background with ID:?|session ID:?|[Bb]ackground (?:task|shell) (?:ID|id):?) ?[\"']?([\w-]{1,60})"
+)
+_WRITES: Final = lazy_compile(
+    r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200}['\"][wa]b?\+?['\"]|writeFile|File\.write"
+)
+_RUNS_CHECKS: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
+_AGENTS: Final = frozenset(
+    {"task", "agent", "spawn_agent", "runsubagent", "delegate", "subagent", "wait_agent", "workflow"}
+)
+_READERS: Final = frozenset({"explore", "plan", "statusline-setup", "claude-code-guide", "codebase_investigator"})
+_PREPARING: Final = frozenset(
+    "cd pushd popd export set source . true echo printf sleep mkdir clear date pwd wait ls cat".split()
+)
+_DOCUMENT: Final = lazy_compile(
+    r"\.(?:md|mdx|markdown|rst|txt|adoc|org|pdf|png|jpe?g|gif|svg|webp|ico|log|csv|tsv|out|patch|diff|bak|orig|ipynb_checkpoints)$|"
+    r"(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|NOTICE|CONTRIBUTING|README|\.git(?:ignore|attributes)|\.editorconfig|CODEOWNERS)[\w.]*$|"
+    r"(?:^|/)(?:docs?|documentation|\.git|\.claude|\.codex|\.gemini|\.cursor|node_modules|\.venv)/|^/dev/|^~",
+    re.IGNORECASE,
+)
+_SCRATCH: Final = lazy_compile(
+    r"^(?:/private)?/(?:tmp|var/folders|var/tmp)/|^[A-Za-z]:\\.{0,200}\\Temp\\", re.IGNORECASE
+)
+_NAMED_SOURCE: Final = lazy_compile(
+    r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
+)
+_UNCHANGED: Final = lazy_compile(
+    r"left unchanged|already formatted|Already up[ -]to[ -]date|No local changes|\(unchanged\)|no changes|All checks passed|Already on |0 files? changed|"
+    r"Nothing to|\bno fixes"
+)
+_CHANGED: Final = lazy_compile(
+    r"\breformatted\b|\bFixed [1-9]|[1-9]\d* (?:file|error)s? (?:changed|fixed)|[1-9]\d* fixed"
+)
+
+# Commands of git that change files of the working tree, and the words with which they do not.
+_GIT_CHANGES: Final = frozenset(
+    "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
+)
+_GIT_KEEPS: Final = frozenset(
+    "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
+)
+# Formatters and fixers: the words with which they write; empty: they write without one.
+_FIXERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sed": ("-i", "--in-place", "-Ei", "-ri", "-ni"), "perl": ("-i", "-pi", "-0pi", "-pie"), "prettier": ("--write", "-w"), "black": (),
+    "eslint": ("--fix",), "ruff": ("--fix", "format", "--fix-only"), "gofmt": ("-w",), "goimports": ("-w",), "gofumpt": ("-w",), "rustfmt": (),
+    "isort": (), "autopep8": ("-i", "--in-place"), "yapf": ("-i",), "clang-format": ("-i",), "cargo": ("fmt", "fix"), "go": ("fmt",),
+    "terraform": ("fmt",), "mix": ("format",), "dart": ("format", "fix"), "dotnet": ("format",), "biome": ("--write", "--apply", "--fix"),
+    "rubocop": ("-a", "-A", "--autocorrect", "--autocorrect-all"), "stylelint": ("--fix",), "swiftformat": (), "ktlint": ("-F",), "stylua": (),
+    "shfmt": ("-w",), "php-cs-fixer": ("fix",), "pint": (), "oxlint": ("--fix",), "patch": (), "golangci-lint": ("--fix",),
+}  # fmt: skip
+_CHECKING: Final = frozenset(
+    "--check -check --diff --dry-run --list-different -l --verify-no-changes --test --check-only".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredCall:
+    """A call of a session with its answer; `failed` where the host marks it so, `code` where it gives an exit code."""
+
+    tool: str
+    arguments: Json
+    answer: str = ""
+    failed: bool = False
+    code: int | None = None
+    answered: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A run that shows something: its kind, program and command, and the number of its call.
+
+    How it ended is read of what it printed when it is asked for, which few runs of a session are. `ending` is None
+    where that is not known.
+    """
+
+    kind: ProofKind
+    program: str
+    command: str
+    step: int
+    answer: str
+    ending: Ending | None
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """Whether it passed, and the line that says so."""
+        return Outcome(passed=None) if self.ending is None else read_outcome(self.kind, self.answer, self.ending)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of source: the number of its call, and the file, or the command where the files are not known."""
+
+    step: int
+    what: str
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a session proved and changed.
+
+    `folder` is where the session works; `programs` extends the table of proofs. `partial`: the beginning is not known.
+    """
+
+    folder: str = ""
+    programs: tuple[str, ...] = ()
+    partial: bool = False
+    proofs: list[Proof] = field(default_factory=list[Proof])
+    changes: list[Change] = field(default_factory=list[Change])
+    step: int = 0
+    delegated: int = -1
+    _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
+    _stashed: int = -1
+
+    def note(self, call: AnsweredCall) -> None:
+        """Add a call. One that was refused, or that the person interrupted, is left out."""
+        self.step += 1
+        if call.failed and _NOT_RUN.search(call.answer[:400]):
+            return
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        name = call.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+        if name.lower() in _AGENTS:
+            if str(arguments.get("subagent_type", arguments.get("agent_type", ""))).lower() not in _READERS:
+                self.delegated = self.step
+            return
+        if not isinstance(call.arguments, dict | str):
+            return
+        seen = Call(call.tool, call.arguments)
+        if seen.written and not seen.shell:
+            for path in seen.written if not call.failed and arguments.get("command") != "view" else ():
+                self._changed(path)
+        elif command := command_text(arguments):
+            self._run(command, call, background=arguments.get("run_in_background") is True)
+        elif not self._more_output(call, arguments) and ("__" in call.tool or _RUNS_CHECKS.match(name)):
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+            self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
+        del self.proofs[:-_MOST_PROOFS]
+
+    def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
+        for kind in sorted(kinds):
+            self._add_proof(kind, call.tool, call.tool, call.answer, Ending(1 if call.failed else 0))
+
+    def _add_proof(self, kind: ProofKind, program: str, command: str, answer: str, ending: Ending | None) -> None:
+        shown = " ".join(command[: 2 * _MOST_COMMAND].split())
+        shown = shown if len(shown) <= _MOST_COMMAND else f"{shown[: _MOST_COMMAND - 3]}..."
+        answer = answer if len(answer) <= 2 * _END else f"{answer[:_END]}\n{answer[-_END:]}"
+        proof = Proof(kind=kind, program=program, command=shown, step=self.step, answer=answer, ending=ending)
+        self.proofs.append(proof)
+
+    def _changed(self, path: str) -> None:
+        """Note the change of a file of source; documents, scratch files and files without a known form are none."""
+        inside = bool(self.folder) and path.startswith(self.folder.rstrip("/") + "/")
+        relative = path[len(self.folder.rstrip("/")) + 1 :] if inside else path
+        known = _NAMED_SOURCE.search(relative) and not _DOCUMENT.search(relative)
+        if known and (inside or not _SCRATCH.search(path)):
+            self.changes.append(Change(self.step, relative))
+
+    def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
+        """Read what a command in the background has printed since."""
+        found = next((str(value) for value in arguments.values() if str(value) in self._running), None)
+        if found is None:
+            return False
+        code = _code(call)
+        for proof in self._running[found]:
+            told = replace(proof, answer=call.answer, ending=Ending(code, own=code is not None))
+            if told.outcome.passed is not None and proof in self.proofs:
+                self.proofs[self.proofs.index(proof)] = told
+        return True
+
+    def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
+        commands = read_commands(command)
+        background = background or bool(_UNENDED.search(call.answer[-2_000:]) or _UNENDED.search(call.answer[:400]))
+        before = len(self.proofs)
+        for links in _chains(command):
+            self._chain(links, command, call, background=background)
+            if call.code in (0, None) and not (call.failed and len(links) == 1):
+                for _, words in links:
+                    self._shell_change(unwrapped(words), "\n".join(one.text for one in commands), call.answer)
+        for path in (
+            [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]
+            if call.code in (0, None) and not call.failed
+            else ()
+        ):
+            self._changed(path)
+        added = self.proofs[before:]
+        if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
+            self._running[found[1]] = added
+
+    def _chain(
+        self, links: Sequence[tuple[str, list[str]]], text: str, call: AnsweredCall, *, background: bool
+    ) -> None:
+        commands = [(before, words, unwrapped(words)) for before, words in links]
+        kinds = [kinds_of(_without_redirects(bare), self.programs) for _, _, bare in commands]
+        code = _code(call)
+        strict = "pipefail" in text
+        for at, (_, words, bare) in enumerate(commands):
+            followers = [before for before, _, _ in commands[at + 1 :]]
+            own = all(
+                before == "&&" or (before == "|" and strict) for before in followers
+            ) and not text.rstrip().endswith("&")
+            others = [found for place, found in enumerate(kinds) if place != at and not _prepares(commands[place][2])]
+            for kind in sorted(kinds[at]):
+                ending = Ending(
+                    code,
+                    own=own,
+                    alone=all(kind in found for found in others),
+                    lists=kind is ProofKind.FORMAT and bool(_CHECKING & set(bare)),
+                    shows_code="$?" in text or "PIPESTATUS" in text or "LASTEXITCODE" in text,
+                )
+                shown = text if len(text) <= _MOST_COMMAND else " ".join(words)
+                known = call.answered and not background
+                self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
+
+    def _shell_change(self, words: Sequence[str], bodies: str, answer: str) -> None:
+        """Note what a command of the shell changes of the source, as far as its words say it."""
+        if not words:
+            return
+        program, *rest = words
+        plain = [word for word in rest if not word.startswith("-")]
+        what = ""
+        for path in plain if program == "rm" else ():
+            self._changed(path)
+        if program in {"python", "node", "ruby"} and _WRITES.search(f"{' '.join(rest)[:20_000]}\n{bodies}"):
+            what = f"a script of `{program}`"
+        elif program == "git" and plain[:1] and plain[0] in _GIT_CHANGES and not _UNCHANGED.search(answer[-2_000:]):
+            what = self._git(plain, rest)
+        elif _fixes(program, plain, rest) and (_CHANGED.search(answer) or not _UNCHANGED.search(answer)):
+            named = program in {"sed", "perl", "patch"} and any(map(_NAMED_SOURCE.search, plain[1:]))
+            what = "" if named else f"`{' '.join(words)[:60]}`"
+        if what:
+            self.changes.append(Change(self.step, what))
+
+    def _git(self, plain: Sequence[str], rest: Sequence[str]) -> str:
+        """Return what a command of git changes in the working tree; empty where it changes nothing that counts."""
+        if plain[0] == "stash" and plain[1:2] in ([], ["push"], ["save"]):
+            self._stashed = self.step
+            return ""
+        if plain[0] == "stash" and plain[1:2] in (["pop"], ["apply"]) and self._stashed >= 0:
+            # What ran meanwhile ran on other files.
+            self.proofs = [proof for proof in self.proofs if proof.step < self._stashed]
+            self.changes = [change for change in self.changes if change.step < self._stashed]
+            self._stashed = -1
+            return ""
+        kept = bool(_GIT_KEEPS & set(rest)) or (plain[0] == "reset" and "--hard" not in rest)
+        return "" if kept else f"`git {' '.join(rest)[:60]}`"
+
+
+def _chains(text: str, depth: int = 0) -> list[list[tuple[str, list[str]]]]:
+    """Return the chain of a command line, then those of the lines that it hands to another shell."""
+    links = read_chain(text)
+    whole = [links]
+    if depth < _DEPTH:
+        for _, words in links:
+            inner = script_of(Command(tuple(words)))
+            whole += _chains(inner, depth + 1) if inner else []
+    return whole
+
+
+def _without_redirects(words: Sequence[str]) -> list[str]:
+    at = next((place for place, word in enumerate(words) if word in {">", ">>", "<", "<<", "&>", ">|"}), len(words))
+    return list(words[:at])
+
+
+def _prepares(words: Sequence[str]) -> bool:
+    return (
+        not words
+        or words[0] in _PREPARING
+        or is_viewer(words)
+        or (words[0] == "git" and words[1:2] in (["add"], ["log"], ["status"]))
+    )
+
+
+def _code(call: AnsweredCall) -> int | None:
+    """Return how the call ended: as the host says it, or as the answer's first or last line does."""
+    if call.code is not None:
+        return call.code
+    if found := _EXIT.search(call.answer[:200]) or _LAST_EXIT.search(call.answer[-200:]):
+        return int(found[1])
+    return 1 if call.failed else 0
+
+
+def _fixes(program: str, plain: Sequence[str], rest: Sequence[str]) -> bool:
+    """Return whether a formatter or fixer writes, or a script does so by its name: `npm run format`, `make fix`."""
+    wanted = _FIXERS.get(program)
+    if wanted is None:
+        runs = program in {"npm", "pnpm", "yarn", "bun", "make", "just", "task"}
+        names = [word for word in plain[:3] if re.search(r"(?:^|[:_-])(?:format|fmt|fix)(?:$|[:_-])", word)]
+        return runs and any("check" not in word for word in names)
+    if _CHECKING & set(rest) and program not in {"sed", "perl", "patch"}:
+        return False
+    return not wanted or any(word in wanted or (program == "sed" and word.startswith("-i")) for word in rest)

@@ -1,0 +1,497 @@
+"""The calls of a run with their answers, whether an answer is a failure, and the category of its error.
+
+Precision counts more than recall: an answer is a failure where the trace marks it, where a runner says so (exit code,
+HTTP status, JSON error), or where the answer is an error message. Text that only speaks of errors is none.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.models.run import ErrorCategory, Event, EventType, Trace
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.runs.text import pattern_table, quote
+from mcp_reflect.runs.tools import (
+    Kind,
+    command_of,
+    finishes,
+    found_nothing,
+    in_words,
+    is_code_search,
+    is_own_tool,
+    kind_of,
+    program_of,
+    tool_words,
+    without_labels,
+)
+from mcp_reflect.signature import exact_call, fingerprint
+
+ACTION_LIMIT: Final = 6_000  # characters of a message that are looked at for an action
+OPEN_CALLS: Final = 64  # calls of one batch that wait for an answer without an id; agents send far fewer
+
+_BARE = lazy_compile(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
+_LABELLED = lazy_compile(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_INPUT = lazy_compile(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
+_NAME = lazy_compile(r"^[A-Za-z_][\w.-]{0,60}$")
+_CALL_IDS: Final = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")
+_RESULTS: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+
+HEAD: Final = 400  # characters at either end of an answer where exit codes are looked for
+LINE_LIMIT: Final = 300  # characters of a headline
+MESSAGE_LIMIT: Final = 400  # characters: fetched text that opens like an error is one only if it is this short
+JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
+TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
+EDGES: Final = 16_000  # characters of a text in which its headline is looked for, half from each end
+
+_ABOUT_ERRORS: Final = frozenset({"errors", "exceptions", "failures", "logs", "incidents", "alerts"})
+_CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
+_STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
+
+# Error messages as programs print them. Every pattern is anchored to a line and bounded, so that it takes linear time.
+_FORMS: Final = pattern_table("error_forms.txt")
+_OPENING = _FORMS["opening"]  # the first line of an answer that is an error message and nothing else
+_PROGRAM = _FORMS["program"]
+_ANYWHERE = _FORMS["anywhere"]
+_TESTS = _FORMS["tests"]
+_EXCEPTION_LINE = _FORMS["exception_line"]
+_PREFIX = lazy_compile(r"^(?:E   |Code output:|(?:/bin/)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?|\(eval\):(?:\w+:)?\d+: )")
+_TAG = lazy_compile(r"</?\w{1,40}>|\x1b?\[[\d;]{1,12}m")
+# Lines that name no error: rules, headings such as `ERRORS:`, warnings, what a runner says of itself.
+_NO_ERROR = lazy_compile(
+    r"\W*$|={3,}.*={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b|> |platform \w+ --|(?:cachedir|rootdir|configfile|plugins): "
+    r"|collect(?:ed|ing) |npm (?:ERR!|error) (?:command|code|errno|path|A complete log|Lifecycle|in workspace)"
+)
+_NO_OUTPUT = lazy_compile(r"(?i)\s*(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$")
+_EXIT = _FORMS["exit"]
+_STATUS = _FORMS["status"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text."""
+
+    text: str
+    headline: str
+    category: ErrorCategory
+    marked: bool = False
+
+
+_MARKED: Final = "the answer is marked as failed"
+_WORKED: Final = Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
+_NO_MATCHES: Final = Fault(text="no matches", headline="no matches", category=ErrorCategory.NO_RESULT, marked=True)
+
+
+def bare_action(content: str) -> tuple[str, str] | None:
+    """Tool and argument of a text that is one action: `Search[Nick Park]`. `Search[a], Search[b]` is one, as sent."""
+    match = _BARE.match(content) if len(content) <= ACTION_LIMIT else None
+    return (match[1], match[2]) if match else None
+
+
+def action_in(content: str) -> tuple[str, str] | None:
+    """Tool and argument of a text that is an action, or of its last line `Action: ...` (with `Action Input: ...`)."""
+    whole, text = bare_action(content), content[-ACTION_LIMIT:]
+    lines, inputs = _LABELLED.findall(text), _INPUT.findall(text)
+    if whole or not lines:
+        return whole
+    line = str(lines[-1]).strip()
+    return (line, str(inputs[-1]).strip().strip('"')) if inputs and _NAME.match(line) else bare_action(line)
+
+
+@dataclass(kw_only=True, eq=False)
+class Call:
+    """A call and, once seen, its answer.
+
+    `index` counts the calls of a run from 0. `made` is False for an answer or error that stands alone; `spoken` counts
+    what people had said by then; `facts` is the metadata of both events; `marked`: the trace itself calls it an error.
+    """
+
+    event_id: str
+    tool: str
+    arguments: Json
+    spoken: int = 0
+    index: int = 0
+    made: bool = True
+    answer_id: str | None = None
+    answer: str = ""
+    answered: bool = False
+    error: str = ""
+    marked: bool = False
+    facts: dict[str, Json] = field(default_factory=dict[str, Json])
+
+    def answer_with(self, event: Event, content: str) -> None:
+        """Note the answer in `event`."""
+        self.answered, self.answer_id, self.answer = True, event.id, content
+        if event.error or event.type is EventType.ERROR_EVENT:
+            self.error, self.marked = event.error or content or "error", True
+
+    @property
+    def event_ids(self) -> tuple[str, ...]:
+        """The call's event, and its answer's where that is another."""
+        return tuple(dict.fromkeys(name for name in (self.event_id, self.answer_id) if name is not None))
+
+    @property
+    def failing_event(self) -> str:
+        """The event in which a failure showed: the answer, or the call that carries its own."""
+        return self.answer_id or self.event_id
+
+    @property
+    def text(self) -> str:
+        """The call as it can stand in a sentence."""
+        return in_words(self.tool, self.arguments)
+
+    @cached_property
+    def exact(self) -> str:
+        """The call in its exact form."""
+        return exact_call(self.tool, self.arguments)
+
+    @cached_property
+    def fault(self) -> Fault | None:
+        """The fault of the call, or None where it worked or nothing is known of it."""
+        if self.marked:
+            nothing = is_code_search(self.tool, self.arguments) and _NO_OUTPUT.match(self.error)
+            return _NO_MATCHES if nothing else _fault(self.error, marked=True, context=self.answer)
+        if not self.answered:
+            return None
+        kind, text = kind_of(self.tool, self.arguments), _ends(self.answer, TEXT_LIMIT)
+        fault = _from_facts(self, text) or _from_json(text, kind) or _from_text(text.strip(), kind, self)
+        return None if fault is _WORKED else fault
+
+    @property
+    def failed(self) -> bool:
+        return self.fault is not None
+
+    @property
+    def worked(self) -> bool:
+        """True where it was answered without a failure. A call without an answer neither worked nor failed."""
+        return self.fault is None and self.answered and self.made
+
+    @property
+    def category(self) -> ErrorCategory | None:
+        return self.fault.category if self.fault else None
+
+    @property
+    def empty(self) -> bool:
+        """True for a search that found nothing, which is less than an error."""
+        return self.category is ErrorCategory.NO_RESULT
+
+    @property
+    def headline(self) -> str:
+        """The line that names the error."""
+        return self.fault.headline if self.fault else ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.headline)
+
+
+def calls_of(trace: Trace) -> list[Call]:
+    """The calls in the order in which they were made, without those of this server, with answers that stand alone."""
+    reader = _Reader(trace)
+    for event in trace.events:
+        reader.read(event)
+    calls = [call for call in reader.calls if not is_own_tool(call.tool, call.arguments)]
+    for index, call in enumerate(calls):
+        call.index = index
+    return calls
+
+
+class _Reader:
+    """One pass over the events. Answers find their call by id, else by tool and order within the open batch."""
+
+    def __init__(self, trace: Trace) -> None:
+        # Where answers are events of their own, the content of a call describes it.
+        self._answers_apart = any(e.type in _RESULTS and e.arguments is None for e in trace.events)
+        self._read_texts = all(e.type is not EventType.TOOL_CALL for e in trace.events)
+        self.calls: list[Call] = []
+        self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
+        self._by_id: dict[str, Call] = {}
+        self._batch_answered = False
+        self._spoken = 0
+
+    def read(self, event: Event) -> None:
+        """Take the next event."""
+        result = event.type in _RESULTS
+        self._spoken += event.type is EventType.USER_FEEDBACK
+        # An answer that repeats its call's arguments belongs to that call, if one is open.
+        own = event.tool and event.arguments is not None and not (result and self._call_for(event))
+        if event.type is EventType.TOOL_CALL or own:
+            self._add_call(event, *self._named(event))
+        elif result:
+            self._add_answer(event)
+        elif (
+            event.type in (EventType.LLM_CALL, EventType.DECISION)
+            and self._read_texts
+            and (action := action_in(event.content))
+        ):
+            self._add_call(event, *action, "")
+        elif event.error:
+            self._new_call(event, "", None, made=False).answer_with(event, event.content)
+
+    def _named(self, event: Event) -> tuple[str, Json, str]:
+        """Tool, arguments, and the part of the content that is an answer."""
+        action = bare_action(event.content)
+        if event.tool is None:
+            return (action[0], action[1], "") if action else ("tool", event.content or None, "")
+        if action and action[0].lower() == event.tool.lower():
+            return event.tool, action[1] if event.arguments is None else event.arguments, ""
+        described = event.type not in _RESULTS and self._answers_apart
+        if described or (event.arguments is None and event.error):
+            return event.tool, event.content or None if event.arguments is None else event.arguments, ""
+        return event.tool, event.arguments, event.content
+
+    def _add_call(self, event: Event, tool: str, arguments: Json, content: str) -> None:
+        if self._batch_answered:
+            self._open.clear()
+            self._batch_answered = False
+        call = self._new_call(event, tool, without_labels(tool, arguments))
+        if event.error or content:
+            call.answer_with(event, content)
+            return
+        self._open.append(call)
+        for key in (event.id, *_ids(event)):
+            self._by_id.setdefault(key, call)
+
+    def _add_answer(self, event: Event) -> None:
+        call = self._call_for(event)
+        if call is None:
+            self._new_call(event, event.tool or "", None, made=False).answer_with(event, event.content)
+            return
+        if call in self._open:
+            self._open.remove(call)
+        self._batch_answered = True
+        call.facts.update(event.metadata)
+        call.answer_with(event, event.content)
+
+    def _call_for(self, event: Event) -> Call | None:
+        by_id = (self._by_id.get(key) for key in _ids(event))
+        named = next((call for call in by_id if call is not None and not call.answered), None)
+        same_tool = (call for call in self._open if event.tool is None or call.tool.lower() == event.tool.lower())
+        return named or next(same_tool, None)
+
+    def _new_call(self, event: Event, tool: str, arguments: Json, *, made: bool = True) -> Call:
+        call = Call(event_id=event.id, tool=tool, arguments=arguments, spoken=self._spoken, made=made)
+        call.facts = dict(event.metadata)
+        self.calls.append(call)
+        return call
+
+
+def _ids(event: Event) -> Iterator[str]:
+    values = (event.metadata.get(key) for key in _CALL_IDS)
+    return (str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool))
+
+
+# Failures.
+
+
+def headline(text: str, otherwise: int = 0) -> str:
+    """The line that names the error: the last exception, else the first line of a program, a test runner, a message.
+
+    `otherwise` is the place of the line that stands for a text in which none does.
+    """
+    lines = [_TAG.sub("", line).strip() for line in _ends(text, EDGES).split("\n")]
+    telling = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
+    lines = [line for line in telling if not _NO_ERROR.match(line)] or list(filter(None, telling)) or lines
+    tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
+    named = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
+    for patterns in tests:
+        named = named or next((line for line in lines if any(test.match(line) for test in patterns)), None)
+    line = _PREFIX.sub("", named or (lines or [""])[otherwise]).strip()
+    return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
+
+
+def _from_facts(call: Call, text: str) -> Fault | None:
+    """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
+    if True in (call.facts.get("is_error"), call.facts.get("isError")):
+        return _fault(text or "error", marked=True)
+    code, status = _integer(call.facts, _CODES), _integer(call.facts, _STATUSES)
+    if code is not None:
+        return _from_exit(code, text, call)
+    return _status_fault(status, text) if status is not None and 400 <= status <= 599 else None
+
+
+def _from_exit(code: int, text: str, call: Call) -> Fault:
+    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
+    if code == 0:
+        return _WORKED
+    if code == 1 and is_code_search(call.tool, call.arguments) and len(text.strip()) < 40:
+        return _NO_MATCHES
+    return _fault(text or f"exit code {code}", marked=True)
+
+
+def _from_json(text: str, kind: Kind) -> Fault | None:
+    """The error of a JSON object, by the fields that services use for it, on the first level."""
+    stripped = text.strip()
+    if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
+        return None
+    value = json_of(stripped)
+    if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
+        return None
+    error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
+    says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
+    status, code = _integer(value, (*_STATUSES, "code")), _integer(value, _CODES)
+    if status is not None and 400 <= status <= 599 and (error or says or len(value) <= 4):
+        return _status_fault(status, _say(error or says or f"status {status}"))
+    stated = str(value.get("status") or value.get("result") or "").lower()
+    failed = stated in {"error", "fail"} or (stated in {"failed", "failure"} and says)
+    failed = failed or any(value.get(key) is False for key in ("success", "ok", "succeeded"))
+    failed = failed or any(value.get(key) is True for key in ("isError", "is_error", "failed"))
+    if not (error or code or failed):
+        return None
+    texts = [_say(text) for text in ("" if error is True else error, says) if text]
+    texts = texts or [_say(_first(value, ("output", "stdout")) or (f"exit code {code}" if code else _MARKED))]
+    return _fault(texts[0] if texts[-1] in texts[0] else ": ".join(texts), marked=True)
+
+
+def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
+    """The first of the values that is a whole number."""
+    known = (values.get(key) for key in keys)
+    return next((value for value in known if isinstance(value, int) and not isinstance(value, bool)), None)
+
+
+def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
+    if finishes(call.tool):
+        return None
+    if not text and call.made and is_code_search(call.tool, call.arguments):
+        return _NO_MATCHES
+    searched = kind is Kind.SEARCH or not (call.made or call.tool)
+    if searched and found_nothing(text) and (text or call.made):
+        return Fault(text=text, headline=_first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT)
+    code = None if kind is Kind.SEARCH else _exit_code(text)
+    if code is not None:
+        return _from_exit(code, text, call)
+    status = _STATUS.match(_first_line(text))
+    page = 150 if kind is Kind.READ else 4 * MESSAGE_LIMIT  # an error page is short; an article on one is not
+    if status is not None and (len(text) <= page or text.startswith("HTTP/")):
+        return _status_fault(int(status[1] or status[2]), text)
+    failed = _run_failed(text) if kind is Kind.RUN else _is_message(text, kind, call)
+    return _fault(text) if failed else None
+
+
+def _exit_code(text: str) -> int | None:
+    """The exit code that a runner printed around the output: `exitcode: 1 (execution failed)`."""
+    for line in (*text[:HEAD].split("\n", 2)[:2], *_last_lines(text, 2)):
+        match = _EXIT.search(line) if len(line) <= HEAD else None
+        if match:
+            return int(match[1])
+    return None
+
+
+def _run_failed(text: str) -> bool:
+    """True for the output of a program that failed, where no exit code tells."""
+    last = _last_lines(text, 3)
+    if any(line.startswith("at ") for line in last) and _ANYWHERE.search(text):  # a stack follows the error's name
+        return True
+    if _TESTS.search(text) or any(_EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last):
+        return True
+    return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
+
+
+def _is_message(text: str, kind: Kind, call: Call) -> bool:
+    """True where the answer of a tool that runs nothing is an error message and nothing else."""
+    if tool_words(call.tool) & _ABOUT_ERRORS:
+        return False
+    opens = _opens_with_error(text)
+    if opens and len(text) <= MESSAGE_LIMIT:
+        return kind is not Kind.READ or _is_about_reading(text, call)
+    starts = text.lower().startswith(("error", "traceback", "your proposed edit has introduced"))
+    return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
+
+
+def _is_about_reading(text: str, call: Call) -> bool:
+    """True for an error of the reading itself, not for a line that was read."""
+    command = command_of(call.arguments)
+    if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
+        programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
+        return text.lower().startswith(programs)  # a shell names the program that complains
+    return category_of(_first_line(text)) not in (ErrorCategory.ASSERTION, ErrorCategory.RESOURCE_EXHAUSTION)
+
+
+def _status_fault(status: int, text: str) -> Fault:
+    line = headline(text) or f"HTTP status {status}"
+    return Fault(text=text or line, headline=line, category=category_of_status(status), marked=True)
+
+
+def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
+    line = headline(text) or "an error without a message"
+    return Fault(text=text or line, headline=line, category=category_of(line, f"{text}\n{context}"), marked=marked)
+
+
+def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
+def _say(value: Json, depth: int = 0) -> str:
+    """The message in an error field: a text, or the text deeper in objects and lists."""
+    if isinstance(value, dict) and depth < 4:
+        inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
+        return quote(value, MESSAGE_LIMIT) if inner is None else _say(inner, depth + 1)
+    if isinstance(value, list) and depth < 4:
+        return "; ".join(_say(item, depth + 1) for item in value[:5])
+    return value if isinstance(value, str) else quote(value, MESSAGE_LIMIT)
+
+
+def _opens_with_error(text: str) -> bool:
+    return bool(_OPENING.match(_first_line(text)) or _PROGRAM.match(_first_line(text)))
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0]
+
+
+def _last_lines(text: str, count: int) -> list[str]:
+    return [line.strip() for line in text.rstrip()[-1_500:].split("\n") if line.strip()][-count:]
+
+
+def _ends(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
+
+
+# Categories of errors, by names of exceptions and words of messages.
+
+# The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
+# ImportError in a failed test run), broad words last.
+_TABLES: Final = pattern_table("error_words.txt", re.IGNORECASE)
+_EXCEPTIONS, _MESSAGES = (
+    {ErrorCategory(head.split()[1]): words for head, words in _TABLES.items() if head.startswith(kind)}
+    for kind in ("exception ", "message ")
+)
+CATEGORY_LIMIT: Final = 4_000  # characters of an error that are looked at, half from each end
+
+_EXCEPTION_NAME = re.compile(
+    r"[A-Z]\w{1,80}(?:Error|Exception|Expired|Warning|Failure|Privileges|Exceeded|NotFound\w{0,20}|Denied|Timeout)\b|\bgaierror"
+)
+
+
+def category_of(headline: str, text: str = "") -> ErrorCategory:
+    """The category of an error, from the line that names it, then from the whole text; unknown where nothing fits."""
+    named = _EXCEPTION_NAME.findall(headline)[:8]
+    # The cause comes last: "requests.ConnectionError: ... ReadTimeoutError(...)". Words say more than a ValueError.
+    exact = [_category_in(_EXCEPTIONS, name) for name in reversed(named)]
+    telling = next((category for category in exact if category not in (None, ErrorCategory.VALIDATION)), None)
+    category = telling or _category_in(_MESSAGES, headline) or _category_in(_EXCEPTIONS, " ".join(named))
+    if category is None and text != headline:
+        whole = _ends(text, CATEGORY_LIMIT)
+        names = " ".join(_EXCEPTION_NAME.findall(whole)[:20])
+        category = _category_in(_EXCEPTIONS, names) or _category_in(_MESSAGES, whole)
+    return category or ErrorCategory.UNKNOWN
+
+
+def _category_in(table: Mapping[ErrorCategory, re.Pattern[str]], text: str) -> ErrorCategory | None:
+    return next((category for category, words in table.items() if words.search(text)), None)
+
+
+_BY_STATUS: Final = {
+    401: ErrorCategory.AUTH, 403: ErrorCategory.PERMISSION, 404: ErrorCategory.NOT_FOUND,
+    408: ErrorCategory.TIMEOUT, 409: ErrorCategory.CONFLICT, 410: ErrorCategory.NOT_FOUND,
+    413: ErrorCategory.RESOURCE_EXHAUSTION, 429: ErrorCategory.RATE_LIMIT, 504: ErrorCategory.TIMEOUT,
+    507: ErrorCategory.RESOURCE_EXHAUSTION,
+}  # fmt: skip
+
+
+def category_of_status(status: int) -> ErrorCategory:
+    """The category of an HTTP status of 400 or more (RFC 9110); other 4xx are validation, other 5xx network."""
+    return _BY_STATUS.get(status, ErrorCategory.VALIDATION if status < 500 else ErrorCategory.NETWORK)

@@ -1,0 +1,352 @@
+"""Decisions and their execution: ordered checks, metrics against their marks, and the reflection that rules write."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.decision import ACTIONS, Check, Checked, Decision, Measure, Validation
+from mcp_reflect.models.reflection import Assessment, Insights
+
+LONGEST: Final = 200
+"""Characters of an action or a component."""
+_TOLD: Final = 300  # characters of a reason or a result
+_SHOWN: Final = 80  # characters of a sent value in a fault
+
+
+def validate(
+    decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS, state: Mapping[str, Json] | None = None
+) -> Validation:
+    """Run the checks in the order of `Check`, up to the first that fails. The errors of a `state` of a graph count."""
+    made, done = _record(decision), _record(execution)
+    objects = {"decision": decision, "execution": execution, "execution.metrics": done.get("metrics")}
+    errors = {name: value.get("error") or value.get("error_message") for name, value in
+              (("state", state or {}), ("decision", made), ("execution", done))}  # fmt: skip
+    action, component = _one_line(made.get("action")).lower(), _one_line(made.get("component"))
+    used = _one_line(done.get("component") or component)  # an execution need not name it
+    absent = "There is no decision." if execution is None else "There is an execution and no decision."
+    allows = action in [name.strip().lower() for name in allowed]
+    faults: dict[Check, list[str | None]] = {
+        Check.PRESENCE: [absent if decision is None else None],
+        Check.STATE_ERRORS: [f"{name}.error says: {str(error)[:300]}" for name, error in errors.items() if error],
+        Check.STRUCTURE: [
+            f"{name} is {_kind(value)}, not an object."
+            for name, value in objects.items()
+            if not isinstance(value, dict) and (value is not None or name == "decision")
+        ],
+        Check.REQUIRED_FIELDS: [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")],
+        Check.ALLOWED_ACTION: [
+            None if allows else f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
+        ],
+        Check.SAME_COMPONENT: [
+            f"The decision is about '{component[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
+            if used != component
+            else None
+        ],
+    }
+    checks: list[Checked] = []
+    for check, details in faults.items():
+        detail = next(filter(None, details), None)
+        checks.append(Checked(check=check, passed=detail is None, detail=detail))
+        if detail is not None:
+            return Validation(valid=False, failed_check=check, checks=tuple(checks))
+    return Validation(valid=True, checks=tuple(checks))
+
+
+def decision_of(decision: Json) -> Decision:
+    """The record of a decision that passed the checks."""
+    made = _record(decision)
+    return Decision(action=_one_line(made["action"]).lower(), component=_one_line(made["component"]))
+
+
+def _record(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text_fault(field: str, value: Json) -> str | None:
+    if value is None or value == "":
+        return f"{field} is missing."
+    if not isinstance(value, str):
+        return f"{field} is {_kind(value)}, not text."
+    if not value.strip():
+        return f"{field} is empty."
+    return f"{field} has {len(value)} characters, more than {LONGEST}." if len(value) > LONGEST else None
+
+
+def _one_line(name: Json) -> str:
+    return " ".join(str(name).split())
+
+
+def _kind(value: Json) -> str:
+    names: dict[type, str] = {bool: "true or false", str: "text", list: "a list", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+# The metrics of an execution, compared with earlier values and with thresholds. Lower is better for latency, higher
+# for accuracy. A value that cannot be one (a negative latency, an accuracy above 1) and other metrics are only shown.
+
+LATENCY: Final = "latency"
+ACCURACY: Final = "accuracy"
+Verdict = Literal["better", "worse", "same"]
+Summary = Literal["good", "bad", "mixed", "unknown"]
+
+_BEFORE: Final = ("before", "previous", "baseline")
+_THRESHOLD: Final = ("threshold", "thresholds", "target")
+_MOST_OTHERS: Final = 6
+_DURATION: Final = re.compile(r"(?i)(\d{1,12}(?:\.\d{1,9})?)\s*(ms|msec|milliseconds?|s|secs?|seconds?|min|minutes?)")
+_MILLISECONDS: Final = {"m": 1, "s": 1000, "min": 60_000}
+
+
+def measures(
+    metrics: Mapping[str, Json], earlier: Mapping[str, Json], thresholds: Mapping[str, float]
+) -> list[Measure]:
+    """Latency and accuracy, as far as they are given.
+
+    Earlier values stand in the metrics themselves (`latency_before`, `previous_latency`, `before: {latency}`), else in
+    `earlier`; thresholds likewise (`latency_threshold`, `threshold: {latency}`), else in `thresholds`.
+    """
+    measured: list[Measure] = []
+    for name in (LATENCY, ACCURACY):
+        given = metrics.get(name)
+        unit = _unit(given)
+        before, threshold = (
+            _usable(name, _mark(metrics, name, words, otherwise.get(name)), unit)
+            for words, otherwise in ((_BEFORE, earlier), (_THRESHOLD, thresholds))
+        )
+        if (value := _usable(name, given, unit)) is not None:
+            measured.append(Measure(name=name, value=value, before=before, threshold=threshold))
+        elif given is not None:
+            measured.append(Measure(name=name, given=str(given)[:60]))
+    return measured
+
+
+def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Name and text of at most six metrics that are neither latency nor accuracy nor marks of these."""
+    marks = (*_BEFORE, *_THRESHOLD)
+    about = {LATENCY, ACCURACY, *marks}
+    about |= {key for name in (LATENCY, ACCURACY) for mark in marks for key in (f"{name}_{mark}", f"{mark}_{name}")}
+    kept = [(name, value, _number(value)) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
+    return [(name[:40], (str(value) if number is None else shown(number))[:40]) for name, value, number in kept]
+
+
+def shown(number: float) -> str:
+    """A number as briefly as it can be written without becoming another one."""
+    brief = f"{number:g}"
+    return brief if float(brief) == number else repr(number)
+
+
+def _mark(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherwise: Json) -> Json:
+    for word in words:
+        for key in (f"{name}_{word}", f"{word}_{name}"):
+            if key in metrics:
+                return metrics[key]
+        if name in (nested := _record(metrics.get(word))):
+            return nested[name]
+    return otherwise
+
+
+def _unit(value: Json) -> int | None:
+    """The milliseconds of the unit of a duration (`340ms`, `0.3 s`); None where it has no unit."""
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _MILLISECONDS["min" if match[2].lower().startswith("min") else match[2][0].lower()] if match else None
+
+
+def _usable(name: str, value: Json, unit: int | None) -> float | None:
+    """A value of a metric. A latency with a unit is in milliseconds, one without has the `unit` of its measure."""
+    number = _number(value)
+    if name == LATENCY and number is not None and unit is not None:
+        number *= _unit(value) or unit
+    return None if number is None or number < 0 or (name == ACCURACY and number > 1) else number
+
+
+def _number(value: Json) -> float | None:
+    """A finite number, or a text that is one (`0.85`, `85 %`, the number of `340ms`); None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = str(value).strip()
+    if match := _DURATION.fullmatch(text):
+        text = match[1]
+    try:
+        number = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _compared(measure: Measure, mark: float | None) -> Verdict | None:
+    """The verdict on a measure by the direction in which its metric is good; None without a value or a mark."""
+    if measure.value is None or mark is None:
+        return None
+    if measure.value == mark:
+        return "same"
+    return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
+
+
+def _summary(measured: Sequence[Measure]) -> Summary:
+    """How the measures compare with their thresholds, or with their earlier values where they have no threshold."""
+    verdicts = [_compared(item, item.before if item.threshold is None else item.threshold) for item in measured]
+    known = {verdict for verdict in verdicts if verdict is not None}
+    if not known:
+        return "unknown"
+    return "good" if "worse" not in known else "bad" if known == {"worse"} else "mixed"
+
+
+# The reflection. Every comparative sentence is true of the numbers in it.
+
+_SURE_FROM: Final = 3  # comparisons that agree give high confidence; fewer give medium
+_DOING: Final = {"keep": "Keeping", "kill": "Killing", "marry": "Marrying"}
+_COMPARISONS: Final[dict[Summary, str]] = {
+    "good": "every metric that has a mark holds it (its threshold, or else its earlier value)",
+    "bad": "every metric that has a mark misses it (its threshold, or else its earlier value)",
+    "mixed": "one metric holds its mark (its threshold, or else its earlier value) and one misses it",
+    "unknown": "there is nothing to compare its metrics with",
+}
+# By action and comparison: what follows for the decision, the advice, and whether the decision was appropriate.
+_FOLLOWS: Final[dict[tuple[str, str], tuple[str, str, bool | None]]] = {
+    ("keep", "good"): ("the metrics speak for keeping it", "Keep it, and measure again after the next change.", True),
+    ("keep", "bad"): ("the metrics speak against keeping it", "Improve what is worse, or decide again.", False),
+    ("kill", "good"): ("the metrics speak against killing it", "Say what the metrics miss, or keep it.", False),
+    ("kill", "bad"): ("the metrics speak for killing it", "Remove it, and check that its users still work.", True),
+    ("kill", "mixed"): (
+        "the metrics do not settle it",
+        "Check that what took its place does its work, and write down what settled it.",
+        None,
+    ),
+    ("marry", "good"): ("the metrics speak for committing to it", "Commit to it, and write down these figures.", True),
+    ("marry", "bad"): ("the metrics speak against committing to it", "Do not commit before it meets its marks.", False),
+    ("", "mixed"): ("the metrics do not settle it", "Improve what is worse before relying on it.", None),
+    ("", "unknown"): ("the metrics cannot say", "Measure both before and after, and decide by them.", None),
+}  # fmt: skip
+_OTHER_ACTION: Final = ("rules know no more about this action", "Compare its purpose with these figures.", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The reflection of rules on a decision, in short and by heading. `settled`: metrics speak for or against it."""
+
+    text: str
+    insights: Insights
+    assessment: Assessment
+    settled: bool
+
+
+def write(
+    decision: Decision,
+    measured: Sequence[Measure],
+    others: Sequence[tuple[str, str]],
+    findings: Sequence[str] = (),
+    said: tuple[str | None, str | None] = (None, None),
+) -> Written:
+    """Write the reflection on a decision; `findings` are sentences of rules on the events.
+
+    `said` are the reason of the decision and the result of its execution, in the words that were sent.
+    """
+    reason, result = said
+    action, component, summary = decision.action, decision.component, _summary(measured)
+    told = {measure.name: _comparisons(measure) for measure in measured}
+    comparisons = [comparison for about in told.values() for comparison in about]
+    verdicts = [verdict for _, verdict in comparisons if verdict]
+    follows = _FOLLOWS.get((action, summary)) or _FOLLOWS.get(("", summary))
+    what, advice, appropriate = follows if action in _DOING and follows else _OTHER_ACTION
+    doing = _DOING.get(action, f"The action '{action}' on")
+    analysis = f"{doing} '{component}': {_COMPARISONS[summary]}; {what}."
+    if reason:
+        analysis = f"{analysis} The reason given: {reason}"
+    good, bad = (tuple(text for text, verdict in comparisons if verdict == which) for which in ("better", "worse"))
+    by_metric = {name: " ".join(text for text, _ in about) for name, about in told.items()}
+    lines = [f"Result: {result}"] if result else []
+    lines += [f"{name.capitalize()}: {by_metric.get(name, 'not measured.')}" for name in (LATENCY, ACCURACY)]
+    lines += [f"{name}: {value}" for name, value in others]
+    counted = "No comparison with an earlier value or a threshold can be made."
+    if verdicts:
+        counted = (
+            f"Of {len(verdicts)} comparisons with earlier values and thresholds {verdicts.count('better')} came out "
+            f"better, {verdicts.count('worse')} worse, {verdicts.count('same')} the same."
+        )
+    trends = [*filter(None, map(_trend, measured)), *findings]
+    sections = {
+        f"Reflection on {action.capitalize()} Decision for Component '{component}'": analysis,
+        "Decision Analysis": f"Decided: {action} '{component}'. {counted}",
+        "Execution Assessment": _bullets(lines),
+        "Strengths": _bullets(good) or "No comparison came out better.",
+        "Areas for Improvement": _bullets(bad) or "No comparison came out worse.",
+        "Patterns and Insights": "\n".join(trends) or "Nothing to compare over time.",
+        "Recommendation": advice,
+    }
+    disagree = summary == "mixed" or {"better", "worse"} <= {*verdicts}
+    confidence = "low" if disagree else "high" if len(verdicts) >= _SURE_FROM else "medium"
+    assessment = Assessment(
+        decision_appropriate=appropriate,
+        execution_effective={"good": True, "bad": False}.get(summary),
+        confidence=None if summary == "unknown" else confidence,
+    )
+    insights = Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections)
+    text = " ".join([analysis, *(sentence for sentence, _ in comparisons)])
+    return Written(text=text, insights=insights, assessment=assessment, settled=appropriate is not None)
+
+
+def said_of(decision: Json, execution: Json) -> tuple[str | None, str | None]:
+    """The reason of a decision and the result of its execution, as sentences; None where none was sent."""
+    made = _record(decision)
+    reason = next((made[name] for name in ("reason", "reasoning", "rationale") if made.get(name)), None)
+    return _sentence(reason), _sentence(_record(execution).get("result"))
+
+
+def metrics_of(execution: Json) -> Mapping[str, Json]:
+    """The metrics of an execution."""
+    return _record(_record(execution).get("metrics"))
+
+
+def _sentence(value: Json) -> str | None:
+    if value in (None, "", [], {}):
+        return None
+    text = _one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:_TOLD]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def markdown(sections: Mapping[str, str]) -> str:
+    """Sections as one text; the first heading is the title."""
+    parts = [f"{'#' if place == 0 else '##'} {title}\n\n{body}" for place, (title, body) in enumerate(sections.items())]
+    return "\n\n".join(parts)
+
+
+def fallback(decision: Decision, metrics: Mapping[str, object], message: str) -> str:
+    """The text to store where a language model was asked to reflect on a decision and failed with `message`."""
+    listed = ", ".join(f"{name} {value}" for name, value in metrics.items()) or "none"
+    return (
+        f"A language model was to reflect on the decision to {decision.action} '{decision.component}' and failed: "
+        f"{_sentence(message) or ''} Metrics: {listed[:300]}. Where to look: `mcp-reflect doctor`, the setting "
+        "MCP_REFLECT_LLM, and the server's log."
+    )
+
+
+def _comparisons(measure: Measure) -> list[tuple[str, Verdict | None]]:
+    """A measure compared with its earlier value and with its threshold, in sentences; both are there for a number."""
+    name = measure.name.capitalize()
+    if measure.value is None:
+        return [(f"{name} was given as '{measure.given}', which cannot be compared.", None)]
+    told: list[tuple[str, Verdict | None]] = []
+    for mark, words, missing in (
+        (measure.before, "before", "earlier value"),
+        (measure.threshold, "the threshold", "threshold"),
+    ):
+        verdict = _compared(measure, mark)
+        which = "the same as" if verdict == "same" else f"{verdict} than"
+        result = f"has no {missing} to compare with" if mark is None else f"is {which} {words} ({shown(mark)})"
+        told.append((f"{name} {shown(measure.value)} {result}.", verdict))
+    return told
+
+
+def _trend(measure: Measure) -> str | None:
+    before, value = measure.before, measure.value
+    if value is None or before is None:
+        return None
+    change = "stayed at" if value == before else f"{'rose' if value > before else 'fell'} from {shown(before)} to"
+    return f"{measure.name.capitalize()} {change} {shown(value)}."
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

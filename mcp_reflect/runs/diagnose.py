@@ -1,0 +1,493 @@
+"""The diagnosis of a run: findings, corrections, scores, summary and strategy. All texts say only what events show."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mcp_reflect.models.finding import Finding as HardWon
+from mcp_reflect.models.run import (
+    Correction,
+    Diagnosis,
+    ErrorCategory,
+    EventType,
+    Failure,
+    Finding,
+    FindingKind,
+    Outcome,
+    Trace,
+    WorkedCall,
+)
+from mcp_reflect.runs.calls import Call, action_in, calls_of, category_of
+from mcp_reflect.runs.differences import names_alike
+from mcp_reflect.runs.hard_won import refusal_in
+from mcp_reflect.runs.known_failures import failure_of, forms_of
+from mcp_reflect.runs.remedies import corrections_from, findings_in
+from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
+from mcp_reflect.runs.tools import file_of, finishes, is_shell, subject_of, suggestions_in
+from mcp_reflect.signature import steady
+
+MAX_FINDINGS: Final = 12  # of one kind; a run with more repeats itself
+MAX_FAILURES: Final = 1_000  # failing calls that are kept with their signatures
+MAX_WORKED: Final = 500  # working calls, the last ones, that can clear a failure that is known
+SUMMARY_LIMIT: Final = 900  # characters; an answer to an agent, which has the run before it, stays within 2.5 kB
+STRATEGY_LIMIT: Final = 300
+HORIZON: Final = 30  # later calls in which the same call may work
+MOST_ERROR: Final = 160  # characters of an error in a finding
+
+_ENDED: Final = {
+    Outcome.SUCCESS: "The run succeeded",
+    Outcome.FAILURE: "The run failed",
+    Outcome.PARTIAL: "The run succeeded in part",
+    Outcome.TIMEOUT: "The run timed out",
+    Outcome.ERROR: "The run ended in an error",
+}
+_GRAVE: Final = (FindingKind.FAILING_EVENT, FindingKind.LOOP)
+
+
+class _Reading:
+    """The calls of a trace and what stands out among them.
+
+    `righted` has the later call that put a failed one right, by the index of the failed one; `problems` the failures
+    of one tool with one error; `first` is the earliest failure, `mattered` the one that says most about the run.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.tried = calls_of(trace)
+        self.found = findings_in(self.tried)
+        self.righted = _righted(self.tried, self.found)
+        self.failed = [item for item in self.tried if item.failed]
+        left = [item for item in self.failed if item.index not in self.righted]
+        problems: dict[tuple[str, str], list[Call]] = {}
+        for item in self.failed:
+            if not item.empty:
+                problems.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
+        self.problems = list(problems.values())
+        self.loops = loops_in(self.tried)
+        self.empties = empty_searches(self.tried)
+        errors = [item for item in left if not item.empty]
+        known = [item for item in errors if item.category is not ErrorCategory.UNKNOWN]
+        self.first = next((item for item in self.failed if not item.empty), next(iter(self.failed), None))
+        self.mattered = next(iter((*known, *errors, *left)), self.first)
+        self.category = self._category()
+
+    def _category(self) -> ErrorCategory | None:
+        """The caller's word, else the error that mattered, a loop, an empty search; None where nothing was seen."""
+        error, category = self.trace.error, self.mattered.category if self.mattered else None
+        if error is not None and error.category is not None:
+            return error.category
+        if self.loops and category in (None, ErrorCategory.UNKNOWN, ErrorCategory.NO_RESULT):
+            return ErrorCategory.LOOP
+        if category is None and error is not None and error.message:
+            return category_of(clip(error.message, 300), error.message)
+        return ErrorCategory.TIMEOUT if category is None and self.trace.outcome is Outcome.TIMEOUT else category
+
+
+def diagnose(trace: Trace) -> Diagnosis:
+    """Read a trace by rule: what failed, what looped, what found nothing, what was put right, how it stopped."""
+    reading = _Reading(trace)
+    told, seen = told_lessons(trace), corrections_from(reading.tried, reading.found)
+    by_agent = {lesson: name for lesson in seen for text, name in told if is_told(lesson, text)}
+    corrections = tuple(lesson for lesson in seen if lesson not in by_agent)
+    findings = _findings(reading)
+    again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
+    importance, confidence = _scores(reading, findings, corrections)
+    learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
+    left = [group for group in reading.problems if not learned.intersection(item.failing_event for item in group)]
+    return Diagnosis(
+        summary=_summary(reading, findings),
+        category=reading.category,
+        first_failing_event=reading.first.failing_event if reading.first else None,
+        findings=findings,
+        corrections=corrections,
+        importance=importance,
+        confidence=confidence,
+        source_event_ids=unique(event_id for finding in findings for event_id in finding.event_ids),
+        strategy=_strategy(reading, corrections),
+        failures=_failures(reading),
+        worked=_worked(reading),
+        calls=sum(item.made for item in reading.tried),
+        wasted=sum(item.made and (item.failed or item.index in again) for item in reading.tried),
+        without_lesson=tuple(_problem(reading, group) for group in left[:MAX_FAILURES]),
+        draft=None if told else next((item.draft for item in reading.found if not item.form), None),
+        evidence=tuple((name, lesson) for lesson, name in by_agent.items() if name),
+    )
+
+
+def _findings(reading: _Reading) -> tuple[Finding, ...]:
+    """Failures, loops, empty searches, the end, and the user's word, in the order of a summary."""
+    problems = [_problem(reading, group) for group in sorted(reading.problems, key=lambda group: -len(group))]
+    first, end = reading.first, unfinished(reading.trace, reading.tried)
+    if first is not None and first.empty and not any(first in run for run in reading.empties):
+        text = f"{first.text} found nothing ({first.failing_event})."
+        kind = FindingKind.ZERO_RESULTS
+        problems.append(Finding(kind=kind, event_ids=first.event_ids, text=text, category=first.category))
+    return (
+        *problems[:MAX_FINDINGS],
+        *map(loop_finding, reading.loops[:MAX_FINDINGS]),
+        *map(zero_finding, reading.empties[:MAX_FINDINGS]),
+        *([end] if end else ()),
+        *objections(reading.trace)[:MAX_FINDINGS],
+    )
+
+
+def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
+    """Failures with one error in words: what failed, how often, the error, what else was tried, and what worked."""
+    last, worked = group[-1], reading.righted.get(group[-1].index)
+    ids, forms = tuple(item.failing_event for item in group), unique(item.text for item in group)
+    seen = f"{times(len(ids))} ({names(ids)})" if len(ids) > 1 else f"({names(ids)})"
+    parts = [f"{forms[0]} failed {seen}: {quote(sentence(last.headline, MOST_ERROR).rstrip('.'), 2 * MOST_ERROR)}."]
+    if (reason := refusal_in(last.fault.text if last.fault else "")) is not None:
+        parts = [f"The user refused {forms[0]} {seen}{f': {sentence(reason, MOST_ERROR)}' if reason else ''}."]
+    parts += [f"Tried too: {', '.join(forms[1:3])}."] if forms[1:] else []
+    kind = FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT
+    if worked is None:
+        parts += ["It stayed open."] if reading.trace.outcome is not Outcome.SUCCESS else []
+    else:
+        finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
+        if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
+            parts[0] = f"{finding.draft.mistake.rstrip('.')} ({names(ids)})."  # with the values that differ
+            parts.append(f"{finding.draft.correction.rstrip('.')} ({worked.failing_event}).")
+        else:
+            how = "The same call" if last.exact == worked.exact else "Another form of it"
+            parts.append(f"{how} worked ({worked.failing_event}).")
+        kind, ids = FindingKind.RECOVERED, (*ids, worked.failing_event)
+    return Finding(kind=kind, event_ids=ids, text=" ".join(parts), category=last.category)
+
+
+def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]:
+    """By the index of a failed call the one that then worked: what was found, or the same call made again."""
+    righted = {number - 1: tried[finding.worked - 1] for finding in found for number in finding.failed}
+    for item in tried:
+        if item.failed and item.index not in righted:
+            later = tried[item.index + 1 : item.index + 1 + HORIZON]
+            again = next((other for other in later if other.worked and other.exact == item.exact), None)
+            righted |= {item.index: again} if again else {}
+    return righted
+
+
+def _scores(
+    reading: _Reading, findings: Sequence[Finding], corrections: Sequence[Correction]
+) -> tuple[float | None, float | None]:
+    """How much it would have helped to know this before, and how sure the reading is, in 0..1.
+
+    A failure or a loop counts more, a run that failed more still. An error that the trace, an exit code or a status
+    marks is sure.
+    """
+    if not findings and not reading.trace.error:
+        return None, None if reading.category is None else 0.5
+    fault, kinds = reading.mattered and reading.mattered.fault, {finding.kind for finding in findings}
+    failed = reading.trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
+    importance = (0.6 if corrections or kinds.intersection(_GRAVE) else 0.5) + (0.1 if failed else 0.0)
+    sure = corrections or FindingKind.LOOP in kinds or (fault is not None and fault.marked)
+    return round(importance, 2), 0.9 if sure else 0.7
+
+
+def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
+    """How the run ended, its cause, the attempts, what worked and what is open, in a few sentences."""
+    trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
+    named = [name for name in unique(worked) if name != "tool"]
+    opening = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}"
+    counts = f"{_count(len(worked), 'call')} worked" if worked else ""
+    counts += f" ({', '.join(named[:5])})" if named else ""
+    failed = f"{len(reading.failed)} failed" if counts else f"{_count(len(reading.failed), 'call')} failed"
+    counts = ", ".join(filter(None, (counts, failed if reading.failed else "")))
+    parts = [f"{opening}: {counts}." if counts else f"{opening}."]
+    if not trace.events:
+        parts = [f"{_ENDED[trace.outcome]}; no events were given."]
+    if trace.error and trace.error.message:
+        parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
+    parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
+    parts += _feedback(trace, findings)
+    if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
+        last = reading.failed[-1]
+        error = quote(sentence(last.headline, 120), 140)
+        parts.append(f"The last error before the end was {error} ({last.failing_event}).")
+    parts += _of_the_system(trace) if trace.outcome is not Outcome.SUCCESS else []
+    told: set[str] = set()
+    for finding in findings:
+        if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
+            parts.append(finding.text)
+            told.update(finding.event_ids if finding.kind is not FindingKind.ZERO_RESULTS else ())
+    answer = next((event for event in reversed(trace.events) if event.type is EventType.LLM_CALL), None)
+    final = next((item for item in reversed(reading.tried) if finishes(item.tool)), None)
+    if final is not None:
+        parts.append(f"The run ended with {final.text} ({final.event_id}).")
+    elif not findings and (done := _contents(trace)):
+        parts.append(f"It did: {', '.join(done)}.")
+    elif not findings and answer is not None and answer.content.strip():
+        parts.append(f"The agent ended with {quote(sentence(answer.content, 160), 180)} ({answer.id}).")
+    return fitting(parts, SUMMARY_LIMIT)
+
+
+def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
+    """The last word of a person beside the task, where no finding quotes it."""
+    said = [e for e in trace.events if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
+    quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
+    last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
+    return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []
+
+
+def _of_the_system(trace: Trace) -> list[str]:
+    """The last word of the system, such as a limit that was reached."""
+    said = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and event.content.strip()]
+    return [f"The system said ({event.id}): {_quoted(event.content)}." for event in said[-1:]]
+
+
+def _contents(trace: Trace) -> list[str]:
+    """What the first events say in words, where no call has arguments: nothing else tells what was done there."""
+    kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
+    if any(event.arguments is not None for event in trace.events):
+        return []
+    said = [event for event in trace.events if event.type in kinds and event.content.strip()]
+    return [f"{_quoted(event.content)} ({event.id})" for event in said[:4]]
+
+
+def _quoted(text: str) -> str:
+    return quote(" ".join(text[:800].split()), 200)
+
+
+def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | None:
+    """The advice for next time, from what worked and what was useless; None where neither was seen."""
+    parts = [lesson.correction for lesson in corrections[:3]]
+    loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
+    parts += [_again(item) for item in loops[:2]]
+    for run in reading.empties[:1]:
+        queries = unique(query_of(item, 60) for item in run)[:3]
+        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
+        sent = {str(subject_of(item.arguments)) for item in reading.tried}
+        proposed = unique(text for item in run for text in suggestions_in(item.answer) if text not in sent)
+        near = sorted(proposed, key=lambda text: not any(names_alike(text, query.strip('"')) for query in queries))[:3]
+        parts += [f"The search itself proposed {', '.join(quote(text, 60) for text in near)}."] if near else []
+    return fitting(unique(parts), STRATEGY_LIMIT) or _general_advice(reading)
+
+
+# What may help before a call is made again that failed in a run whose error the caller reports.
+_ADVICE: Final = {
+    ErrorCategory.TIMEOUT: "make it smaller, or give it more time",
+    ErrorCategory.RATE_LIMIT: "wait, and send fewer calls at once",
+    ErrorCategory.AUTH: "renew the credentials",
+    ErrorCategory.PERMISSION: "get the permission, or go another way",
+    ErrorCategory.NOT_FOUND: "look up what is there",
+    ErrorCategory.VALIDATION: "check what it sends against what the error names",
+    ErrorCategory.SYNTAX: "check the syntax at the place that the error names",
+    ErrorCategory.DEPENDENCY: "install what is missing",
+    ErrorCategory.NETWORK: "check that the service can be reached",
+    ErrorCategory.RESOURCE_EXHAUSTION: "free what ran out, or ask for more of it",
+    ErrorCategory.ASSERTION: "mend what the check names",
+    ErrorCategory.CONFLICT: "read the present state",
+}
+
+
+def _general_advice(reading: _Reading) -> str | None:
+    """The advice for a run whose error the caller reports, or that says what worked in words of its own."""
+    trace, last = reading.trace, reading.mattered
+    if trace.outcome is Outcome.SUCCESS:
+        done = [event for event in trace.events if event.tool is None and event.type is EventType.TOOL_CALL]
+        told = [] if reading.failed else [event.content for event in done if event.content.strip()]
+        return f"Do it so again: {_quoted(told[0])}." if told else None
+    advice = _ADVICE.get(reading.category) if reading.category else None
+    if advice is None or trace.error is None or not trace.error.message or (last and last.index in reading.righted):
+        return None
+    what = f"`{last.tool}` is called" if last and last.tool else "it is tried"
+    return f"Before {what} again, {advice}: {_quoted(trace.error.message)}."
+
+
+def _again(item: Call) -> str:
+    if item.failed and not item.empty and not is_shell(item.tool):
+        return f"Do not repeat {item.tool} while it says {quote(sentence(item.headline, 120))}."
+    return f"Do not repeat {item.text}: it gives the same answer again."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _failures(reading: _Reading) -> tuple[Failure, ...]:
+    """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
+    failures: list[Failure] = []
+    for item in reading.failed[:MAX_FAILURES]:
+        worked = reading.righted.get(item.index)
+        # The arguments of another tool are values of its task, which a later call must not be told to send.
+        told = is_shell(item.tool) or file_of(item.arguments) is not None
+        other = worked.arguments if worked and worked.exact != item.exact and told else None
+        if item.tool and item.fault is not None:
+            failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
+    return tuple(failures)
+
+
+def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
+    """The calls that worked when they were last made: none of them is known to fail any more."""
+    last = {item.exact: item for item in reading.tried if item.made and item.answered}
+    forms = [forms_of(item.tool, item.arguments) for item in [*last.values()][-MAX_WORKED:] if item.worked]
+    return tuple(dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms))
+
+
+# Loops, repeated errors, empty searches, the end of a run, and objections of people.
+
+LONGEST_CYCLE: Final = 4  # calls; what repeats with a longer period is a procedure as often as a loop
+# Answers that carry nothing: keys, clicks and writes are rightly made again and again.
+BARE_ANSWERS: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
+KEY_TEXT: Final = 20_000  # characters of an answer that are compared
+SHOWN: Final = 4  # queries quoted in a sentence
+LAST_EVENTS: Final = 3  # a step limit is announced in the last events, or it is about something else
+
+_LIMIT: Final = re.compile(
+    r"(?i)\b(?:max(?:imum)?|too many|out of|exceeded|reached)\b.{0,40}\b(?:steps?|iterations?|turns?|rounds?)\b|"
+    r"\b(?:step|iteration|turn|recursion) (?:limit|budget)\b"
+)
+_OBJECTION: Final = re.compile(
+    r"(?i)^\s{0,4}(?:no, |too |wrong\b|incorrect\b)|\b(?:(?:is|was|still) (?:wrong|incorrect|broken|failing)"
+    r"|(?:that|it)(?:'s| is) wrong|not what|(?:does|did|is)(?: not|n[o']t) work|still (?:does|fails)"
+    r"|you (?:forgot|missed|ignored)|should(?:n't| not)? have)\b"
+)
+
+
+class Loop(NamedTuple):
+    """The same `period` calls with the same answers, made `rounds` times over; `calls` are all of them."""
+
+    period: int
+    rounds: int
+    calls: tuple[Call, ...]
+
+
+def loops_in(tried: Sequence[Call]) -> list[Loop]:
+    """The loops, in order, none overlapping another. A word from a person in between ends one."""
+    keys = [_key(item) for item in tried]
+    loops: list[Loop] = []
+    start = 0
+    while start < len(keys):
+        loop = next(filter(None, (_loop_at(tried, keys, start, period + 1) for period in range(LONGEST_CYCLE))), None)
+        loops += [loop] if loop else []
+        start += len(loop.calls) if loop else 1
+    return loops
+
+
+def _loop_at(tried: Sequence[Call], keys: Sequence[object], start: int, period: int) -> Loop | None:
+    end = start + period
+    while end < len(keys) and keys[end] is not None and keys[end] == keys[end - period]:
+        end += 1
+    rounds = (end - start) // period
+    calls = tuple(tried[start : start + period * rounds])
+    telling = any(item.failed or item.answer.strip().lower() not in BARE_ANSWERS for item in calls[:period])
+    varied = period == 1 or len(set(keys[start : start + period])) > 1
+    return Loop(period, rounds, calls) if rounds >= 2 and telling and varied else None
+
+
+def _key(item: Call) -> object:
+    """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
+    if not item.made or finishes(item.tool):
+        return None
+    answer = (item.error or item.answer)[:KEY_TEXT]
+    # The same error at another time of day is the same answer.
+    return item.exact, item.answered, item.spoken, tuple((steady(answer) if item.failed else answer).split())
+
+
+def loop_finding(loop: Loop) -> Finding:
+    """The loop in a sentence."""
+    ids = tuple(item.event_id for item in loop.calls)
+    steps = ", then ".join(item.text for item in loop.calls[: loop.period])
+    text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)})"
+    if loop.period == 1:
+        text = f"The same call was made {times(loop.rounds)} in a row with the same answer ({names(ids)})"
+    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=f"{text}: {steps}.", category=ErrorCategory.LOOP)
+
+
+def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
+    """Runs of two or more searches without a result, with no call in between that found something."""
+    runs: list[list[Call]] = [[]]
+    for item in tried:
+        if item.made and item.empty:
+            runs[-1].append(item)
+        elif item.made and not item.failed:
+            runs.append([])
+    return [tuple(run) for run in runs if len(run) > 1]
+
+
+def zero_finding(run: Sequence[Call]) -> Finding:
+    """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
+    queries = unique(query_of(item, 80) for item in run)
+    more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
+    tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
+    ids = tuple(item.failing_event for item in run)
+    text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
+    return Finding(kind=FindingKind.ZERO_RESULTS, event_ids=ids, text=text, category=ErrorCategory.NO_RESULT)
+
+
+def query_of(item: Call, limit: int) -> str:
+    """The query of a search, quoted; a long one without its end."""
+    subject = subject_of(item.arguments)
+    return quote(sentence(subject if isinstance(subject, str) else quote(subject, 2 * limit), limit), 2 * limit)
+
+
+def objections(trace: Trace) -> list[Finding]:
+    """The objections of people. Their word is a finding, and no failing call."""
+    said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
+    texts = {e.id: quote(sentence(e.content, 160), 320) for e in said if _OBJECTION.search(e.content[:2_000])}
+    return [
+        Finding(kind=FindingKind.USER_OBJECTION, event_ids=(name,), text=f"The user objected ({name}): {text}.")
+        for name, text in texts.items()
+    ]
+
+
+def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
+    """How a run that did not succeed stopped before it gave an answer, where the trace shows it."""
+    if trace.outcome is Outcome.SUCCESS or not trace.events:
+        return None
+    for event in reversed(trace.events[-LAST_EVENTS:]):
+        text = event.error or event.content
+        if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(text) <= 500 and _LIMIT.search(text):
+            return _no_answer(
+                event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(text)}"
+            )
+    end, made = trace.events[-1].id, [call for call in calls if call.made]
+    if not made or finishes(made[-1].tool):
+        return None
+    last = made[-1]
+    if last.event_id == end and not last.answered and any(call.answered for call in calls):
+        return _no_answer(end, f"The run ends with a call that got no answer ({end}): {last.text}")
+    if end != last.failing_event or any(finishes(call.tool) for call in made):
+        return None
+    # Actions as text (`Search[x]`) that never came to `Finish[x]`, or a failed call at the end.
+    texts = [event.content for event in trace.events if event.type is not EventType.OBSERVATION]
+    if sum(action_in(text) is not None for text in texts) >= len(made):
+        text = f"The run stopped after {len(made)} actions without an answer; the last was {last.text} ({end})"
+        return _no_answer(end, text)
+    ended = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
+    return _no_answer(end, ended) if last.failed else None
+
+
+def _no_answer(event_id: str, text: str) -> Finding:
+    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(event_id,), text=f"{text}.")
+
+
+# Lessons that the agent told itself.
+
+_TELLING: Final = ("mistake", "correction", "symptoms", "strategy", "reflection")  # fields of a lesson
+_STORED: Final = re.compile(r"\bles_\w{10,40}")
+
+
+def told_lessons(trace: Trace) -> tuple[tuple[str, str], ...]:
+    """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis.
+
+    Each with the id under which it was stored, as the answer has it, "" where there is no answer.
+    """
+    told: list[tuple[str, str]] = []
+    tool = ""
+    for event in trace.events:
+        if event.type is EventType.TOOL_CALL:
+            tool = re.split(r"__|\.", event.tool or "")[-1]
+            sent = event.arguments if isinstance(event.arguments, dict) else {}
+            values = sent.get("analysis") if tool == "reflect" else sent
+            if isinstance(values, dict):
+                values = " ".join(str(values[name]) for name in _TELLING if values.get(name))
+            if tool in ("store_lesson", "reflect") and isinstance(values, str) and values:
+                told.append((values, ""))
+        elif told and tool in ("store_lesson", "reflect") and (stored := _STORED.search(event.content)):
+            told[-1] = (told[-1][0], told[-1][1] or stored[0])
+    return tuple(told)
+
+
+def is_told(lesson: Correction, text: str) -> bool:
+    """True where a text tells the same thing as a lesson of rules: it shares words with the lesson or its error."""
+    return shares_words(" ".join((lesson.mistake, lesson.correction, *lesson.symptoms)), text)

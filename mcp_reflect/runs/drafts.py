@@ -1,0 +1,190 @@
+"""The draft of a lesson from a finding: what failed with its most telling line, and what differed in what worked."""
+
+import re
+from typing import Final
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.finding import Draft, FindingKind, SessionCall
+from mcp_reflect.runs.differences import Change, Difference, Part, form_of, names_alike
+from mcp_reflect.runs.text import brief, pattern, without_own_values, word_set
+from mcp_reflect.runs.tools import command_of, file_of, is_shell
+
+MOST_COMMAND: Final = 90  # characters of a command in a draft
+MOST_TOLD: Final = 140
+MOST_LINE: Final = 100
+MOST_VALUE: Final = 40
+# Words of commands and tools that change the state in which others run.
+_PREPARES: Final = word_set("""
+    install add sync ci restore i login auth authenticate sso checkout switch pull fetch rebase merge stash submodule
+    migrate migration upgrade export use-context update-kubeconfig set-context build rebuild reindex index init setup
+    configure config bootstrap generate compile seed refresh up start restart enable register unlock link mkdir chmod
+    chown ln source . activate conda nvm eval module workon pyenv use approve grant connect
+""")
+# Hiding a failure does not correct it.
+_SUPPRESSES: Final = re.compile(
+    r"(?i)continue-on-error|allow[_-]failure|--no-verify|--force\b|--legacy-peer-deps|\|\|\s*(?:true|:)|skip[_-]|ignore"
+    r"|noqa|--fake|\bdisabled?\b|--no-check"
+)
+_KEEPS: Final = "the shell keeps its working folder between calls"
+ALREADY_THERE: Final = (
+    "`cd` into a folder of the project failed: the shell was already in it.",
+    f"Leave out the `cd`, or use absolute paths: {_KEEPS}.",
+)
+_ELSEWHERE: Final = (
+    "A path relative to the project's root was not found: the shell was in another folder.",
+    f"Use the absolute path, or change back to the root: {_KEEPS}.",
+)
+
+# The errors of the tools with which agents edit files: the error, True where the file has to be read before the edit
+# that worked, the mistake and the correction.
+EDIT_REFUSALS: Final = (
+    (
+        pattern(r"""
+            (?i)found \d+ (?:matches|occurrences)|multiple (?:matches|occurrences)|expected 1 occurrence|is not unique
+            |appears (?:\d+|multiple) times|must be unique"""),
+        False,
+        "`{tool}` with text that occurs more than once in the file is refused.",
+        "Include more context (the neighboring lines), so that the text is unique.",
+    ),
+    (
+        re.compile(
+            r"(?i)has not been read|read (?:it|the file) (?:first|before)|modified since (?:it was )?(?:last )?read"
+        ),
+        True,
+        "`{tool}` on a file that was not read in this session, or that changed since, is refused.",
+        "Read the file first; then the same edit works.",
+    ),
+    (
+        pattern(r"""
+            (?i)string to replace not found|could not find the exact text|did not appear verbatim
+            |no replacement was performed|\b0 occurrences found|failed to find (?:expected lines|context)
+            |invalid context|search block .{0,40}not|does not match (?:any|the) (?:text|content)
+            |no match(?:es)? (?:was |were )?found for (?:old|search)"""),
+        True,
+        "`{tool}` with text that is not exactly in the file (from memory, or from before it changed) is refused.",
+        "Read those lines of the file again and copy their exact text, then edit.",
+    ),
+)
+
+
+def draft_of(
+    kind: FindingKind, failed: SessionCall, worked: SessionCall, difference: Difference, line: str, times: int
+) -> tuple[Draft, bool]:
+    """The draft, and whether its correction is a form that holds for any task."""
+    wrong, right = difference.wrong, difference.right
+    calls = (_call(failed, wrong, difference.removed), _call(worked, right, difference.added))
+    refusal = next((row for row in EDIT_REFUSALS if row[0].search(line)), None) if wrong is None else None
+    if refusal is not None:
+        return Draft(refusal[2].format(tool=failed.tool), refusal[3], *calls), True
+    if (place := _place(difference, line) or _misspelled(failed, difference)) is not None:
+        return Draft(*place, *calls), True
+    correction, form = _correction(kind, difference, line)
+    changes, what, said = difference.changes, failed.tool, brief(line, MOST_LINE)
+    # A step that came first may come in a call of its own, and the values of another tool belong to the task.
+    guards = kind is FindingKind.CHANGED and not difference.added and not difference.removed
+    if wrong is not None:
+        what = f"`{brief(wrong.text, MOST_COMMAND)}`"
+    else:
+        guards = guards and any(None in (item.before, item.after) for item in changes)
+        names = [f"`{change.name}`" for change in changes if change.name and change.before is not None]
+        what = f"`{failed.tool}`" + (f" with {' and '.join(names)} in another form" if names else "")
+        for value in (str(value) for change in changes for value in change[1:]):
+            said = said.replace(value, "…") if len(value) > 2 else said  # another task would take it for its own
+    often = f" {times} times" if times > 1 else ""
+    mistake = f"{what} failed{often}: {said}" if failed.failed else f"{what} did not do it: {said}"
+    return Draft(mistake, correction, *calls, guards=guards), form
+
+
+def told_call(call: SessionCall) -> str:
+    """The call in a sentence: its command, else the name of its tool."""
+    command = command_of(call.arguments) if is_shell(call.tool) else None
+    return f"`{brief(without_own_values(command), MOST_TOLD) if command else call.tool}`"
+
+
+def _call(call: SessionCall, part: Part | None, before: tuple[Part, ...]) -> Json:
+    """The call, reduced to the part that mattered."""
+    if part is None:
+        return {"tool": call.tool, "arguments": call.arguments}
+    return {"tool": call.tool, "arguments": {"command": " && ".join(item.text for item in (*before, part))}}
+
+
+def _place(difference: Difference, line: str) -> tuple[str, str] | None:
+    """Mistake and correction where a command only ran in another folder than it was written for."""
+    absent = "no such file" in line.lower()
+    if [part.program for part in difference.removed] == ["cd"] and absent:
+        return ALREADY_THERE
+    if difference.right is not None and [part.program for part in difference.added] == ["cd"]:
+        folder = difference.added[0].words[-1]
+        where = "the project's root" if folder.startswith(("/", "~")) else f"`{folder}`"
+        mistake = f"`{brief(difference.right.text, MOST_COMMAND)}` failed: {brief(line, MOST_LINE)}"
+        return mistake, f"Run it in {where}: `cd` there in the same command."
+    if len(difference.changes) == 1 and difference.wrong and absent:
+        before, after = str(difference.changes[0].before).removeprefix("./"), str(difference.changes[0].after)
+        if before and not before.startswith(("/", "-")) and after.startswith("/") and after.endswith(f"/{before}"):
+            return _ELSEWHERE
+    return None
+
+
+def _misspelled(failed: SessionCall, difference: Difference) -> tuple[str, str] | None:
+    """Mistake and correction where a file was named by one or two wrong letters: its name holds for any task."""
+    file = file_of(failed.arguments) if difference.wrong is None else None
+    change = difference.changes[0] if len(difference.changes) == 1 else None
+    if file is None or change is None or file != change.before or not names_alike(file, str(change.after)):
+        return None
+    return f"`{file}` does not exist (`{failed.tool}`).", f"The file is `{change.after}`."
+
+
+def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[str, bool]:
+    wrong, right = difference.wrong, difference.right
+    if kind is FindingKind.RETRIED:
+        return "", False
+    if difference.added and right is not None:
+        steps = " and ".join(f"`{brief(part.text, MOST_COMMAND)}`" for part in difference.added)
+        form = all(_prepares(part, right) for part in difference.added)
+        return f"Run {steps} before `{f'{right.program} {right.subcommand}'.strip()}`.", form
+    if difference.removed:
+        return f"Leave out `{brief(difference.removed[0].text, MOST_COMMAND)}` before it.", False
+    if wrong is None or right is None:
+        named = [change for change in difference.changes if change.name]
+        form = all(None in change[1:] and change.name.casefold() in line.casefold() for change in named)
+        return (f"{'; '.join(map(_of_argument, named))}.", form) if named else ("", False)
+    if wrong.program != right.program:
+        return f"Use `{right.program}` in place of `{wrong.program}`.", True
+    told = "; ".join(map(_of_word, difference.changes))
+    if all(_is_form(change, wrong, right, line) for change in difference.changes):
+        return f"{told}." if wrong.runner == right.runner else f"Run it as `{right.text}`.", True
+    return f"{told}: `{brief(right.text, MOST_COMMAND)}` worked.", False
+
+
+def _prepares(step: Part, right: Part) -> bool:
+    """True for a step that changes the state in which the command runs: an order of two commands."""
+    known = step.program in (right.program, "cd") or bool({*step.words[:3]} & _PREPARES)
+    return known and not _SUPPRESSES.search(step.text) and len(step.text) <= MOST_COMMAND
+
+
+def _of_argument(change: Change) -> str:
+    if change.before is None:
+        return f"Send `{change.name}` too"
+    if change.after is None:
+        return f"Leave out `{change.name}`"
+    return f"Give `{change.name}` {form_of(change.before, change.after) or 'in the form that the error names'}"
+
+
+def _of_word(change: Change) -> str:
+    before, after = (brief(str(word), MOST_VALUE) for word in (change.before, change.after))
+    if not before or not after:
+        return f"Add `{after}`" if after else f"Leave out `{before}`"
+    form = form_of(change.before, change.after)
+    where = f"`{change.name}`" if change.name else "it"
+    return f"Give {where} {form}" if form else f"Use `{after}` in place of `{before}`"
+
+
+def _is_form(change: Change, wrong: Part, right: Part, line: str) -> bool:
+    """True for a flag that the error names, or what starts the program; a value belongs to its task."""
+    words = [str(word) for word in change[1:] if word]
+    if any(_SUPPRESSES.search(word) for word in words):
+        return False
+    if [change.before, change.after] == [" ".join(wrong.runner), " ".join(right.runner)]:
+        return True
+    names = [word.strip("-").split("=")[0].split(" ")[0].casefold() for word in words if word.startswith("-")]
+    return len(names) == len(words) and any(len(name) > 1 and name in line.casefold() for name in names)

@@ -1,0 +1,403 @@
+"""Notice what was hard-won in a session: after a call that worked, what had failed before and what differs.
+
+`found_after` is given the last calls of a session and the one that just came back, and names at most one finding.
+Nothing is found of a probe of the help, a search without a match, a refusal of the user, or waiting.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from mcp_reflect.guards.guard import tool_words
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.runs.calls import Call, headline
+from mcp_reflect.runs.differences import (
+    Change,
+    Difference,
+    Part,
+    changes_between,
+    difference_of,
+    form_of,
+    names_alike,
+    parts_of,
+    same_kind,
+)
+from mcp_reflect.runs.drafts import draft_of, told_call
+from mcp_reflect.runs.text import word_set
+from mcp_reflect.runs.tools import READING_PROGRAMS, Kind, command_of, file_of, is_shell, kind_of
+from mcp_reflect.signature import exact_call, fingerprint
+
+MOST_CALLS: Final = 40  # of a session that are looked at
+NEAR: Final = 12  # calls between a failure and the changed call that worked
+MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
+MOST_LINE: Final = 200
+MOST_DEPTH: Final = 6  # levels of nested arguments
+NEAR_REFUSAL: Final = 6  # calls after a refusal in which its reason is followed
+FEW: Final = 2  # words of a command that differ, where it only said that there is nothing
+TRIES: Final = 2  # failures of one test, with edits in between, after which its success is hard-won
+SHORT: Final = 300  # characters of an answer that can say as a whole that there is nothing
+BRIEF: Final = 80  # characters of the line that says so
+
+REFUSED: Final = lazy_compile(
+    r"(?i)user doesn't want to|command aborted|interrupted by (?:the )?user|operation was cancell?ed"
+    r"|haven't granted|request(?:ed)? permissions?|user (?:rejected|denied|declined|cancell?ed)"
+)
+_REASON: Final = lazy_compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
+_PREFERENCE: Final = lazy_compile(
+    r"(?i)^\W{0,2}(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|\binstead\b"
+)
+_NO: Final = lazy_compile(
+    r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
+    r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
+)
+_USAGE: Final = lazy_compile(r"(?i)^\W*(?:usage\b|see help|try .{0,40}--?help|unknown (?:sub)?command)")
+_HELP: Final = word_set("help --help -h --version -V version -v man usage --usage")
+_PROBES: Final = word_set(
+    "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp nc dig host ps kill sleep wait"
+)
+# Programs whose operands are the work itself: another operand is other work.
+_CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch sleep wait true false source . export")
+_CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
+_CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
+_RUNS_TESTS: Final = word_set(
+    "pytest jest vitest mocha rspec phpunit tox nox mypy pyright tsc eslint ruff ty biome flake8 pylint clippy act"
+)
+_LOOKS: Final = word_set(
+    "show info log logs list ls get status check describe view total cat read find query count diff"
+)
+_EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
+_ABSENT: Final = lazy_compile(
+    r"(?i)no such file|not found|no module named|does(?:n't| not) exist|(?:cannot|could not|can't|couldn't) find"
+    r"|not a git repository"
+)
+
+
+def session_call(number: int, call: Call) -> SessionCall:
+    """The call as a session keeps it. The line of one that the user refused is the user's reason."""
+    fault = call.fault
+    text = fault.text if fault else call.answer
+    line = headline(text, -1 if is_shell(call.tool) else 0) if fault else _last_line(text)
+    line = refusal_in(text) or line
+    return SessionCall(
+        number=number,
+        tool=call.tool,
+        arguments=shortened(call.arguments),
+        line=line[:MOST_LINE],
+        failed=fault is not None and not call.empty,
+        says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
+        expected=bool(REFUSED.search(text[:2_000])) or call.empty or _probes(call.tool, call.arguments),
+    )
+
+
+def refusal_in(text: str) -> str | None:
+    """The reason for which the user refused a call; empty without one, None where nobody refused it."""
+    if not REFUSED.search(text[:3_000]):
+        return None
+    reason = _REASON.search(text[:3_000])
+    return reason[1].strip().rstrip(".") if reason else ""
+
+
+def shortened(value: Json, depth: int = 0) -> Json:
+    """Arguments with long texts cut in their middle, and without what is nested deep."""
+    if isinstance(value, str):
+        half = MOST_TEXT // 2
+        return value if len(value) <= MOST_TEXT else f"{value[:half]} ... {value[-half:]}"
+    if isinstance(value, dict | list) and depth > MOST_DEPTH:
+        return None
+    if isinstance(value, dict):
+        return {key: shortened(item, depth + 1) for key, item in [*value.items()][:20]}
+    return [shortened(item, depth + 1) for item in value[:20]] if isinstance(value, list) else value
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text[-2_000:].split("\n")) if line.strip()), "")
+
+
+def _probes(tool: str, arguments: Json) -> bool:
+    parts = parts_of(tool, arguments)
+    return bool(parts) and bool(_HELP & {*parts[-1].words[1:]})
+
+
+def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    """The finding that `call`, which just came back, completes; `before` are the calls of the session until then."""
+    if call.failed or call.expected:
+        return None
+    before = before[-MOST_CALLS:]
+    rules: tuple[Callable[[Sequence[SessionCall], SessionCall], Finding | None], ...] = (
+        _preferred, _changed, _turned, _looked_again,
+    )  # fmt: skip
+    return next(filter(None, (rule(before, call) for rule in rules)), None)
+
+
+# A call that the user refused with a preference, and the call that then followed it.
+
+
+def _preferred(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    for refused in reversed(before[-NEAR_REFUSAL:] if not call.says_no else ()):
+        reason = refused.line
+        if refused.tool != call.tool or not (refused.expected and refused.failed) or not _PREFERENCE.search(reason):
+            continue
+        wanted = _words(reason) - _words(refused.arguments)
+        later = [item for item in (*before, call) if item.number > refused.number and not item.says_no]
+        follows = [item for item in later if item.tool == call.tool and wanted & _words(item.arguments)]
+        if "?" not in reason and follows[:1] == [call]:
+            shown = [told_call(item) for item in (refused, call)]
+            correction = f"{reason[:1].upper()}{reason[1:]}: {shown[1]} was accepted."
+            draft = Draft(f"The user refused {shown[0]}.", correction, None, None)
+            return Finding(
+                kind=FindingKind.CHANGED,
+                thing=f"{call.tool}: {reason}"[:300],
+                tool=call.tool,
+                line=f"the user's reason: {reason}",
+                failed=(refused.number,),
+                worked=call.number,
+                draft=draft,
+                form=True,
+            )
+    return None
+
+
+def _words(value: Json) -> set[str]:
+    return set(re.findall(r"[\w.-]{3,}", str(value).lower()))
+
+
+# A call that failed, and the same call in another form that worked.
+
+
+def _changed(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    if call.says_no:
+        return None
+    tries = [item for item in before[-NEAR:] if item.says_no and not item.expected and not _is_known(before, item)]
+    pairs = [(item, difference_between(item, call)) for item in tries]
+    found = [(item, made) for item, made in pairs if made is not None and not _edits_explain(before, item, made)]
+    if not found:
+        return None
+    last, made = found[-1]
+    akin = [pair for pair in found if _head(pair[1], pair[0]) == _head(made, last)]
+    # The first try is what the next agent would do too.
+    return _finding(FindingKind.CHANGED, [item for item, _ in akin], call, akin[0][1], shown=akin[0][0])
+
+
+def _edits_explain(before: Sequence[SessionCall], failed: SessionCall, difference: Difference) -> bool:
+    """True for a command where files were edited since it failed, and its error is not about a missing file."""
+    edited = any(_is_edit(item) and not item.failed for item in before if item.number > failed.number)
+    return difference.wrong is not None and edited and not _ABSENT.search(failed.line)
+
+
+def _is_known(before: Sequence[SessionCall], failed: SessionCall) -> bool:
+    """True where the same call worked since it failed: what differs now is other work."""
+    later = (item for item in before if item.number > failed.number and not item.says_no)
+    return any((item.tool, item.arguments) == (failed.tool, failed.arguments) for item in later)
+
+
+def _head(difference: Difference, call: SessionCall) -> str:
+    wrong = difference.wrong
+    return f"{wrong.program} {wrong.subcommand}".strip() if wrong else call.tool
+
+
+def difference_between(failed: SessionCall, worked: SessionCall) -> Difference | None:
+    """What makes the second call a corrected form of the first; None for other work, or for the same call."""
+    wrong, right = parts_of(failed.tool, failed.arguments), parts_of(worked.tool, worked.arguments)
+    absent = bool(_ABSENT.search(failed.line))
+    if wrong and right:
+        difference = difference_of(wrong, right, missing=absent)
+        return difference if difference and _is_corrected(failed, difference, absent=absent) else None
+    if _is_edit(failed) and _is_edit(worked):
+        same = _file(failed) == _file(worked) or failed.tool == worked.tool == "edit"
+        return Difference((Change("", "", ""),)) if same else None
+    return _of_arguments(failed, worked, absent=absent) if failed.tool == worked.tool and not (wrong or right) else None
+
+
+def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) -> bool:
+    """True where the changed command does the same thing, and not the next one."""
+    wrong, right = difference.wrong, difference.right
+    if wrong is None or right is None:
+        return False
+    if steps := (*difference.added, *difference.removed):
+        return wrong.program not in _PROBES and (absent or any(part.program != "cd" for part in steps))
+    if wrong.program in _CONTENT or (wrong.program == "git" and wrong.subcommand in _CONTENT_OF_GIT):
+        return False
+    if wrong.program in _PROBES | READING_PROGRAMS:
+        return absent and any(_same_file(str(item.before), str(item.after)) for item in difference.changes)
+    same = wrong.subcommand == right.subcommand
+    # Where it only found nothing, or did not know the subcommand, the rest of the command has to be the same.
+    return (same and len(difference.changes) <= FEW) if not failed.failed else same or not _USAGE.match(failed.line)
+
+
+def _same_file(before: str, after: str) -> bool:
+    return before != after and before.rstrip("/").rsplit("/", 1)[-1] == after.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _of_arguments(failed: SessionCall, worked: SessionCall, *, absent: bool) -> Difference | None:
+    """The arguments that differ, where few do and they are another form of the same, or the error names them."""
+    old, new = _by_name(failed.arguments), _by_name(worked.arguments)
+    changes = changes_between(old, new)
+    kind = kind_of(failed.tool, failed.arguments)
+    if not failed.failed or not 0 < len(changes) <= max(2, len(old) // 2):
+        return None
+    line = failed.line.casefold()
+    for change in changes:
+        before, after = str(change.before), str(change.after)
+        alike = names_alike(before, after) or _same_file(before, after) or form_of(change.before, change.after)
+        named = change.name.casefold() in line or after.casefold() in line
+        own = alike or None in change[1:] or (named and not (absent and kind is not Kind.OTHER))
+        if not own and (absent or kind in (Kind.READ, Kind.SEARCH) or len(old) == 1):
+            return None
+    return Difference(changes)
+
+
+def _by_name(arguments: Json) -> dict[str, Json]:
+    """Arguments by name, a command as a line."""
+    values = arguments if isinstance(arguments, dict) else {}
+    lines = {name: command_of({name: value}) for name, value in values.items() if isinstance(value, list)}
+    return {name: lines.get(name) or value for name, value in values.items()}
+
+
+def _is_edit(call: SessionCall) -> bool:
+    return (
+        bool(tool_words(call.tool) & _EDITS)
+        and not is_shell(call.tool)
+        and (_file(call) is not None or call.tool == "edit")
+    )
+
+
+def _file(call: SessionCall) -> str | None:
+    file = file_of(call.arguments)
+    return re.split(r"[/\\]", file.rstrip("/\\"))[-1] if file else None
+
+
+# A call that said no and now says yes: what was done between the two, or differently from before.
+
+
+def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    if call.says_no:
+        return None
+    parts = parts_of(call.tool, call.arguments)
+    keys: Sequence[object] = parts or [_last_part(call)]
+    same = [item for item in before if item.says_no and not item.expected and _last_part(item) in keys]
+    if not same or _is_known(before, same[-1]):
+        return None
+    no = same[-1]
+    key = _last_part(no)
+    same = [item for item in same if _last_part(item) == key]
+    between = [item for item in before if item.number > no.number]
+    acts = [pair for item in (*between, call) if not item.says_no for pair in _acts(item) if pair[1] != key]
+    edited = any(_is_edit(item) and not item.failed for item in between)
+    if parts and acts:
+        earlier = [pair for item in before if item.number <= no.number for pair in _acts(item)]
+        redone = _redone(earlier, acts)
+        if redone is not None:
+            return _finding(FindingKind.CHANGED, [no], redone[1], redone[2], shown=redone[0])
+        new = [part for _, part in acts if part not in [one for _, one in earlier]]
+        own = [part for part in new if isinstance(key, Part) and part.program == key.program]
+        if (
+            new
+            and no.failed
+            and not edited
+            and isinstance(key, Part)
+            and (not _looks(key) or (own and _runs_tests(key)))
+        ):
+            made = Difference((), key, key, added=tuple(own[-1:] or new[-2:]))
+            found = _finding(FindingKind.PREPARED, [no], call, made)
+            return found if len(own or new[-2:]) == len(new) else replace(found, form=False)  # another may have helped
+    tests = isinstance(key, Part) and _is_test(key)
+    searches = isinstance(key, Part) and key.program in READING_PROGRAMS | _PROBES
+    if edited and not searches and len(same) >= (TRIES if tests else 1):
+        part = key if isinstance(key, Part) else None
+        return _finding(FindingKind.RETRIED, same, call, Difference((), part, part))
+    return None
+
+
+def _last_part(call: SessionCall) -> object:
+    parts = parts_of(call.tool, call.arguments)
+    return parts[-1] if parts else exact_call(call.tool, call.arguments)
+
+
+def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:
+    """The commands of a call that change something."""
+    return [(call, part) for part in parts_of(call.tool, call.arguments) if not _looks(part)]
+
+
+def _looks(part: Part) -> bool:
+    if part.program in READING_PROGRAMS | _PROBES | _CONTENT or _is_test(part) or _HELP & {*part.words[1:]}:
+        return True
+    if part.program == "git":
+        return part.subcommand in _CONTENT_OF_GIT
+    return part.subcommand.split(" ")[-1] in _LOOKS | _CHECKS
+
+
+def _runs_tests(part: Part) -> bool:
+    return part.program in _RUNS_TESTS or bool({*part.subcommand.split(" ")} & {"test", "tests"})
+
+
+def is_check(tool: str, arguments: Json) -> bool:
+    """True for a command that ends with tests, types or lint: its failure is the work of a task."""
+    parts = parts_of(tool, arguments)
+    return bool(parts) and _is_test(parts[-1])
+
+
+def _is_test(part: Part) -> bool:
+    return _runs_tests(part) or bool({*part.subcommand.split(" ")} & {"lint", "typecheck", "check"})
+
+
+def _redone(
+    earlier: Sequence[tuple[SessionCall, Part]], acts: Sequence[tuple[SessionCall, Part]]
+) -> tuple[SessionCall, SessionCall, Difference] | None:
+    """A command that was made again with one word changed: the calls, and what differs."""
+    for after, two in reversed(acts):
+        for before, one in reversed(earlier):
+            if one != two and same_kind(one, two) and {*one.operands} & {*two.operands}:
+                difference = difference_of((one,), (two,))
+                if difference is not None and len(difference.changes) == 1:
+                    return before, after, difference
+    return None
+
+
+# The same look at something again, with another answer since a command was made again in another form.
+
+
+def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    parts = parts_of(call.tool, call.arguments)
+    if call.says_no or not parts or not _is_own_look(parts[-1]):
+        return None
+    for look in reversed(before):
+        last = parts_of(look.tool, look.arguments)[-1:]
+        if look.expected or not last or not _is_own_look(last[0]) or last[0].program != parts[-1].program:
+            continue
+        earlier = [pair for item in before if item.number <= look.number for pair in _acts(item)]
+        acts = [pair for item in (*before, call) if item.number > look.number for pair in _acts(item)]
+        redone = _redone(earlier, acts)
+        if redone is not None and not (last[0] == parts[-1] and look.line == call.line):
+            return _finding(FindingKind.CHANGED, [look], redone[1], redone[2], shown=redone[0])
+    return None
+
+
+def _is_own_look(part: Part) -> bool:
+    """True for a look by the program that acts too, as `./img info` shows what `./img resize` did."""
+    return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | _RUNS_TESTS | {"git"}
+
+
+def _finding(
+    kind: FindingKind,
+    failed: Sequence[SessionCall],
+    worked: SessionCall,
+    difference: Difference,
+    shown: SessionCall | None = None,
+) -> Finding:
+    """The finding. `shown` is the call that was made in the wrong form, where another one said that it was wrong."""
+    last = failed[-1]
+    line = shown.line if shown in failed and shown else last.line
+    draft, form = draft_of(kind, shown or last, worked, difference, line, len(failed))
+    return Finding(
+        kind=kind,
+        thing=f"{_head(difference, last)}: {'' if kind is FindingKind.RETRIED else fingerprint(last.line)}"[:300],
+        tool=last.tool,
+        line=last.line,
+        failed=tuple(dict.fromkeys((*((shown.number,) if shown else ()), *(item.number for item in failed)))),
+        worked=worked.number,
+        draft=draft,
+        form=form,
+    )

@@ -1,0 +1,320 @@
+"""What a finished session teaches: calls that were hard-won, calls that failed, and what the person said.
+
+A session is read line by line, so that its size does not matter; a line that is too long to be a call is passed over.
+"""
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from mcp_reflect.models.common import Json, unpacked
+from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
+from mcp_reflect.models.run import ErrorCategory
+from mcp_reflect.runs.calls import Call
+from mcp_reflect.runs.differences import Part, parts_of
+from mcp_reflect.runs.drafts import ALREADY_THERE
+from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, session_call
+from mcp_reflect.runs.text import clip
+from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
+from mcp_reflect.runs.transcripts import Record, RunBuilder, add_record, as_record, as_records, is_record
+from mcp_reflect.signature import fingerprint
+
+MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
+MOST_WHOLE: Final = 24_000_000  # bytes of a session that is one JSON value, as Gemini CLI writes them
+AWAY: Final = 300.0  # seconds between two lines that count at most: for longer the person was away
+MOST_SAID: Final = 600  # characters of a person's words that are kept
+_HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
+_NO_FOLDER: Final = re.compile(r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE)
+_NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
+_MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
+_MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
+
+_SAYS_NOTHING: Final = re.compile(
+    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
+    rb"turn_context|compacted|last-prompt|summary|reasoning)\""
+)
+_RESULT: Final = re.compile(rb"\"(?:tool_use_id|call_id|toolCallId)\": ?\"([^\"]{1,200})\"")
+_FAILED: Final = re.compile(rb"\"(?:is_?[eE]rror|success)\": ?(?:true|false)")
+_LOOKS: Final = frozenset(
+    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory notebookread "
+    "search_file_content google_web_search exitplanmode view_image update_plan skill task taskoutput".split()
+)
+_OF_HOST: Final = re.compile(
+    r"\s*(?:[</]|\[Request interrupted|Caveat: |This session is being continued|# AGENTS\.md instructions|\[Image)"
+)
+_UNWATCHED: Final = re.compile(
+    rb"\"(?:entrypoint|promptSource)\": ?\"sdk|\"(?:originator|source)\": ?\"(?:codex_)?exec"
+)
+_REASON: Final = re.compile(r"(?s)(?:the user said:|following reason for the rejection:)\s*(\S.{0,2000})")
+_VAGUE: Final = re.compile(r"\W*(?:exit(?:ed with)?(?: code)?|error|failed|command failed|<n>|code|status|\W)*\Z")
+
+
+@dataclass(slots=True)
+class _Answered:
+    """A call of the session with the line of the file that answered it, and the seconds worked when it was sent."""
+
+    call: SessionCall
+    line: int
+    began: float
+    category: ErrorCategory | None
+
+
+@dataclass(slots=True)
+class SessionReader(RunBuilder):
+    """Gathers what a session teaches while its records are added.
+
+    `line` is the place of the record in its file, `worked` the seconds of work until it, without a person's pauses.
+    `found` has each finding by its thing, with its evidence of at most `most_lines` lines.
+    """
+
+    host: str = ""
+    watched: bool = True
+    most_lines: int = 8
+    line: int = 0
+    at: float | None = None
+    worked: float = 0.0
+    of_person: bool = True
+    found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
+    looked: set[bytes] = field(default_factory=set[bytes])
+    _open: dict[object, tuple[str, Json, float]] = field(default_factory=dict[object, tuple[str, Json, float]])
+    _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
+    _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
+    _refused: dict[int, str] = field(default_factory=dict[int, str])
+    _entered: set[Part] = field(default_factory=set[Part])
+    _number: int = 0
+
+    def begin(self, line: int, record: Record) -> None:
+        """Note where the next record stands, and when it was written."""
+        self.line = line
+        self.of_person = self.watched and not (record.get("isSidechain") or record.get("isCompactSummary"))
+        moment = record.get("timestamp")
+        try:
+            at = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else None
+        except ValueError:
+            at = None
+        if at is not None:
+            self.worked += min(max(at - (self.at or at), 0.0), AWAY)
+            self.at = at
+
+    def asked(self, text: str) -> None:
+        """Note a person's words; those that the host adds in their name are left out."""
+        words = text.strip()
+        if self.of_person and words and not _OF_HOST.match(words):
+            self._note_words(FindingKind.SAID, words, Draft("", clip(words, MOST_SAID), None, None))
+
+    def told(self, text: str) -> None:
+        """Leave out the agent's words."""
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Note a call until it is answered."""
+        name = tool if isinstance(tool, str) and tool.strip() else "tool"
+        if isinstance(call_id, str) and name.lower() in _LOOKS:
+            self.looked.add(call_id.encode("utf-8", "replace"))
+        self._open[call_id] = (name, without_labels(name, unpacked(arguments)), self.worked)
+
+    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
+        """Look at a call with its answer."""
+        tool, arguments, began = self._open.pop(call_id, ("", None, 0.0))
+        if not tool or is_own_tool(tool, arguments):
+            return
+        half = (_MOST_ERROR if failed else _MOST_ANSWER) // 2
+        if len(content) > 2 * half:
+            content = f"{content[:half]}\n{content[-half:]}"
+        call = Call(event_id="", tool=tool, arguments=arguments, answer=content, answered=True, marked=failed)
+        call.error = content or "error" if failed else ""
+        if isinstance(exit_code, int) and not isinstance(exit_code, bool):
+            call.facts["exit_code"] = exit_code
+        self._number += 1
+        seen = _Answered(session_call(self._number, call), self.line, began, call.category)
+        before = [item.call for item in self._calls]
+        found = found_after(before, seen.call) if any(item.failed for item in before) else None
+        if found is not None and any(item.failed for item in before if item.number in found.failed):
+            self._note_won(found, seen)
+        self._calls.append(seen)
+        if not seen.call.failed:
+            self._entered.update(part for part in parts_of(tool, arguments) if part.program == "cd")
+        if failed and self.of_person and REFUSED.search(content[:300]) and (reason := _REASON.search(content)):
+            draft = Draft(
+                f"{in_words(tool, arguments)} was refused", clip(reason[1], MOST_SAID), _call(seen.call), None
+            )
+            self._note_words(FindingKind.REFUSED, reason[1], draft, tool)
+            self._refused[seen.call.number] = reason[1][:MOST_SAID]
+        elif seen.call.failed and not seen.call.expected:
+            self._failed[seen.call.number] = seen
+
+    def _note_words(self, kind: FindingKind, words: str, draft: Draft, tool: str = "") -> None:
+        words = words[:MOST_SAID]
+        finding = Finding(kind=kind, thing=words, tool=tool, line=clip(words), failed=(), worked=0, draft=draft)
+        self._note(finding, 0.0, [(self.line, words)])
+
+    def _note_won(self, found: Finding, worked: _Answered) -> None:
+        failed = [item for item in self._calls if item.call.number in found.failed]
+        for number in found.failed:
+            self._failed.pop(number, None)
+            self.found.pop(self._refused.pop(number, ""), None)  # what was accepted instead says more
+        if not found.draft.correction and (made := self._edit_between(failed, worked)):
+            found = replace(found, draft=replace(found.draft, correction=made))
+        lines = [(item.line, _told(item)) for item in (*failed[:3], worked)]
+        self._note(found, self.worked - min((item.began for item in failed), default=self.worked), lines)
+
+    def _edit_between(self, failed: list[_Answered], worked: _Answered) -> str:
+        """Return what the last edit between a failure and the success changed."""
+        last = failed[-1].call.number if failed else worked.call.number
+        for item in reversed(self._calls):
+            values = item.call.arguments if isinstance(item.call.arguments, dict) else {}
+            text = next((values[name] for name in _NEW_TEXTS if isinstance(values.get(name), str)), None)
+            if item.call.number > last and not item.call.failed and text and (file := file_of(values)):
+                name = file.replace("\\", "/").rsplit("/", 1)[-1]
+                return f"It worked after an edit of `{name}`: `{clip(str(text), 160)}`"
+        return ""
+
+    def end(self) -> list[tuple[Finding, Seen]]:
+        """Return all that was found, with the calls that failed and were not put right."""
+        for seen in self._failed.values():
+            if thing := _thing_of(seen):
+                what, line = in_words(seen.call.tool, seen.call.arguments), seen.call.line
+                known = self._known_mistake(seen)
+                mistake, correction = known or (f"{what} failed: {clip(line)}", "")
+                draft, form = Draft(mistake, correction, _call(seen.call), None), known is not None
+                about: dict[str, Any] = {"failed": (seen.call.number,), "worked": 0, "form": form, "draft": draft}
+                failed = Finding(kind=FindingKind.FAILED, thing=thing, tool=seen.call.tool, line=line, **about)
+                self._note(failed, 0.0, [(seen.line, _told(seen))])
+        session = self.session or ""
+        return [(finding, replace(seen, session=session)) for finding, seen in self.found.values()]
+
+    def _known_mistake(self, seen: _Answered) -> tuple[str, str] | None:
+        """Return mistake and correction of a failure that says by itself what is wrong."""
+        if seen.call.tool.lower() in _LOOKS and "EISDIR" in seen.call.line:
+            return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
+        if _NO_FOLDER.search(seen.call.line):
+            parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
+            if parts and parts[0] in self._entered:
+                return ALREADY_THERE
+        return None
+
+    def _note(self, finding: Finding, seconds: float, lines: list[tuple[int, str]]) -> None:
+        shown = tuple(f"{number}: {clip(text, 300)}" for number, text in lines)
+        seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
+        if finding.thing in self.found:
+            first, known = self.found[finding.thing]
+            finding = first if first.draft.correction or not finding.draft.correction else finding
+            seen = replace(
+                known,
+                seconds=known.seconds + seen.seconds,
+                times=known.times + 1,
+                lines=tuple(dict.fromkeys((*known.lines, *shown)))[: self.most_lines],
+            )
+        self.found[finding.thing] = finding, seen
+
+
+def _call(call: SessionCall) -> Json:
+    return {"tool": call.tool, "arguments": call.arguments}
+
+
+def _told(seen: _Answered) -> str:
+    what = in_words(seen.call.tool, seen.call.arguments)
+    return f"{what}: {seen.call.line}" if seen.call.line else what
+
+
+def _thing_of(seen: _Answered) -> str:
+    """Return what a failure is known by in other sessions; empty for one that says nothing, or is a test's."""
+    error = fingerprint(seen.call.line)
+    if _VAGUE.match(error) or seen.category in (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT):
+        return ""
+    parts = parts_of(seen.call.tool, seen.call.arguments)
+    if is_shell(seen.call.tool) and not parts:
+        return ""
+    if parts and parts[-1].program in READING_PROGRAMS:
+        return ""
+    head = f"{parts[-1].program} {parts[-1].subcommand}".strip() if parts else seen.call.tool
+    return f"{head}: {error}"[:300]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSession:
+    """What a session's file shows: each finding with its evidence, and in `faults` what could not be read."""
+
+    session: str
+    found: list[tuple[Finding, Seen]]
+    faults: list[str]
+
+
+def read_session(path: Path, host: str) -> ReadSession:
+    """Read a session's file to its end. OSError where it cannot be read."""
+    faults: list[str] = []
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+        reader = SessionReader(session=None, host=host, watched=not _UNWATCHED.search(head))
+        file.seek(0)
+        (_read_whole if _is_one_value(head) else _read_lines)(file, reader, faults)
+    reader.session = reader.session or path.stem
+    return ReadSession(session=reader.session, found=reader.end(), faults=faults)
+
+
+def _is_one_value(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and not _parsed(head[: head.find(b"\n")] if b"\n" in head else b"")
+
+
+def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
+    data = file.read(MOST_WHOLE + 1)
+    whole: Record = _parsed(data) if len(data) <= MOST_WHOLE else {}
+    messages = as_records(whole.get("messages"))
+    if not any(message.get("type") in ("gemini", "user") for message in messages):
+        faults.append(f"larger than {MOST_WHOLE} bytes in one value" if len(data) > MOST_WHOLE else "of no known form")
+        return
+    reader.session = str(whole.get("sessionId") or "") or None
+    for number, message in enumerate(messages, start=1):
+        reader.begin(number, message)
+        add_record(reader, message)
+
+
+def _read_lines(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
+    known, bad = False, 0
+    for number, line in enumerate(_lines(file, faults), start=1):
+        if line[:1] != b"{" or _SAYS_NOTHING.match(line) or _is_of_a_look(line, reader.looked):
+            continue
+        cut = line.find(b',"toolUseResult":')
+        record = (_parsed(line[:cut] + b"}") if cut > 0 else None) or _parsed(line)
+        if not record:
+            bad += 1
+            continue
+        known = known or is_record(record)
+        if known:
+            reader.begin(number, record)
+            add_record(reader, record)
+    if bad:
+        faults.append(f"{bad} lines are not JSON")
+    elif not known:
+        faults.append("of no known form")
+
+
+def _lines(file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
+    """Yield the lines of a file; an empty one in place of one that is too long."""
+    while line := file.readline(MOST_LINE):
+        if len(line) < MOST_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        while (rest := file.readline(1_000_000)) and not rest.endswith(b"\n"):
+            pass
+        faults.append(f"a line is longer than {MOST_LINE} bytes")
+        yield b"\n"
+
+
+def _is_of_a_look(line: bytes, looked: set[bytes]) -> bool:
+    """Return whether a line answers a call that only looks, and worked: these are long, and teach nothing."""
+    if len(line) < 1_000:
+        return False
+    found = _RESULT.search(line, 0, 4_000)
+    return found is not None and found[1] in looked and not _FAILED.search(line)
+
+
+def _parsed(text: bytes | str) -> Record:
+    try:
+        return as_record(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,196 @@
+"""A session's file, read into its ledger while the host still writes it: only what is new, within a bound of bytes."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
+from mcp_reflect.runs.transcripts import Record, RunBuilder, add_record, as_record, as_records, is_record
+
+MOST_BYTES: Final = 24_000_000
+"""The most that is read at once; of a longer file the end."""
+
+_SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
+_MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
+_CALL_ID: Final = re.compile(rb"\"(?:tool_use_id|call_id|toolCallId|tool_call_id)\": ?\"([^\"]{1,200})\"")
+_ANSWERS: Final = (b'"tool_result"', b'"toolResult"', b'_output"', b'"role":"tool"', b'"role": "tool"')
+_SAYS_NOTHING: Final = re.compile(
+    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|"
+    rb"api-request[a-z-]*|turn_context|compacted|last-prompt)\""
+)
+_CONTINUED: Final = "This session is being continued from a previous conversation"
+_EARLY: Final = 5  # calls; a summary before them says that the session began in another file
+_LOOKS: Final = frozenset(
+    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory "
+    "search_file_content google_web_search notebookread exitplanmode view_image update_plan skill".split()
+)
+# What a person says to have seen or done.
+_TOLD: Final = re.compile(
+    r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
+    r"\bI(?:'ve| have)? (?:just |already )?(?:ran|run|pushed|deployed|committed|merged|built|started|tested)\b|"
+    r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
+    re.IGNORECASE,
+)
+_TYPED: Final = re.compile(r"<bash-input>(.{1,2000}?)</bash-input>", re.DOTALL)
+_PRINTED: Final = re.compile(r"<bash-stdout>(.{0,20000}?)</bash-stdout>", re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Calls(RunBuilder):
+    """Hands the calls of a session to its ledger, each when it is answered."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    said: str = ""
+    at_prompt: Callable[[str], None] | None = None
+    open: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
+    looked: set[bytes] = field(default_factory=set[bytes])
+    _unnamed: int = 0
+
+    def asked(self, text: str) -> None:
+        if self.at_prompt is not None:
+            self.at_prompt(self.said)
+        if _TOLD.search(text[:20_000]):
+            self.ledger.delegated = self.ledger.step
+        if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
+            self.ledger.partial = True
+        if typed := _TYPED.search(text[:4_000]):
+            self.called("shell", {"command": typed[1]}, "typed")
+        if "typed" in self.open and (printed := _PRINTED.search(text[:40_000])):
+            self.answered(printed[1], "typed")
+        self.said = ""
+
+    def told(self, text: str) -> None:
+        self.said = f"{self.said}\n{text}".strip()
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        name = str(tool)
+        key = call_id if isinstance(call_id, str) and call_id else ""
+        if name.lower() in _LOOKS:
+            self.looked.add(key.encode("utf-8", "replace"))
+            return
+        if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+            arguments = _parsed(arguments) or arguments
+        self.open[key] = (name, arguments)
+        self.said = ""
+
+    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
+        key = call_id if isinstance(call_id, str) and call_id else ""
+        tool, arguments = self.open.pop(key, ("", None))
+        if tool:
+            if len(content) > _MOST_ANSWER:
+                content = f"{content[: _MOST_ANSWER // 2]}\n{content[-_MOST_ANSWER // 2 :]}"
+            code = exit_code if isinstance(exit_code, int) else None
+            self.ledger.note(AnsweredCall(tool=tool, arguments=arguments, answer=content, failed=failed, code=code))
+
+
+@dataclass(slots=True)
+class SessionFile:
+    """What was read of a session's file, and the place to go on from.
+
+    `fault` says why nothing could be read. `at_prompt` is called with the agent's last words before each prompt.
+    """
+
+    path: Path
+    ledger: Ledger
+    at_prompt: Callable[[str], None] | None = None
+    fault: str = ""
+    place: int = 0
+    _seam: bytes = b""
+    _calls: _Calls = field(default_factory=_Calls)
+
+    @property
+    def calls(self) -> int:
+        """The number of calls that were read, those that only look included."""
+        return self.ledger.step + len(self._calls.looked)
+
+    @property
+    def last_message(self) -> str:
+        """The words that the agent ended with; empty where a call or a prompt followed."""
+        return self._calls.said
+
+    def read(self, most_bytes: int = MOST_BYTES) -> None:
+        """Read what is new. A line that the host has not finished is left for the next time."""
+        self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
+        self.fault = ""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(self.place - len(self._seam))
+                if file.read(len(self._seam)) != self._seam:  # it was written anew
+                    self._begin()
+                start = max(self.place, size - most_bytes)
+                file.seek(start)
+                data = file.read(most_bytes)
+        except OSError as error:
+            self.fault = f"the transcript cannot be read: {type(error).__name__}"
+            return
+        if start > self.place:
+            self.ledger.partial = True
+            data = data[data.find(b"\n") + 1 :]
+        whole = self.place == 0 and start == 0 and data[:1] in (b"{", b"[") and _one_value(data)
+        if whole:
+            self._read_whole(data)
+            return
+        end = data.rfind(b"\n") + 1
+        if end < len(data) and _parsed(data[end:]):
+            end = len(data)  # the last line is whole, only its end is not written
+        read = self._read_lines(data[:end])
+        self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
+        if not read and not self.ledger.step:
+            self.fault = "the transcript is of no host that is known"
+
+    def _begin(self) -> None:
+        self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
+        self._calls = _Calls(ledger=self.ledger, at_prompt=self.at_prompt)
+        self.place, self._seam = 0, b""
+
+    def read_text(self, text: str) -> None:
+        """Read a session that was sent, the end of a longer one perhaps."""
+        self._calls.ledger, self.ledger.partial = self.ledger, True
+        if not self._read_lines(text.encode("utf-8", "replace")):
+            self.fault = "the transcript is of no host that is known"
+
+    def _read_lines(self, data: bytes) -> int:
+        known = False
+        read = 0
+        for line in data.split(b"\n"):
+            if line[:1] != b"{" or _SAYS_NOTHING.match(line) or self._is_of_a_look(line):
+                continue
+            cut = line.find(b',"toolUseResult":')
+            record = as_record((_parsed(line[:cut] + b"}") if cut > 0 else None) or _parsed(line))
+            known = known or is_record(record)
+            if known and record:
+                add_record(self._calls, record)
+                read += 1
+        return read
+
+    def _is_of_a_look(self, line: bytes) -> bool:
+        """Return whether a line answers a call that only looks: these are long, and prove nothing."""
+        found = _CALL_ID.search(line[:4_000])
+        return found is not None and found[1] in self._calls.looked and any(mark in line[:4_000] for mark in _ANSWERS)
+
+    def _read_whole(self, data: bytes) -> None:
+        """Read a session that is one JSON value, which the host writes anew each time."""
+        messages = as_records(as_record(_parsed(data)).get("messages"))
+        if not any(message.get("type") == "gemini" for message in messages):
+            self.fault = "the transcript is of no host that is known"
+            return
+        self._begin()
+        for message in messages:
+            add_record(self._calls, message)
+
+
+def _one_value(data: bytes) -> bool:
+    first = data[: data.find(b"\n")] if b"\n" in data else data
+    return not _parsed(first) or b"\n" not in data.strip()
+
+
+def _parsed(text: bytes | str) -> Record:
+    try:
+        return as_record(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,241 @@
+"""The kind of tool that a name stands for, its arguments, and answers without a result.
+
+The same text means different things from different tools: an error message printed by a shell is a failure, the same
+text in a file that was read is its content.
+"""
+
+from enum import Enum, auto
+from typing import Final
+
+from mcp_reflect.guards.guard import is_shell, tool_words
+from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.runs.text import pattern, quote, without_paths, word_set
+from mcp_reflect.shell import commands_in, head_of, unwrapped
+
+# Words of tools' names by what the tool does.
+_RUNS: Final = word_set("""
+    bash sh zsh shell terminal exec execute run command cmd python python3 code interpreter pytest test tests build npm
+    make console powershell pwsh repl notebook jupyter ipython compile sql node script subprocess lint
+""")
+_READS: Final = word_set("""
+    read cat view open fetch browse browser visit show load download log logs tail head page scroll crawl scrape
+    retrieve extract wikipedia wiki docs documentation resource screenshot snapshot navigate goto
+""")
+_SEARCHES: Final = word_set("search searches find lookup grep glob rg query retrieval recall websearch")
+_CHANGES: Final = word_set("""
+    write edit create update delete remove insert replace apply patch move rename copy install set add put post send
+    book cancel modify upload save commit sleep wait login authenticate auth start restart configure str enable disable
+    mkdir approve grant refresh
+""")
+_FINISHES: Final = word_set("finish submit answer done complete terminate stop end respond exit final completion")
+_OWN: Final = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
+READING_PROGRAMS: Final = word_set("""
+    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed sort
+    uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
+""")
+_READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
+_LEAD = lazy_compile(
+    r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
+)
+_FILES: Final = (
+    *("file_path", "filepath", "filePath", "path", "filename", "file", "absolute_path", "notebook_path"),
+    *("target_file", "uri"),
+)
+_PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
+
+LABEL_ARGUMENTS: Final = {
+    tool: frozenset(names.split())
+    for tool, names in {
+        "bash": "description timeout run_in_background security_risk",
+        "task": "description run_in_background",
+        "agent": "description run_in_background",
+        "shell": "description timeout timeout_ms justification is_background",
+        "exec": "justification yield_time_ms max_output_tokens timeout_ms tty",
+        "terminal": "description explanation goal timeout is_background isBackground require_user_approval",
+        "edit": "instructions explanation",
+        "replace": "instruction explanation",
+        "read": "explanation",
+        "grep": "explanation",
+        "search": "explanation",
+        "editor": "security_risk",
+    }.items()
+}
+"""Arguments that only label a call or say how to run and show it, by a word of the tool's name, of the hosts that send
+them: Claude Code, Codex, Gemini CLI, Cursor, Copilot, OpenHands.
+
+They decide nothing: signatures, comparisons and lessons leave them out.
+"""
+
+
+class Kind(Enum):
+    """How the answer of a call is to be read."""
+
+    RUN = auto()  # it ran something: the answer is the course of the run
+    READ = auto()  # it fetched text that others wrote
+    SEARCH = auto()  # it looked for something: an empty answer says something
+    OTHER = auto()
+
+
+def kind_of(tool: str, arguments: Json) -> Kind:
+    """How the answer of this call is to be read; a shell that prints a file reads."""
+    words = tool_words(tool)
+    if words & _RUNS and not words & {"search", "find"}:
+        program, second = program_of(command_of(arguments) or "")
+        reads = program in READING_PROGRAMS or (program == "git" and second in _READING_GIT)
+        return Kind.READ if reads else Kind.RUN
+    if words & _SEARCHES and "replace" not in words:
+        return Kind.SEARCH
+    return Kind.READ if words & _READS else Kind.OTHER
+
+
+def is_own_tool(tool: str, arguments: Json) -> bool:
+    """True for a call of this server or its command: never the subject of a lesson."""
+    name = tool.lower().replace("-", "_")
+    command = command_of(arguments) if is_shell(tool) else None
+    return "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN or bool(command and "mcp-reflect" in command)
+
+
+def without_labels(tool: str, arguments: Json) -> Json:
+    """The arguments that decide what a call does."""
+    if not isinstance(arguments, dict):
+        return arguments
+    words = tool_words(tool)
+    labels = {name for word in words & LABEL_ARGUMENTS.keys() for name in LABEL_ARGUMENTS[word]}
+    return {name: value for name, value in arguments.items() if name not in labels}
+
+
+def file_of(arguments: Json) -> str | None:
+    """The file that a call reads or edits; of a patch, the first that it changes."""
+    values = arguments if isinstance(arguments, dict) else {}
+    named = next((value for key in _FILES if isinstance(value := values.get(key), str)), None)
+    patched = _PATCHED.search((command_of(arguments) or "")[:4_000])
+    return named.strip() if named is not None else patched[1].strip() if patched else None
+
+
+def is_code_search(tool: str, arguments: Json) -> bool:
+    """True for a search by a shell command: grep and its kin."""
+    command = command_of(arguments)
+    if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
+        return False
+    return program_of(command)[0] in {"grep", "rg", "egrep", "ag", "ack"}
+
+
+def finishes(tool: str) -> bool:
+    """True for a call that hands the answer over: Finish, submit, attempt_completion."""
+    words = tool_words(tool)
+    return len(words) <= 3 and bool(words & _FINISHES) and not words & _RUNS
+
+
+def may_change(tool: str, arguments: Json) -> bool:
+    """True for a call that may have changed something, so that another call can give another answer after it."""
+    return bool(tool_words(tool) & _CHANGES) or kind_of(tool, arguments) is Kind.RUN
+
+
+def command_of(arguments: Json) -> str | None:
+    """The shell command, code or script among the arguments."""
+    if isinstance(arguments, str):
+        return arguments
+    values = arguments if isinstance(arguments, dict) else {}
+    for value in (values.get(key) for key in ("command", "cmd", "code", "script", "input")):
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return unwrapped(list(map(str, value)))
+    return None
+
+
+def bare_command(command: str) -> str:
+    """The command without `cd x &&`, `sudo`, `time` and assignments in front."""
+    while match := _LEAD.match(command[:600]):
+        command = command[match.end() :]
+    return command.strip()
+
+
+def program_of(command: str) -> tuple[str, str]:
+    """The program, without folder and version, and its first argument: ("git", "push"); empty texts for none."""
+    program, second, *_ = [*bare_command(command)[:400].split()[:2], "", ""]
+    return program.rsplit("/", 1)[-1].lower().rstrip("0123456789."), second.lower()
+
+
+# A call in the words of a sentence.
+
+_TOLD: Final = 80  # characters of a command or a value; of a longer one only what it is a call of is told
+_SUBJECTS: Final = ("query", "q", "pattern", "search", "url", "selector")
+
+
+def in_words(tool: str, arguments: Json) -> str:
+    """The call with its command, file or short value; without it where that is long: `Edit of app.py`, `git push`."""
+    code = isinstance(arguments, dict) and not {"code", "script"}.isdisjoint(arguments)
+    if is_shell(tool) and not code and (command := command_of(arguments)):
+        line = without_paths(command.strip())
+        short = len(line) <= _TOLD and "\n" not in line
+        return f"`{line if short else head_of(commands_in(command)) or tool}`"
+    subject, file = subject_of(arguments), file_of(arguments)
+    if file is not None and not isinstance(subject, str):
+        return f"{tool} of {file.replace(chr(92), '/').rsplit('/', 1)[-1]}"
+    if kind_of(tool, arguments) is Kind.OTHER or isinstance(subject, dict):
+        return tool or "an event"  # its arguments are values of its task
+    shown = "" if subject is None else without_paths(quote(subject, 2 * _TOLD))
+    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or "an event"
+
+
+def subject_of(arguments: Json) -> Json:
+    """The value that a call is about: its query, pattern or address, else its only value, else all; None for none."""
+    values = arguments if isinstance(arguments, dict) else {}
+    named = next((values[name] for name in _SUBJECTS if isinstance(values.get(name), str)), None)
+    return named or (next(iter(values.values())) if len(values) == 1 else arguments) or None
+
+
+# Answers that say that a search found nothing.
+
+SHORT: Final = 600  # characters: a longer answer of a search holds something, whatever its first words are
+
+_SAYS_NOTHING = pattern(r"""
+    (?i)^[\s"'(\[]{0,8}(?:error: {0,3})?(?:sorry, |unfortunately, )?(?:could(?:n't| not) find\b
+    |no (?:\w{1,20} ){0,3}(?:results?|matches|match|hits|documents?|files?|records?|rows|entries|items|data)\b
+    (?! (?:from|were lost|loss))
+    |(?:the )?last page searched was not found|0 (?:results?|matches|hits|rows|records|documents|files|items)\b
+    |nothing (?:was )?found|not found\b|found (?:0|no|nothing)\b|(?:your |the )?(?:search|query|term)\b.{0,300}?
+    (?:returned (?:no|0|nothing)|did ?n[o']t match|did not return|found (?:no|nothing|0)|has no results|yielded no
+    |no results)
+    |there (?:are|were) no (?:\w{1,20} ){0,3}(?:results?|matches|records|documents)|empty (?:result|set|response)
+    |none found|no (?:such )?(?:page|article|entry)\b.{0,80}(?:found|exists?)
+    |that page (?:could not be found|does not exist))""")
+_EMPTY: Final = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
+_LISTS: Final = "results items hits data documents matches rows records entries organic value docs".split()
+_COUNTS: Final = "count total total_count totalCount num_results total_results numFound hits found".split()
+_SIMILAR = lazy_compile(
+    r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
+    r"\s{0,4}:?\s{0,4}(.{0,1200})"
+)
+_QUOTED = lazy_compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
+
+
+def found_nothing(answer: str) -> bool:
+    """True where the whole answer of a search says that there is nothing."""
+    text = answer.strip()
+    if text.lower() in _EMPTY:
+        return True
+    # What begins with a bracket may be text: `[SAS] was not found`.
+    if text[:1] in "{[" and len(text) <= 20_000 and (value := json_of(text)) is not None:
+        return _holds_nothing(value)
+    # An answer "Could not find ..." may go on with pages of suggestions.
+    return bool(_SAYS_NOTHING.match(text)) and (len(text) <= SHORT or text.lower().startswith("could not find"))
+
+
+def suggestions_in(answer: str) -> tuple[str, ...]:
+    """The proposals of a tool in its order: `Similar: ['Nick Park', ...]`, `did you mean "x"?`."""
+    match = _SIMILAR.search(answer[:3_000])
+    return tuple(single or double for single, double in _QUOTED.findall(match[1])) if match else ()
+
+
+def _holds_nothing(value: Json) -> bool:
+    """True for an empty list or object, an object with an empty list of results, and one whose count is 0."""
+    if isinstance(value, list):
+        return all(item in ([], {}, None, "") for item in value)
+    if not isinstance(value, dict) or not value:
+        return value in (None, {})
+    lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
+    counts = [value[key] for key in _COUNTS if key in value]
+    return not any(lists) if lists else bool(counts) and all(type(count) is int and count == 0 for count in counts)

@@ -1,0 +1,333 @@
+"""Runs from the files that agents leave behind.
+
+Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, Gemini CLI, SWE-agent and pi, and
+message lists (OpenAI, Anthropic, LangChain).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, Final, cast
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import unpacked
+from mcp_reflect.signature import digest
+
+Record = Mapping[str, Any]
+
+MOST_EVENTS: Final = 1_000  # of one run; a longer session is several, cut where the person said something
+MOST_CHARS: Final = 800_000  # of one run; an event counts as a fortieth at most, for a longer text is cut
+MOST_TASK: Final = 2_000  # characters of the person's first words that name the run
+_HOST_WORDS: Final = re.compile(
+    r"\s*<(?:command-|local-command|system-reminder|environment_context|user_instructions|permissions|task-notification)"
+)
+
+
+@dataclass(slots=True)
+class RunBuilder:
+    """The arguments of `reflect` as they are gathered from one conversation. A person's first words are the task."""
+
+    session: str | None = None
+    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _tools: dict[str, str] = field(default_factory=dict[str, str])
+
+    def asked(self, text: str) -> None:
+        """Add a person's words; those that the host adds in their name are left out."""
+        if text.strip() and not _HOST_WORDS.match(text):
+            self.events.append({"type": "user_feedback", "content": text})
+
+    def told(self, text: str) -> None:
+        """Add the agent's words."""
+        if text.strip():
+            self.events.append({"type": "llm_call", "content": text})
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Add a call. Arguments may be JSON in a text."""
+        name = tool if isinstance(tool, str) and tool.strip() else "tool"
+        event: dict[str, Any] = {"type": "tool_call", "tool": name, "arguments": unpacked(arguments)}
+        if isinstance(call_id, str) and call_id:
+            self._tools[call_id] = name
+            event["metadata"] = {"tool_call_id": call_id}
+        self.events.append(event)
+
+    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
+        """Add the answer of a call; `failed` where the record itself marks it as an error."""
+        event: dict[str, Any] = {"type": "tool_response", "content": content or "(empty)"}
+        facts: dict[str, Any] = {}
+        if isinstance(call_id, str) and call_id:
+            facts["tool_call_id"] = call_id
+            if call_id in self._tools:
+                event["tool"] = self._tools[call_id]
+        if isinstance(exit_code, int) and not isinstance(exit_code, bool):
+            facts["exit_code"] = exit_code
+        if failed:
+            event["error"] = content or "error"
+        if facts:
+            event["metadata"] = facts
+        self.events.append(event)
+
+    def runs(self, outcome: str) -> Iterator[dict[str, Any]]:
+        """The arguments of `reflect` for each part that holds a call.
+
+        A part has at most MOST_EVENTS events and MOST_CHARS characters, so that no event of it is left out. It is cut
+        before a person's words where these are in its later half.
+        """
+        rest = self.events
+        while rest:
+            sizes = accumulate(min(len(str(event)), MOST_CHARS // 40) for event in rest[:MOST_EVENTS])
+            most = max(1, sum(size <= MOST_CHARS for size in sizes))
+            said = [at for at, event in enumerate(rest[:most]) if event["type"] == "user_feedback"]
+            cut = said[-1] if len(rest) > most and said and said[-1] >= most // 2 else most
+            part, rest = rest[:cut], rest[cut:]
+            if any(event["type"] == "tool_call" for event in part):
+                asked = next((event["content"] for event in part if event["type"] == "user_feedback"), None)
+                task = " ".join((asked or "A run without a task in its record").split())[:MOST_TASK]
+                yield {"task": task, "outcome": outcome, "events": part}
+
+
+def as_record(value: object) -> Record:
+    """The value where it is an object, else an empty one."""
+    return cast("Record", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> Sequence[Any]:
+    """The value where it is a list, else an empty one."""
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
+
+
+def as_records(value: object) -> list[Record]:
+    """The objects in a list, empty ones left out."""
+    return [record for item in as_list(value) if (record := as_record(item))]
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content: a string, or its parts that hold text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(filter(None, (text_of(part) for part in cast("list[object]", content))))
+    values = as_record(content)
+    inner = values.get("text", values.get("content"))
+    return text_of(inner) if inner is not None else ""
+
+
+# The runs of a file.
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The runs of a file, each with its place (`line 3, `), and the lines that could not be read.
+
+    A run that was read off a transcript has a `run_id`, which names the session and the content.
+    """
+
+    runs: list[tuple[str, dict[str, Any]]]
+    bad: list[str] = field(default_factory=list[str])
+
+
+def read_transcript(text: str, outcome: str = "partial", session: str | None = None) -> Transcript:
+    """The runs of a text.
+
+    Args:
+        text: The content of the file.
+        outcome: How the runs ended, which no transcript says.
+        session: Overrides the session's own name.
+
+    Raises:
+        InputError: Nothing can be read, or a line among the arguments of `reflect` is bad.
+    """
+    transcript = Transcript([])
+    numbered = _records(text, transcript.bad)
+    for place, run in _runs(numbered, transcript.bad):
+        prefix = f"{place}, " if place else ""
+        if not isinstance(run, RunBuilder):
+            transcript.runs.append((prefix, dict(run)))
+            continue
+        for part in run.runs(outcome):  # an id of session and content, so that the same one is known again
+            content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
+            name = (session or run.session or "transcript")[:150]
+            transcript.runs.append((prefix, {**part, "run_id": f"{name}#{digest(content)}"}))
+    return transcript
+
+
+def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
+    """The JSON objects of a text, or of its lines, by their places; what is none is named in `bad`."""
+    values: list[tuple[str, object]] = []
+    try:
+        whole = json.loads(text)
+        values = [(f"item {number}", item) for number, item in enumerate(as_list(whole), start=1)] or [("", whole)]
+    except (ValueError, RecursionError):
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                values += [(f"line {number}", json.loads(line))] if line.strip() else []
+            except (ValueError, RecursionError) as error:
+                bad.append(f"line {number}: it is not JSON: {str(error)[:80]}")
+    fault = "it is not a JSON object"
+    bad += [f"{place}: {fault}" if place else fault for place, value in values if not isinstance(value, dict)]
+    numbered = [(place, as_record(value)) for place, value in values if value == {} or as_record(value)]
+    if not numbered:
+        fix = "Give reflect's arguments, a session of Claude Code or Codex, or messages."
+        raise InputError("file", bad[0] if bad else "it is empty", fix)
+    return numbered
+
+
+def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, RunBuilder | Record]]:
+    """The runs of the records, by their places; the arguments of `reflect` as they are."""
+    if any(is_record(record) for _, record in numbered[:50]):
+        run = RunBuilder()
+        for place, record in numbered:
+            if "type" in record or "role" in record:
+                add_record(run, record)
+            else:
+                bad.append(f"{place}: it is not a record of this form")
+        yield "", run
+    elif any("messages" in record or "trajectory" in record for _, record in numbered):  # one conversation a record
+        for place, record in numbered:
+            run = RunBuilder(session=_session_of(record))
+            asked = [item for item in as_records(record.get("history")) if item.get("role") == "user"]
+            run.asked(next((text_of(item.get("content")) for item in asked if not item.get("is_demo")), ""))
+            for message in as_records(record.get("messages")) or as_records(record.get("trajectory")):
+                add_record(run, message)
+            bad += [] if run.events else [f"{place}: it holds no messages"]
+            yield place, run
+    elif bad:
+        place, _, fault = bad[0].partition(": ")
+        raise InputError(place, fault, "Give one JSON object a line.")
+    else:
+        yield from numbered
+
+
+# A record of a conversation: a message of a model's API or of LangChain, or a line of a session. What it means is told
+# by its `type` or `role`; one thing has many names, of which the first that is there counts.
+
+_ROLES: Final = {
+    **dict.fromkeys(("user", "human", "HumanMessage"), "user"),
+    **dict.fromkeys(("assistant", "ai", "gemini", "AIMessage", "AIMessageChunk"), "assistant"),
+    **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage"), "tool"),
+    **dict.fromkeys(("system", "developer", "SystemMessage"), "system"),
+}
+_CALLS: Final = frozenset(
+    "tool_use server_tool_use mcp_tool_use toolCall tool_call function_call custom_tool_call local_shell_call".split()
+)
+_ANSWERS: Final = frozenset(
+    "tool_result mcp_tool_result function_call_output custom_tool_call_output local_shell_call_output".split()
+)
+_SILENT: Final = frozenset({"thinking", "redacted_thinking", "image", "image_url", "reasoning"})
+_CODEX_LINES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
+_ARGUMENTS: Final = ("input", "arguments", "args", "action")
+_FAILED: Final = ("error", "cancelled")  # the status of an answer
+# The lines before the output of a command in Codex.
+_EXEC_HEAD: Final = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n"
+    r"|(?:Exit code:|Process exited with code) (-?\d+)\n){1,6}Output:\n"
+)
+# Commands that SWE-agent itself provides; anything else runs in its shell.
+_SWE_TOOLS: Final = frozenset(
+    "open goto scroll_up scroll_down create edit insert submit exit_cost search_dir search_file find_file "
+    "str_replace_editor view_image filemap".split()
+)
+
+
+def is_record(record: Record) -> bool:
+    """True for a record of a conversation."""
+    kind, inner = _kind(record), _message_in(record)
+    of_codex = kind in _CODEX_LINES and isinstance(record.get("payload"), dict)
+    of_claude = "type" in record and not {"sessionId", "uuid", "leafUuid"}.isdisjoint(record)
+    of_item = kind in _CALLS | _ANSWERS | {"reasoning", "session"} or (kind == "message" and inner is not record)
+    message = isinstance(inner.get("role"), str) or (_role(inner) is not None and "content" in inner)
+    return of_codex or of_claude or of_item or message
+
+
+_SENT_TO_MODEL: Final = "api-request"  # Claude Code keeps copies of what it sends: the conversation, once more
+
+
+def add_record(run: RunBuilder, record: Record) -> None:
+    """Add a record with the calls and answers in it; one outside the conversation is skipped."""
+    if run.session is None:
+        run.session = _session_of(record)
+    values = _message_in(record)
+    kind, role, content = _kind(values), _role(values), values.get("content")
+    if record.get("isMeta") or _kind(record).startswith(_SENT_TO_MODEL):
+        return
+    if kind in _CALLS:
+        _add_call(run, values)
+    elif kind in _ANSWERS or role == "tool":
+        _add_answer(run, values)
+    elif "observation" in values:
+        _add_step(run, values)
+    else:
+        for part in as_list(content) or [content]:
+            inner = as_record(part)
+            if _kind(inner) in _CALLS | _ANSWERS:
+                add_record(run, inner)
+            elif role in ("user", "assistant") and _kind(inner) not in _SILENT:
+                (run.asked if role == "user" else run.told)(text_of(part))
+        for call in as_records(values.get("tool_calls") or values.get("toolCalls")):
+            _add_call(run, call)
+
+
+def _message_in(record: Record) -> Record:
+    """The message or item that a line of a session or a record of LangChain holds, else the record itself."""
+    kind, path = _kind(record), as_list(record.get("id"))
+    if kind == "constructor" and path:
+        return {"type": str(path[-1]), **as_record(record.get("kwargs")), "role": str(path[-1])}
+    name = "payload" if kind == "response_item" else "data" if kind in _ROLES else ""
+    inner = as_record(record.get(name)) or as_record(record.get("message"))
+    return {"role": kind, **inner} if inner and kind in _ROLES else inner or record
+
+
+def _kind(values: Record) -> str:
+    kind = values.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _role(values: Record) -> str | None:
+    names = (values.get("role"), values.get("type"))
+    return next((_ROLES[name] for name in names if isinstance(name, str) and name in _ROLES), None)
+
+
+def _session_of(record: Record) -> str | None:
+    kind = _kind(record)
+    own = as_record(record.get("payload")).get("id") if kind == "session_meta" else record.get("sessionId")
+    name = record.get("id") if kind == "session" else own
+    return name if isinstance(name, str) and name else None
+
+
+def _first(values: Record, names: Sequence[str]) -> Any:
+    return next((values[name] for name in names if values.get(name) is not None), None)
+
+
+def _add_call(run: RunBuilder, values: Record) -> None:
+    """Add a call, and its answer where Gemini CLI keeps it beside."""
+    inner, call_id = as_record(values.get("function")) or values, _first(values, _IDS)
+    name = inner.get("name") or ("shell" if values.get("type") == "local_shell_call" else None)
+    run.called(name, _first(inner, _ARGUMENTS), call_id)
+    if "result" in values or "resultDisplay" in values:
+        parts = [as_record(part.get("functionResponse")) for part in as_records(values.get("result"))]
+        said = as_record(parts[0].get("response") if parts else None)
+        text = text_of(said.get("output", said.get("error"))) or text_of(values.get("resultDisplay"))
+        run.answered(text, call_id, failed=str(values.get("status")) in _FAILED or "error" in said)
+
+
+def _add_answer(run: RunBuilder, values: Record) -> None:
+    """Add an answer: text, or JSON with the text and how the program ended."""
+    answer = values.get("output", values.get("content"))
+    inner = as_record(unpacked(values.get("output")))
+    code = as_record(inner.get("metadata")).get("exit_code", inner.get("exit_code"))
+    text = text_of(_first(inner, ("output", "content")) if {"output", "content"} & inner.keys() else answer)
+    if head := _EXEC_HEAD.match(text):
+        code, text = (int(head[1]) if head[1] else code), text[head.end() :]
+    failed = str(values.get("status")) in _FAILED or True in (values.get("is_error"), values.get("isError"))
+    run.answered(text, _first(values, _IDS), failed=failed or inner.get("success") is False, exit_code=code)
+
+
+def _add_step(run: RunBuilder, step: Record) -> None:
+    """Add a step of SWE-agent: a thought, an action and what was observed."""
+    run.told(str(step.get("thought") or ""))
+    action = str(step.get("action") or "").strip()
+    tool = action.split(maxsplit=1)[0] if action else "bash"
+    run.called(tool if tool in _SWE_TOOLS else "bash", {"command": action})
+    run.answered(text_of(step.get("observation")))

@@ -1,0 +1,158 @@
+"""Read the input that hosts give to a hook, and format the answer that they read.
+
+The events and fields come from the hosts' references: Claude Code (code.claude.com/docs/en/hooks), Codex
+(developers.openai.com/codex/hooks), Gemini CLI (geminicli.com/docs/hooks/reference), Cursor (cursor.com/docs/hooks).
+A host that cannot show a warning before a call gets it with the call's result.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+from mcp_reflect.hooks.payload import error_of, output_ends, result_of, unpacked, without_middles
+from mcp_reflect.models.hook import HookInput, Moment
+
+_MAX_SESSION_CHARS: Final = 200
+
+
+class Event(NamedTuple):
+    """A host's event: its moment, the key of the answer's text (None: it reads none), whether it can refuse a call."""
+
+    moment: Moment
+    key: str | None
+    holds: bool = False
+
+
+_NESTED: Final = "hookSpecificOutput"
+_FLAT: Final = "additional_context"
+
+# Claude Code, Codex and VS Code share their names; Gemini CLI and Cursor have their own.
+EVENTS: Final[Mapping[str, Event]] = {
+    "SessionStart": Event(Moment.START, _NESTED),
+    "UserPromptSubmit": Event(Moment.PROMPT, _NESTED),
+    "PreToolUse": Event(Moment.BEFORE, _NESTED, holds=True),
+    "PostToolUse": Event(Moment.AFTER, _NESTED),
+    "PostToolUseFailure": Event(Moment.AFTER, _NESTED),
+    "Stop": Event(Moment.STOP, "reason"),
+    "SubagentStop": Event(Moment.STOP, "reason"),
+    "SessionEnd": Event(Moment.END, None),
+    "BeforeAgent": Event(Moment.PROMPT, _NESTED),
+    "BeforeTool": Event(Moment.BEFORE, None, holds=True),
+    "AfterTool": Event(Moment.AFTER, _NESTED),
+    "AfterAgent": Event(Moment.STOP, "reason"),
+    "sessionStart": Event(Moment.START, _FLAT),
+    "beforeSubmitPrompt": Event(Moment.PROMPT, None),
+    "preToolUse": Event(Moment.BEFORE, None, holds=True),
+    "postToolUse": Event(Moment.AFTER, _FLAT),
+    "postToolUseFailure": Event(Moment.AFTER, _FLAT),
+    "stop": Event(Moment.STOP, "followup_message"),
+    "sessionEnd": Event(Moment.END, None),
+}
+
+
+def read_hook(event_name: str | None, payload: object) -> HookInput | None:
+    """Return a host's input, or None if the event is unknown, was interrupted or names no session.
+
+    `event_name` comes from the command line; without it the payload's `hook_event_name` counts.
+    """
+    if not isinstance(payload, dict):
+        return None
+    fields = cast("dict[str, Any]", payload)
+    name = event_name or _text(fields, "hook_event_name") or ""
+    event = EVENTS.get(name)
+    session = _text(fields, "session_id", "conversation_id", "sessionId")
+    # Cursor counts its follow-ups, and says how a turn ended: only a completed one has a last message.
+    again = fields.get("stop_hook_active") in (True, "true") or fields.get("loop_count", 0) not in (0, "0")
+    ended = fields.get("is_interrupt") is True or fields.get("status", "completed") != "completed"
+    if event is None or session is None or ended or (again and event.moment is not Moment.STOP):
+        return None
+    of_agent = name == "SubagentStop"
+    roots: Any = fields.get("workspace_roots")
+    return HookInput(
+        event=name,
+        moment=event.moment,
+        answer_key=event.key,
+        holds=event.holds,
+        session=session[:_MAX_SESSION_CHARS],
+        folder=_text(fields, "cwd")
+        or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
+        tool=_text(fields, "tool_name"),
+        call_id=_text(fields, "tool_use_id"),
+        arguments=unpacked(fields.get("tool_input")),  # Cursor and some tools send text that holds JSON
+        result=result_of(fields),
+        error=error_of(name, fields),
+        prompt=_text(fields, "prompt"),
+        transcript=_text(fields, *(("agent_transcript_path",) if of_agent else ()), "transcript_path"),
+        anew=fields.get("source") in ("clear", "compact"),
+        message=_text(fields, "last_assistant_message", "prompt_response"),
+        again=again,
+        of_agent=of_agent,
+    )
+
+
+def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
+    """Return a call as the spool keeps it."""
+    ends = {"result": output_ends(hook.result), "error": output_ends(hook.error)}
+    call = {"tool": hook.tool, "arguments": without_middles(hook.arguments), **ends}
+    return {**call, "session": hook.session, "project": project}
+
+
+_LOOKED_AT: Final = 200_000  # bytes at either end of a transcript
+_UNWATCHED: Final = re.compile(rb'"(?:entrypoint|promptSource)": ?"sdk|"(?:originator|source)": ?"(?:codex_)?exec"')
+
+
+def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
+    """Return whether a person reads a session's output: false for `claude -p`, an SDK, `codex exec` and CI.
+
+    Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one.
+    """
+    if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") or env.get("CI", "").lower() in ("1", "true"):
+        return False
+    head, tail = ends_of(Path(transcript), _LOOKED_AT) if transcript else (b"", b"")
+    return not (_UNWATCHED.search(head) or _UNWATCHED.search(tail))
+
+
+def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
+    """Return the first and the last bytes of a file, the last without what the first have; nothing of a missing one."""
+    try:
+        with file.open("rb") as content:
+            size = content.seek(0, os.SEEK_END)
+            content.seek(0)
+            head = content.read(most)
+            content.seek(max(len(head), size - most))
+            return head, content.read(most)
+    except (OSError, ValueError):
+        return b"", b""
+
+
+def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, Any] | None:
+    """Return the text in the form that the host reads, or None if it reads none at this event.
+
+    With `hold` it is the reason for which the host refuses the call.
+    """
+    if hold and hook.holds:
+        match hook.event:
+            case "BeforeTool":
+                return {"decision": "deny", "reason": text}
+            case "preToolUse":
+                return {"permission": "deny", "user_message": text, "agent_message": text}
+            case _:
+                decision = {"permissionDecision": "deny", "permissionDecisionReason": text}
+                return {_NESTED: {"hookEventName": hook.event, **decision}}
+    if hook.answer_key is None:
+        return None
+    if hook.answer_key == _NESTED:
+        return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
+    if hook.answer_key == "reason":
+        return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": text}
+    return {hook.answer_key: text}
+
+
+def _text(fields: Mapping[str, Any], *names: str) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None

@@ -1,0 +1,94 @@
+"""The last message of an agent beside its session: read the transcript, decide, note what was said."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal
+
+from mcp_reflect.errors import BankError
+from mcp_reflect.hooks.stop import at_stop
+from mcp_reflect.models.hook import HookInput
+from mcp_reflect.proofs.ledger import Ledger
+from mcp_reflect.runs.session_file import SessionFile
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.warnings import session_state
+
+_MOST_FILES: Final = 4  # transcripts whose place is kept
+_WAITS: Final = 6  # times that a transcript is read again where hooks saw more calls than it has
+_PAUSE: Final = 0.05  # seconds
+
+
+async def check(context: Context, hook: HookInput, transcript: str = "") -> str | None:
+    """Return the reason for which the last message is held, or None.
+
+    `transcript` is the session where its file is on another machine. Why a session cannot be read is logged.
+    """
+    way = _way(context, hook)
+    if way == "off" or not (hook.transcript or transcript):
+        return None
+    state = await session_state(context, context.scopes.own, hook.session)
+    if state.held_out:
+        return None
+    file = await _read(context, hook, transcript)
+    for _ in range(_WAITS if hook.transcript else 0):
+        if file.calls >= state.step:
+            break
+        await asyncio.sleep(_PAUSE)  # a host writes its transcript a moment after it calls the hook
+        file = await _read(context, hook, transcript)
+    message = hook.message or file.last_message
+    if file.fault or not message:
+        context.log.error("last_word_unread", reason=file.fault or "the session has no last message")
+        return None
+    # A subagent that changed nothing may report what its caller told it.
+    unsure = (hook.of_agent and not file.ledger.changes) or file.calls < state.step
+    ledger = replace(file.ledger, partial=True) if unsure else file.ledger
+    notes = state.notes.last_word
+    stopped = at_stop(message, ledger, notes, way=way, again=hook.again)
+    noted = replace(stopped.notes, due=clean_text(stopped.notes.due))
+    if stopped.notes == notes:
+        return None
+    try:
+        await context.bank.warnings.note_session(
+            context.scopes.own, state, lambda latest: replace(latest, last_word=noted)
+        )
+    except BankError as error:  # what is not noted would be held again
+        context.log.error("last_word_unnoted", reason=str(error))
+        return None
+    if stopped.text:
+        context.log.info("last_word_held", session=hook.session)
+    return stopped.text
+
+
+async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:
+    """Return the session as far as it is written, from the place where a server ended before."""
+    path = hook.transcript or ""
+    file = context.session_files.pop(path, None) or SessionFile(
+        Path(path), Ledger(hook.folder or "", context.settings.proofs)
+    )
+    if not path:
+        file.read_text(transcript)
+        return file
+    await asyncio.to_thread(file.read)
+    context.session_files[path] = file
+    while len(context.session_files) > _MOST_FILES:
+        context.session_files.pop(next(iter(context.session_files)))
+    return file
+
+
+async def due(context: Context, session: str) -> str | None:
+    """Return what waits to be said at the next prompt, once."""
+    state = await session_state(context, context.scopes.own, session)
+    text = state.notes.last_word.due
+    if not text:
+        return None
+    await context.bank.warnings.note_session(
+        context.scopes.own, state, lambda latest: replace(latest, last_word=replace(latest.last_word, due=""))
+    )
+    return text
+
+
+def _way(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
+    """Return how a doubt is said: as the setting says, else held where a person watches."""
+    way = context.settings.last_word
+    return ("hold" if hook.watched else "tell") if way == "auto" else way

@@ -1,0 +1,376 @@
+"""Learn from the sessions that hosts left on this machine: find their files, read each once, keep what they show.
+
+Files are read by processes of their own (`python -m mcp_reflect.services.learn`), which take a path on a line and
+answer with JSON on a line; they end with the process that started them. Nothing leaves the machine.
+"""
+
+import asyncio
+import json
+import os
+import re
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_reflect.clock import DAY
+from mcp_reflect.config import ServerUrl
+from mcp_reflect.hooks.corrections import corrects
+from mcp_reflect.models.common import Json, Scope, from_json, json_of
+from mcp_reflect.models.finding import Finding, FindingKind, Seen
+from mcp_reflect.projects import Folder, stored_name
+from mcp_reflect.runs.hard_won import is_check
+from mcp_reflect.runs.past_sessions import read_session
+from mcp_reflect.runs.tools import command_of, is_shell
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.services.context import Context
+from mcp_reflect.signature import digest
+from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
+
+HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+    "gemini": ("GEMINI_DIR", ".gemini", "tmp"),
+}
+"""Where each host's sessions are: the variable that moves its folder, the folder's name in the home, the part in it."""
+
+_WORKERS: Final = 2
+_SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
+_SHORT_HEAD, _HEAD = 16_000, 400_000  # bytes in which a session names its folder, nearly always in the first
+_MOST_ANSWER: Final = 64_000_000  # bytes of what a worker says of one file
+_CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
+_LEAST_SESSIONS: Final = 3  # in which a person says the same, until it counts as said again and again
+_PERSON_SECONDS: Final = 120.0  # that a correction costs a person
+_FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
+_MANY: Final = 4  # tries after which a check that turned green is hard-won
+_ALIKE: Final = 0.7  # of the words of two texts, in which they are the same
+_LONGEST_REQUEST: Final = 300  # characters; what is longer is a task
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """A session's file: its host, size in bytes, time of change (seconds since 1970), key, and folder of work."""
+
+    path: Path
+    host: str
+    size: int
+    changed: float
+    folder: str | None
+
+    @property
+    def key(self) -> str:
+        """The name by which the bank knows the file."""
+        return digest(str(self.path), 32)
+
+
+@dataclass(slots=True)
+class Learned:
+    """What was read: numbers of sessions, bytes and findings, and the faults of files by their paths."""
+
+    sessions: int = 0
+    known: int = 0
+    others: int = 0
+    bytes: int = 0
+    found: int = 0
+    faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+# The files.
+
+
+def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
+    """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
+    variable, name, part = HOSTS[host]
+    root = Path(os.environ.get(variable) or Path.home() / name) / part
+    inside = os.path.realpath(root)
+    found: list[SessionPlace] = []
+
+    def refused(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            faults.append((str(error.filename), error.strerror or "it cannot be read"))
+
+    for folder, folders, files in os.walk(root, onerror=refused):
+        links = (path for one in folders if (path := Path(folder, one)).is_symlink())
+        faults += [(str(path), "a link, which is not followed") for path in links]
+        for file in files:
+            path = Path(folder, file)
+            if path.suffix not in (".jsonl", ".json") or (host == "gemini" and path.parent.name != "chats"):
+                continue
+            if not os.path.realpath(path).startswith(inside + os.sep):
+                faults.append((str(path), "a link out of the folder, which is not followed"))
+                continue
+            try:
+                facts = path.stat()
+                with path.open("rb") as content:
+                    head = content.read(_SHORT_HEAD)
+                    named = _folder_in(head) or _folder_in(head + content.read(_HEAD)) or _gemini_folder(path)
+                found.append(SessionPlace(path, host, facts.st_size, facts.st_mtime, named))
+            except OSError as error:
+                faults.append((str(path), error.strerror or "it cannot be read"))
+    yield from sorted(found, key=lambda place: -place.changed)
+
+
+def _folder_in(head: bytes) -> str | None:
+    found = _CWD.search(head)
+    folder = json_of(found[1]) if found else None
+    return folder if isinstance(folder, str) and Path(folder).is_absolute() else None
+
+
+def _gemini_folder(path: Path) -> str | None:
+    """Return the folder of a session of Gemini CLI: newer ones write it down, others name its hash."""
+    base = path.parent.parent
+    try:
+        return (base / ".project_root").read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
+
+
+class _Projects:
+    """The project of each folder in which sessions ran."""
+
+    def __init__(self, context: Context, folders: Sequence[str | None]) -> None:
+        here = context.settings.folder or Path.cwd()
+        self._context = context
+        self._own = Folder.of(here, context.settings.subprojects).name
+        self._scopes: dict[str | None, Scope | None] = {None: None}
+        known = {str(here.resolve()), self._own, *(folder for folder in folders if folder)}
+        self._hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
+
+    def of(self, folder: str | None) -> Scope | None:
+        """Return the scope of a folder; None where nothing says which folder it was."""
+        if folder not in self._scopes:
+            self._scopes[folder] = self._of(self._hashes.get(folder or "", folder or ""))
+        return self._scopes[folder]
+
+    def _of(self, folder: str) -> Scope | None:
+        if folder.startswith("sha256:"):
+            return None
+        scopes, name = self._context.scopes, Folder.of(Path(folder), self._context.settings.subprojects).name
+        if name == self._own:
+            return scopes.own
+        stored = stored_name(name)
+        return Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+
+
+# Reading them.
+
+
+async def learn(
+    context: Context,
+    hosts: Sequence[str],
+    *,
+    every_project: bool = False,
+    days: float | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Learned:
+    """Read the sessions that were not read before, and keep what they show as findings.
+
+    What was read is kept after each file, so that a later call goes on where this one was interrupted. `progress` is
+    called with the bytes that were read, those of all files, and the number of files left.
+    """
+    learned = Learned()
+    places = [place for host in hosts for place in sessions_of(host, learned.faults)]
+    projects = _Projects(context, [place.folder for place in places])
+    read = await context.bank.findings.files_read(context.scopes.own.tenant)
+    oldest = context.clock.now() - days * DAY if days is not None else 0.0
+    queue: list[tuple[SessionPlace, Scope]] = []
+    for place in places:
+        scope = projects.of(place.folder)
+        if scope is None or not (every_project or scope == context.scopes.own) or place.changed < oldest:
+            learned.others += 1
+        elif read.get(place.key) == (place.size, place.changed):
+            learned.known += 1
+        else:
+            queue.append((place, scope))
+    whole, said = sum(place.size for place, _ in queue), _SaidBefore(context)
+    queue.reverse()
+
+    async def work(reader: _Reader) -> None:
+        try:
+            while queue:
+                place, scope = queue.pop()
+                found, faults = await reader.read(place)
+                learned.faults += [(str(place.path), fault) for fault in faults]
+                pairs = await said.joined(scope, found)
+                file = (place.key, place.size, place.changed)
+                await context.bank.findings.learn(scope, file, pairs, weigh)
+                learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
+                learned.found += len(pairs)
+                if progress:
+                    progress(learned.bytes, whole, len(queue))
+        finally:
+            await reader.close()
+
+    apart = whole >= _SMALL
+    readers = [_Reader(apart=apart) for _ in range(min(_WORKERS, os.cpu_count() or 1) if apart else 1)]
+    async with asyncio.TaskGroup() as group:
+        for reader in readers:
+            group.create_task(work(reader))
+    return learned
+
+
+def weigh(finding: Finding, seen: Sequence[Seen]) -> float:
+    """Return what a finding cost in seconds; 0 for one that is not worth showing yet."""
+    times, seconds = sum(one.times for one in seen), sum(one.seconds for one in seen)
+    match finding.kind:
+        case FindingKind.CORRECTION | FindingKind.REFUSED:
+            return times * _PERSON_SECONDS
+        case FindingKind.SAID:
+            return times * _PERSON_SECONDS / 2 if len(seen) >= _LEAST_SESSIONS else 0.0
+        case _ if len(seen) > 1 or _is_worth_a_look(finding):
+            return max(times * _FAILURE_SECONDS, seconds)
+        case _:
+            return 0.0
+
+
+def _is_worth_a_look(finding: Finding) -> bool:
+    """Return whether what one session shows can hold for another: not a check that turned green, nor another value."""
+    wrong, right = _words_of(finding.draft.wrong_call), _words_of(finding.draft.right_call)
+    if finding.form or finding.kind is FindingKind.PREPARED:
+        return True
+    if finding.kind is FindingKind.FAILED:
+        return False
+    if finding.kind is FindingKind.RETRIED:
+        tries = len(finding.failed)
+        return bool(wrong) and (tries >= _MANY or not is_check(finding.tool, {"command": " ".join(wrong)}))
+    if not is_shell(finding.tool):
+        return False
+    return wrong[:1] != right[:1] or any(word.startswith("-") for word in {*wrong} ^ {*right})
+
+
+def _words_of(call: Json) -> list[str]:
+    arguments = call.get("arguments") if isinstance(call, dict) else None
+    return (command_of(arguments) or "").split()
+
+
+class _SaidBefore:
+    """Finds out which of a person's words are corrections, and which they said before in nearly the same words."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._known: dict[Scope, dict[str, set[str]]] = {}
+        self._keeps_requests = not isinstance(context.settings.bank, ServerUrl)  # a team need not know what one asks
+
+    async def joined(self, scope: Scope, found: Sequence[tuple[Finding, Seen]]) -> list[tuple[Finding, Seen]]:
+        """Return the findings of a session; a person's words under the name of what was said before."""
+        if scope not in self._known:
+            things = await self._context.bank.findings.things(scope, "said: ")
+            self._known[scope] = by_word = defaultdict[str, set[str]](set)
+            for thing in things:
+                for word in thing.split(" ")[1:]:
+                    by_word[word].add(thing)
+        by_word, pairs = self._known[scope], dict[str, tuple[Finding, Seen]]()
+        for finding, seen in found:
+            if finding.kind is FindingKind.SAID and not self._keeps_requests:
+                continue
+            is_said = finding.thing.startswith("said: ")
+            thing = self._alike(by_word, finding.thing) if is_said else finding.thing
+            first, known = pairs.get(thing, (finding, None))
+            if known is None:
+                pairs[thing] = replace(finding, thing=thing), seen
+            else:
+                both = replace(known, times=known.times + seen.times, lines=(*known.lines, *seen.lines)[:8])
+                pairs[thing] = replace(finding if first.kind is FindingKind.SAID else first, thing=thing), both
+        return [*pairs.values()]
+
+    def _alike(self, by_word: dict[str, set[str]], thing: str) -> str:
+        words = {*thing.split(" ")[1:]}
+        near = {other for word in words for other in by_word[word]} if by_word else set[str]()
+        for other in sorted(near):
+            others = {*other.split(" ")[1:]}
+            numbers = any(word.isdigit() for word in words ^ others)
+            if not numbers and len(words & others) >= _ALIKE * len(words | others):
+                return other
+        for word in words:
+            by_word[word].add(thing)
+        return thing
+
+
+def read(path: Path | str, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
+    """Return what a session's file shows, and its faults."""
+    try:
+        session = read_session(Path(path), host)
+    except OSError as error:
+        return [], [error.strerror or "it cannot be read"]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of another version
+        return [], [f"it cannot be read: {type(error).__name__}"]
+    return [*kept(session.found)], session.faults
+
+
+def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
+    """Yield what is kept of a session, without secrets.
+
+    What a person said is a correction or a request; one is left out that is long, or has nothing to know it by.
+    """
+    for found, seen in pairs:
+        finding, said = found, found.kind is FindingKind.SAID
+        if said or found.kind is FindingKind.REFUSED:
+            words = sorted({*terms_of(found.thing)} - STOP_WORDS)
+            if said and corrects(found.thing):
+                finding, said = replace(found, kind=FindingKind.CORRECTION), False
+            elif not said and not (is_shell(found.tool) or corrects(found.thing)):
+                continue  # a plan or an edit was refused for the sake of its task
+            if not words or (said and (len(words) < 2 or len(found.thing) > _LONGEST_REQUEST)):
+                continue
+            finding = replace(finding, thing=f"said: {' '.join(words)}"[:300])
+        elif suspicion((found.line, found.draft.mistake, found.draft.correction)):
+            continue  # a review would repeat words that give orders to their reader
+        draft = replace(finding.draft, **clean(asdict(finding.draft)))
+        lines = tuple(map(clean_text, seen.lines))
+        finding = replace(finding, thing=clean_text(finding.thing), line=clean_text(finding.line), draft=draft)
+        yield finding, replace(seen, session=clean_text(seen.session), lines=lines)
+
+
+class _Reader:
+    """Reads files in this process, or `apart` in one of its own, which is started anew where it died of a file."""
+
+    def __init__(self, *, apart: bool) -> None:
+        self._apart = apart
+        self._process: Process | None = None
+
+    async def read(self, place: SessionPlace) -> tuple[list[tuple[Finding, Seen]], list[str]]:
+        """Return what a file shows, and its faults."""
+        await asyncio.sleep(0)
+        if not self._apart:
+            return read(place.path, place.host)
+        if self._process is None:
+            words = (sys.executable, "-m", __name__)  # in a session of its own: Ctrl-C ends us, and we end it
+            pipes: Any = {"stdin": PIPE, "stdout": PIPE, "limit": _MOST_ANSWER}
+            self._process = await asyncio.create_subprocess_exec(*words, **pipes, start_new_session=os.name == "posix")
+        sender, receiver = self._process.stdin, self._process.stdout
+        answer: Any = None
+        with suppress(OSError, ValueError):
+            if sender is not None and receiver is not None:
+                sender.write(json.dumps([str(place.path), place.host]).encode() + b"\n")
+                await sender.drain()
+                answer = json_of(await receiver.readline())
+        if answer is None:
+            await self.close()
+            return [], ["the process that read it ended"]
+        return [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]], answer["faults"]
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def main() -> None:
+    """Answer each line of stdin, a path and its host, with what the file shows."""
+    for line in sys.stdin:
+        found, faults = read(*json.loads(line))
+        pairs = [(asdict(finding), asdict(seen)) for finding, seen in found]
+        sys.stdout.write(json.dumps({"found": pairs, "faults": faults}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

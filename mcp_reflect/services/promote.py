@@ -1,0 +1,323 @@
+"""Write proven lessons and a person's into the files that hosts give to their models, and keep them in step.
+
+Only the block between our two markers is ever written. The first marker has a digest of the block, so that a change by
+hand is seen, and left alone.
+"""
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
+from mcp_reflect.models.promotion import Promotion
+from mcp_reflect.runs.text import clip
+from mcp_reflect.security.redact import quoted
+from mcp_reflect.services.context import Context
+from mcp_reflect.signature import digest
+from mcp_reflect.storage.screening import suspicion_of
+from mcp_reflect.storage.similarity import same_text
+
+FILES: Final = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules")
+MOST_LINES: Final = 40  # of a block, with its markers
+LEAST_OF_A_SKILL: Final = 3  # lessons of one subject
+_FRAME: Final = 4  # lines of a block that are no lessons
+_MOST_LESSON: Final = 300  # characters of a lesson in a block
+_MOST_FILE: Final = 2_000_000  # bytes of a file that is read
+_BEGIN: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]*-->")
+_END: Final = "<!-- mcp-reflect: end -->"
+_ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
+_RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
+_SKILL: Final = (
+    "---\nname: {name}\n"
+    "description: What was learned about {subject} in this project. Read it before such a task.\n---\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where our block is in a text: from `start` to `end`; `edited` says that somebody changed it by hand."""
+
+    start: int
+    end: int
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A change of a file: its text before and after, what is to be kept of it, and what is left out with the reason.
+
+    `after` is None where the file is removed, which was made for our block alone.
+    """
+
+    path: Path
+    before: str
+    after: str | None
+    promotion: Promotion | None
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+# The block in a text.
+
+
+def find_block(text: str, place: str = "the file") -> Block | None:
+    """Return our block in a text, None where there is none. InputError where its markers are not one whole pair."""
+    begins, ends = [*_BEGIN.finditer(text)], [match.start() for match in re.finditer(re.escape(_END), text)]
+    if not begins and not ends:
+        return None
+    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0].start():
+        fault = f"{place} has {len(begins)} markers that begin our block and {len(ends)} that end it"
+        raise InputError("file", fault, "Leave one pair, or remove them all and promote again.")
+    begin, end = begins[0], ends[0] + len(_END)
+    edited = begin[1] != _digest(text[begin.end() : ends[0]])
+    end += 2 if text.startswith("\r\n", end) else text.startswith("\n", end)
+    return Block(begin.start(), end, edited)
+
+
+def _digest(body: str) -> str:
+    return digest(body.replace("\r\n", "\n").strip(), 12)
+
+
+def block_of(lessons: Sequence[Lesson]) -> str:
+    """Return the block with a line for each lesson."""
+    lines = [f"- {clip(lesson.text, _MOST_LESSON).replace('<!--', '').replace('-->', '')}" for lesson in lessons]
+    body = "\n".join(["## Lessons of this project", *lines])
+    return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
+
+
+def _without_block(text: str, promotion: Promotion | None, block: Block) -> str:
+    lead = promotion.lead if promotion else ""
+    start = block.start - len(lead) if lead and text[: block.start].endswith(lead) else block.start
+    rest = text[block.end :]
+    # The file had no line end: what was added after the block begins a line of its own.
+    between = lead[: len(lead) // 2] if rest and start and text[start - 1] != "\n" else ""
+    return text[:start] + between + rest
+
+
+# The file.
+
+
+def root_of(context: Context) -> Path:
+    """Return the folder of the project: the working tree of its repository, else the working folder."""
+    here = (context.settings.folder or Path.cwd()).resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def path_of(root: Path, name: str, subject: str | None = None) -> Path:
+    """Return the file of a name in FILES, or of a subject's skill."""
+    if subject:
+        slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
+        return root / ".claude" / "skills" / slug / "SKILL.md"
+    return root / name / "mcp-reflect.mdc" if name == ".cursor/rules" else root / name
+
+
+def _resolved(root: Path, path: Path) -> Path:
+    """Return the file that is to be written. InputError where it is not ours to write."""
+    name, target = path.name, Path(os.path.realpath(path))
+    if not target.is_relative_to(root.resolve()):
+        fault = f"{name} is, or lies behind, a link out of the project, to {target}"
+        raise InputError("file", fault, "Put a file in its place, or promote into another one.")
+    if target.exists() and not target.is_file():
+        raise InputError("file", f"{name} is not a file", "Name another one.")
+    holder = next(folder for folder in (target, *target.parents) if folder.exists())
+    if not holder.stat().st_mode & stat.S_IWUSR or not os.access(holder, os.W_OK):
+        raise InputError("file", f"{holder} is read-only", "Make it writable, or promote into another file.")
+    return target
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file with every byte of it; an empty one for no file."""
+    if not path.exists():
+        return ""
+    if path.stat().st_size > _MOST_FILE:
+        raise InputError("file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file.")
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def write(path: Path, text: str | None) -> None:
+    """Replace a file as a whole; a reader sees the old text or the new one. None removes it."""
+    if text is None:
+        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()  # the folder of a skill, if nothing else is in it
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(text.encode("utf-8", "surrogateescape"))
+        draft.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+# The lessons.
+
+
+async def plan(context: Context, name: str, *, subject: str | None = None, ids: Sequence[str] = ()) -> Plan:
+    """Return what promoting into a file would change.
+
+    Without `ids` these are the lessons that a person vouched for, or that were proven; a `subject` has a skill of its
+    own. InputError where there is nothing to promote, or the file is not ours to change.
+    """
+    root = root_of(context)
+    path = _resolved(root, path_of(root, name, subject))
+    known = {one.file: one for one in await context.bank.promotions.of(context.scopes.own)}.get(str(path))
+    text = _text(path)
+    block = find_block(text, path.name)
+    if block and block.edited:
+        fix = "Move your lines out of it and remove the rest of the block, or undo your change; then promote again."
+        raise InputError("file", f"somebody edited our block in {path.name} by hand", fix)
+    lessons = await _chosen(context, subject, ids)
+    rest = _without_block(text, known, block) if block else text
+    said = {lesson.id for lesson in lessons if not subject and _says(rest, lesson)}
+    left_out = [(lesson.id, f"{path.name} says it already") for lesson in lessons if lesson.id in said]
+    kept = [lesson for lesson in lessons if lesson.id not in said]
+    room = MOST_LINES - _FRAME + 1
+    left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in kept[room:]]
+    kept = kept[:room]
+    if not kept and not block:
+        told = "the file says them already" if said else "no lesson is proven, or a person's"
+        raise InputError("promote", f"there is nothing to promote: {told}", "Keep some: mcp-reflect lessons review.")
+    ids = tuple(lesson.id for lesson in kept)
+    if known and block:
+        promotion = replace(known, lessons=ids, said=tuple(said))
+    else:
+        lead = "" if block or not text else ("\n" if text.endswith("\n") else "\n\n")
+        head = "" if text else _head_of(path, subject)
+        lead = lead.replace("\n", "\r\n") if "\r\n" in text else lead
+        promotion = Promotion(
+            file=str(path), lessons=ids, said=tuple(said), lead=lead, head=head, made=not path.exists()
+        )
+    after = _with_block(text, promotion, kept)
+    return Plan(path=path, before=text, after=after, promotion=promotion if kept else None, left_out=tuple(left_out))
+
+
+def _head_of(path: Path, subject: str | None) -> str:
+    if subject:
+        return _SKILL.format(name=path.parent.name, subject=" ".join(subject.split()))
+    return _RULES if path.suffix == ".mdc" else ""
+
+
+def _with_block(text: str, promotion: Promotion, lessons: Sequence[Lesson]) -> str | None:
+    """Return a text with a block of these lessons in place of the one that it has, or at its end.
+
+    Without lessons it has none; None then for a file that was made for it.
+    """
+    block = find_block(text)
+    if not lessons:
+        rest = _without_block(text, promotion, block) if block else text
+        return None if promotion.made and rest == promotion.head else rest
+    new = block_of(lessons)
+    new = new.replace("\n", "\r\n") if "\r\n" in text else new
+    if block is None:
+        return f"{text or promotion.head}{promotion.lead}{new}"
+    ending = "" if text[block.start : block.end].endswith("\n") else "\r\n" if "\r\n" in text else "\n"
+    return text[: block.start] + new.removesuffix(ending) + text[block.end :]
+
+
+def _says(text: str, lesson: Lesson) -> bool:
+    """Return whether a text says what a lesson says, in a line or a paragraph."""
+    told = lesson.correction or lesson.text
+    lines = [line.strip(" \t\r-*#>") for line in text.split("\n")]
+    return any(line and (told.casefold() in line.casefold() or same_text(line, told)) for line in lines)
+
+
+async def _chosen(context: Context, subject: str | None, ids: Sequence[str]) -> list[Lesson]:
+    scope, lessons = context.scopes.own, context.bank.lessons
+    if ids:
+        found = [await lessons.get(scope, await lessons.resolve_id(scope, part), "id") for part in ids]
+        for lesson in found:
+            if not _is_usable(lesson):
+                fix = "Decide about it first: mcp-reflect lessons review."
+                raise InputError("id", f"'{quoted(lesson.id)}' is not in use, or not trusted", fix)
+        return found
+    found = [one for one in await lessons.for_start(scope, 500) if _is_usable(one) and _is_proven(one)]
+    if subject is None:
+        return found
+    group = [one for one in found if subject.casefold() in _subjects(one)]
+    if len(group) < LEAST_OF_A_SKILL:
+        counts = Counter(name for one in found for name in _subjects(one))
+        named = ", ".join(f"{name} ({count})" for name, count in counts.most_common(10) if count >= LEAST_OF_A_SKILL)
+        fault = (
+            f"{len(group)} lessons have the task type or tag '{quoted(subject)}', and a skill takes {LEAST_OF_A_SKILL}"
+        )
+        raise InputError("--skill", fault, f"Subjects with enough: {named or 'none yet'}.")
+    return group
+
+
+def _subjects(lesson: Lesson) -> set[str]:
+    return {name.casefold() for name in (lesson.task_type, *lesson.tags) if name}
+
+
+def _is_usable(lesson: Lesson) -> bool:
+    in_use = lesson.state is State.ACTIVE and lesson.kind is RecordKind.LESSON and not lesson.held
+    return in_use and not suspicion_of(lesson)
+
+
+def _is_proven(lesson: Lesson) -> bool:
+    return lesson.trust in (Trust.TRUSTED, Trust.CONFIRMED)
+
+
+async def apply(context: Context, made: Plan) -> None:
+    """Write a plan's file. InputError where it changed since the plan was made, or cannot be written."""
+    if _text(made.path) != made.before:
+        raise InputError("file", f"{made.path.name} changed in the meantime", "Promote again.")
+    try:
+        write(made.path, made.after)
+    except OSError as error:
+        raise InputError("file", f"{made.path} cannot be written: {error.strerror}", "Name another one.") from None
+    scope, promotions = context.scopes.own, context.bank.promotions
+    if made.promotion:
+        await promotions.put(scope, made.promotion)
+    else:
+        await promotions.drop(scope, str(made.path))
+
+
+async def undo_plans(context: Context, name: str | None = None, subject: str | None = None) -> list[Plan]:
+    """Return the changes that take our blocks out of a file, or out of every file of the project."""
+    root = root_of(context)
+    only = None if name is None and subject is None else os.path.realpath(path_of(root, name or "", subject))
+    plans: list[Plan] = []
+    for known in await context.bank.promotions.of(context.scopes.own):
+        if only in (None, known.file):
+            path = _resolved(Path(known.file).parent, Path(known.file))
+            text = _text(path)
+            block = find_block(text, path.name)
+            if block and block.edited:
+                fix = "Move your lines out of it, or undo your change; then try again."
+                raise InputError("file", f"somebody edited our block in {path.name} by hand", fix)
+            plans.append(Plan(path=path, before=text, after=_with_block(text, known, ()), promotion=None))
+    if not plans:
+        raise InputError("--undo", "nothing of this project was promoted", "`mcp-reflect promote` does it.")
+    return plans
+
+
+async def refresh(context: Context) -> None:
+    """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
+
+    A file is left as it is that is gone, cannot be written, or whose block somebody edited.
+    """
+    scope = context.scopes.own
+    for known in await context.bank.promotions.of(scope):
+        path = Path(known.file)
+        with suppress(InputError, OSError):
+            text = _text(_resolved(path.parent, path))
+            block = find_block(text)
+            if block is None or block.edited:
+                continue
+            lessons: list[Lesson] = []
+            for lesson_id in known.lessons:
+                with suppress(NotFoundError):
+                    lessons.append(await context.bank.lessons.get(scope, lesson_id))
+            lessons = [lesson for lesson in lessons if _is_usable(lesson)]
+            after = _with_block(text, known, lessons)
+            kept = replace(known, lessons=tuple(lesson.id for lesson in lessons)) if lessons else None
+            if after != text:
+                await apply(context, Plan(path=path, before=text, after=after, promotion=kept))

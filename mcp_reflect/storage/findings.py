@@ -1,0 +1,178 @@
+"""What rules found hard-won in sessions, and the calls of a session in which they look for it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any, Final
+
+from mcp_reflect.models.common import Json, Scope, compact, from_json
+from mcp_reflect.models.finding import Finding, FindingState, Seen, SessionCall, StoredFinding
+from mcp_reflect.storage.repository import (
+    Derived,
+    Repository,
+    Row,
+    Writing,
+    brief_transaction,
+    readable,
+    scoped,
+    transaction,
+)
+
+MOST_CALLS: Final = 40  # of a session that are kept
+MOST_ASKS: Final = 3  # about findings in a session
+_MOST_WAITING: Final = 500
+_MOST_EVIDENCE: Final = 10  # sessions of which the lines are kept
+_CALL_FIELDS: Final = frozenset(field.name for field in fields(SessionCall))
+
+
+class FindingRepository(Repository):
+    """Findings, and the last calls of sessions."""
+
+    @brief_transaction
+    def note_call(
+        self,
+        tx: Writing,
+        scope: Scope,
+        session: str,
+        look: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
+        *,
+        ask: bool,
+    ) -> Finding | None:
+        """Keep a call of a session and what it completes; return the finding that the session is to be asked about now.
+
+        `look` is given the last calls of the session, and returns the next one and what it completes. With `ask`, the
+        result is the first finding that the session was not asked about, MOST_ASKS in all. What somebody kept or
+        dropped is not found again.
+        """
+        call, found = look([_call(row) for row in tx.rows("session_calls", scoped(scope, session=session))])
+        own = scoped(scope, session=session, number=call.number)
+        tx.run("session_call_add", {**own, "call": compact({**asdict(call), "number": None})})
+        tx.run("session_call_trim", {**own, "last": call.number - MOST_CALLS})
+        before = tx.row("finding_by_thing", scoped(scope, thing=found.thing)) if found else None
+        if found and (before is None or (before["state"] == FindingState.OPEN and before["session"] != session)):
+            values = {"id": self.clock.new_id("fnd"), "thing": found.thing, "body": asdict(found)}
+            tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
+        of_session = tx.rows("findings_of_session", scoped(scope, session=session)) if ask else []
+        if sum(row["asked"] > 0 for row in of_session) >= MOST_ASKS:
+            return None
+        left = [row for row in of_session if row["state"] == FindingState.OPEN and not row["asked"]]
+        for stored in readable(left[:1], _stored, self.context.log):
+            tx.run("finding_asked", scoped(scope, id=stored.id, asked=1, now=self.clock.now()))
+            return stored.finding
+        return None
+
+    async def open_in(self, scope: Scope, session: str) -> list[StoredFinding]:
+        """Return the open findings of a session, in order."""
+        rows = await self.db.rows("findings_of_session", scoped(scope, session=session))
+        return [found for found in readable(rows, _stored, self.context.log) if found.state is FindingState.OPEN]
+
+    async def waiting(self, scope: Scope, *, every_project: bool = False) -> list[StoredFinding]:
+        """Return the open findings of a project, or of every one, those that cost most first."""
+        rows = await self.db.rows("findings_waiting", scoped(scope, limit=_MOST_WAITING, every=int(every_project)))
+        return readable(rows, _stored, self.context.log)
+
+    @transaction
+    def note_asked(self, tx: Writing, scope: Scope, ids: Sequence[str], times: int) -> None:
+        """Note how often a session was asked about these findings."""
+        for name in ids:
+            tx.run("finding_asked", scoped(scope, id=name, asked=times, now=self.clock.now()))
+
+    @transaction
+    def redraft(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
+        """Keep another draft of a finding."""
+        tx.run("finding_redraft", scoped(scope, id=finding_id, body=asdict(finding), now=self.clock.now()))
+
+    @transaction
+    def settle(self, tx: Writing, scope: Scope, finding_id: str, state: FindingState, lesson_id: str | None) -> None:
+        """Keep a finding as a lesson, or drop it. NotFoundError for an unknown id."""
+        tx.existing("finding_by_id", scope, "id", finding_id, "List them: mcp-reflect lessons review")
+        values = {"id": finding_id, "state": state, "lesson_id": lesson_id, "now": self.clock.now()}
+        tx.run("finding_settle", scoped(scope, **values))
+
+    async def files_read(self, tenant: str) -> dict[str, tuple[int, float]]:
+        """Return the size and the time of change of each file of a past session that was read, by its key."""
+        rows = await self.db.rows("sessions_read", {"tenant": tenant})
+        return {row["file"]: (row["size"], row["changed"]) for row in rows}
+
+    async def helped(self, scope: Scope) -> dict[str, Json]:
+        """Return how often lessons were shown and followed, and failures met again.
+
+        `before` and `since` count past sessions around the time at which a lesson was made of each of `failures`.
+        """
+        where = scoped(scope)
+        shown = [json.loads(row["shown"]) for row in await self.db.rows("sessions_shown", where)]
+        measured = await self.db.row("outcomes_measured", where)
+        kept = [(json.loads(row["seen"]), row["created_at"]) for row in await self.db.rows("findings_kept", where)]
+        times = [(seen["at"], made) for sessions, made in kept for seen in sessions if seen["at"] is not None]
+        return {
+            "shown": sum(map(len, shown)),
+            "sessions": len(shown),
+            "judged": int(measured["told"]) if measured else 0,
+            "followed": round(measured["followed"]) if measured else 0,
+            "failures": len(kept),
+            "before": sum(at < made for at, made in times),
+            "since": sum(at >= made for at, made in times),
+        }
+
+    async def things(self, scope: Scope, start: str) -> list[str]:
+        """Return the names of a project's findings that begin with a text."""
+        rows = await self.db.rows("finding_things", scoped(scope))
+        return [row["thing"] for row in rows if row["thing"].startswith(start)]
+
+    @transaction
+    def learn(
+        self,
+        tx: Writing,
+        scope: Scope,
+        file: tuple[str, int, float],
+        found: Sequence[tuple[Finding, Seen]],
+        weigh: Callable[[Finding, Sequence[Seen]], float],
+    ) -> None:
+        """Keep what a past session showed, and that its file (key, size, time of change) was read.
+
+        A session counts once for a thing however often it is read; `weigh` says what a finding costs in all.
+        """
+        for finding, seen in found:
+            before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
+            others = _stored(before).seen if before else ()
+            known = [one for one in others if one.session != seen.session]
+            kept = _better(_stored(before).finding, finding) if before else finding
+            every = [*known, seen]
+            bare = [replace(one, lines=()) for one in every[:-_MOST_EVIDENCE]]
+            values = {"id": before["id"] if before else self.clock.new_id("fnd"), "thing": finding.thing}
+            values |= {"seen": [asdict(one) for one in (*bare, *every[-_MOST_EVIDENCE:])], "body": asdict(kept)}
+            values |= {"sessions": max(len(every), before["sessions"] if before else 1), "weight": weigh(kept, every)}
+            tx.run("finding_learn", scoped(scope, session=seen.session, now=self.clock.now(), **values))
+        key, size, changed = file
+        tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
+
+    @transaction
+    def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
+        """Drop the calls of a session that has ended; its findings stay."""
+        tx.run("session_call_trim", scoped(scope, session=session, last=2**31 - 1))
+
+
+def _call(row: Row) -> SessionCall:
+    call: dict[str, Any] = {"arguments": None, **json.loads(row["call"]), "number": row["number"]}
+    return SessionCall(**{name: value for name, value in call.items() if name in _CALL_FIELDS})
+
+
+def _better(one: Finding, other: Finding) -> Finding:
+    """Return the finding whose draft says more; the later one of equals."""
+    return max((other, one), key=lambda finding: (finding.draft.by, finding.form, bool(finding.draft.correction)))
+
+
+def _stored(row: Row) -> StoredFinding:
+    return StoredFinding(
+        id=row["id"],
+        project=row["project"],
+        state=FindingState(row["state"]),
+        session=row["session"],
+        sessions=row["sessions"],
+        asked=row["asked"],
+        finding=from_json(Finding, json.loads(row["body"])),
+        lesson_id=row["lesson_id"],
+        seen=tuple(from_json(Seen, one) for one in json.loads(row["seen"])),
+        weight=row["weight"],
+        created_at=row["created_at"],
+    )

@@ -1,0 +1,2 @@
+-- What hooks note of a session beside its calls, as JSON (models/warning.py: SessionNotes).
+ALTER TABLE sessions ADD COLUMN notes document NOT NULL DEFAULT '{}';

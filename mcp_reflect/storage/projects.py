@@ -1,0 +1,201 @@
+"""Projects of a bank: their other names, and the records of one given to another."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mcp_reflect.errors import BankError
+from mcp_reflect.log import Log
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.projects import COMMIT, Scopes, stored_name
+from mcp_reflect.storage.repository import (
+    Reading,
+    Repository,
+    Row,
+    Writing,
+    lesson_values,
+    lessons_from,
+    scoped,
+)
+from mcp_reflect.storage.retrieval import index
+
+_BATCH: Final = 50  # lessons in a transaction, for which other writers wait
+# What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
+_JOINED: Final = ("rates", "search_catalogs", "sessions", "failures", "guards", "findings", "promotions")
+_DROPPED: Final = ("steps", "outputs", "session_calls")  # of runs and sessions that go on
+_GIVEN: Final = ("reflections", "recalls", "critique_sessions", "searches", "warnings", "dreams")
+
+
+class ProjectCounts(NamedTuple):
+    """A project of a bank: its active lessons, its calls that failed, and its other names."""
+
+    name: str
+    lessons: int
+    failures: int
+    other_names: tuple[str, ...]
+
+
+class _Names(NamedTuple):
+    """The other names of a tenant's projects, those that a person gave, and paths under which records still are."""
+
+    known: dict[str, str]
+    given: set[str]
+    used: set[str]
+
+
+class ProjectRepository(Repository):
+    """The projects of a tenant, their other names, and their records."""
+
+    async def resolve(self, scopes: Scopes, *, stores: bool) -> Scopes:
+        """Return the scopes with the project's name in this bank, and every other name of projects.
+
+        With `stores`, the names of a folder are noted, records that are under one of them are given to the project,
+        and git is asked for the first commit of a repository without a remote, once. Otherwise nothing is written: a
+        folder that this bank knows by its path alone keeps that name.
+        """
+        tenant, own, folder = scopes.own.tenant, scopes.own.project, scopes.folder
+        if folder is None or not folder.name:
+            names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
+            return replace(scopes, own=Scope(tenant, names.known.get(own, own)), names=names.known)
+        path, remote = stored_name(folder.path), folder.remote and stored_name(folder.remote)
+        own_names = [path, *([remote] if remote else [])]
+        names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
+        project = _project_of(path, remote, names)
+        if stores:
+            if project is None or names.known.get(path) != project:  # the folder or its remote is new
+                commit = await asyncio.to_thread(folder.first_commit)
+                owner = commit and names.known.get(commit, commit)
+                project = project or owner or path
+                own_names += [commit] if commit and owner in (commit, project) else []
+            project = await self._note(tenant, project, own_names, names)
+        elif project is None or (path in names.used and path not in names.known):
+            project = path  # where the records of an earlier release still are
+        return replace(scopes, own=Scope(tenant, project), names=names.known)
+
+    async def _note(self, tenant: str, project: str, names: Sequence[str], found: _Names) -> str:
+        """Note what the names of a folder stand for, and give what is under them to the project.
+
+        Returns the project; where nothing can be written, the name under which the records are.
+        """
+        new = [name for name in names if name != project and found.known.get(name) != project]
+        late = [name for name in names if name != project and (name in found.used or name.startswith(COMMIT))]
+        if not new and not late:
+            return project
+
+        def write(tx: Writing) -> None:
+            for name in new:
+                tx.run("project_name_put", {"tenant": tenant, "name": name, "project": project, "given": False})
+
+        try:
+            await self.db.write(tenant, write)
+            for name in late:
+                await self._give(tenant, name, project)
+        except BankError:
+            return next((name for name in late if name in found.used), project)
+        return project
+
+    async def list(self, tenant: str) -> list[ProjectCounts]:
+        """Return the projects of a tenant that have records; the empty name is global."""
+        rows = await self.db.rows("project_counts", {"tenant": tenant})
+        names = (await self.db.look(tenant, lambda reading: _names_of(reading, tenant))).known
+        return [
+            ProjectCounts(
+                row["project"], int(row["lessons"]), int(row["failures"]),
+                tuple(name for name, project in names.items() if project == row["project"]),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    async def merge(self, tenant: str, old: str, project: str) -> int:
+        """Give all records of `old` to a project, and let its names stand for it; return the number of records.
+
+        Lessons that say the same stay apart: a dream merges them.
+        """
+
+        def write(tx: Writing) -> None:
+            tx.run("project_names_move", {"tenant": tenant, "old": old, "project": project})
+            tx.run("project_name_forget", {"tenant": tenant, "name": project})
+            tx.run("project_name_put", {"tenant": tenant, "name": old, "project": project, "given": True})
+
+        count = await self._give(tenant, old, project)
+        await self.db.write(tenant, write)
+        return count
+
+    async def _give(self, tenant: str, old: str, project: str) -> int:
+        """Give every record of the project `old` to another one; return the number of lessons and their like.
+
+        They keep their ids, trust, history and outcomes. Lessons are indexed anew, a batch in a transaction, so that
+        other writers wait for a batch at the most. What is interrupted is finished when the project is next opened.
+        """
+        count, own = 0, Scope(tenant, project)
+        values: dict[str, Any] = {"tenant": tenant, "project": old, "after": 0, "limit": _BATCH}
+        while rows := await self.db.rows("project_lessons", values):
+            ready = await asyncio.to_thread(_entries, own, rows, self.context.log)
+
+            def move(tx: Writing, page: dict[str, Any] = values, ready: _Ready = ready) -> None:
+                move_lessons(tx, own, tx.rows("project_lessons", page), ready)
+
+            began = time.monotonic()
+            await self.db.write(tenant, move)
+            await asyncio.sleep(time.monotonic() - began)  # as long again is for others
+            count += len(rows)
+            values = {**values, "after": rows[-1]["row"]}
+        await self.db.write(tenant, lambda tx: _give_rest(tx, tenant, old, project))
+        return count
+
+
+def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
+    rows: list[Row] = reading.rows("project_names", {"tenant": tenant})
+    known = {row["name"]: row["project"] for row in rows}
+    used = [name for name in own if reading.rows("project_is_used", scoped(Scope(tenant, name)))[0]["used"]]
+    return _Names(known, {row["name"] for row in rows if row["given"]}, set(used))
+
+
+def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
+    """Return the project of a folder; None where its first commit has to tell."""
+    if remote in names.known:
+        return names.known[remote]
+    if path in names.given or not remote:
+        return names.known.get(path)
+    return remote
+
+
+def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
+    """Give what is not a lesson."""
+    values = {"tenant": tenant, "project": project, "old": old}
+    for table in _DROPPED:
+        tx.run(f"project_drop_{table}", values)
+    tx.run("project_add_failures", values)
+    for table in _JOINED:
+        tx.run(f"project_move_{table}", values)
+        tx.run(f"project_drop_{table}", values)
+    for table in _GIVEN:
+        tx.run(f"project_give_{table}", values)
+
+
+_Ready: TypeAlias = Mapping[str, tuple[Lesson, index.Entry | None]]
+"""Records in their new project by their ids, with their index entries, whose making takes longer than writing them."""
+
+
+def _entries(scope: Scope, rows: Sequence[Row], log: Log) -> _Ready:
+    lessons = (replace(lesson, project=scope.project) for lesson in lessons_from(rows, log))
+    return {lesson.id: (lesson, index.entry(scope, lesson)) for lesson in lessons}
+
+
+def move_lessons(tx: Writing, scope: Scope, rows: Sequence[Row], ready: _Ready | None = None) -> None:
+    """Give some records to the project of a scope, and index them there; by entries that are `ready` and still true."""
+    changed: list[dict[str, Any]] = []
+    entries: list[index.Entry | None] = []
+    for lesson in lessons_from(rows, tx.log):
+        moved = replace(lesson, project=scope.project)
+        before, entry = (ready or {}).get(lesson.id, (None, None))
+        entries.append(entry if before == moved else index.entry(scope, moved))
+        tx.run("project_vectors_drop", {"id": lesson.id})
+        values = lesson_values(scope, moved)
+        changed.append({name: values[name] for name in ("tenant", "project", "digest", "id")})
+    index.remove(tx, *(values["id"] for values in changed))
+    tx.run_many("project_lesson_move", changed)
+    index.add(tx, [entry for entry in entries if entry])

@@ -1,0 +1,102 @@
+"""What a hook of the command line reads of the bank, with sqlite3 alone and without waiting for anybody.
+
+It decides only whether there may be something to say of a call; the services decide what.
+"""
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from typing import Any, Final
+
+from mcp_reflect.errors import InputError
+
+_ANY: Final = "*"
+_LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
+
+# A failure is told only with its correction, and only while the call has not worked since.
+_HEADS: Final = """
+SELECT DISTINCT head FROM failures
+WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND worked_at IS NULL
+  AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
+"""
+_GUARDS: Final = "SELECT DISTINCT key FROM guards WHERE tenant = 'local' AND project IN (?, '') AND key <> ''"
+_GUARDS_OF: Final = """
+SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
+WHERE guards.tenant = 'local' AND guards.project IN (?, '') AND guards.key IN (SELECT value FROM json_each(?))
+"""
+_OPEN_FAILURES: Final = """
+SELECT failures.head FROM failures JOIN sessions
+  ON (sessions.tenant, sessions.project, sessions.id) = (failures.tenant, failures.project, failures.last_session)
+WHERE failures.tenant = 'local' AND failures.last_session = ? AND failures.worked IS NULL
+  AND failures.last_step > sessions.calls - ?
+"""
+
+_CORRECTED_ERRORS: Final = """
+SELECT DISTINCT fingerprint FROM failures
+WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND lower(tool) = lower(?)
+  AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
+"""
+
+
+def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) -> bool:
+    """Return whether a call may be one that is known to fail, or goes against a lesson; `text` has its arguments.
+
+    It compares words before it reads a guard, and a bank that cannot be read may know anything: it says yes too often,
+    never too seldom.
+    """
+    name, words = tool.lower(), text.lower()
+    if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
+        return True
+    keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
+    if not keys:
+        return False
+    from mcp_reflect.guards.guard import Call, matches, parse_guard  # noqa: PLC0415 - few calls are looked at this far
+
+    call = Call(tool, arguments)
+    try:
+        found = [parse_guard(guard) for guard in _heads(bank, _GUARDS_OF, (project, json.dumps(keys)))]
+    except InputError:  # of another release
+        return True
+    return any(matches(guard, call) for guard in found)
+
+
+def may_correct(bank: str, session: str, tool: str, text: str) -> bool:
+    """Return whether a call that worked may be what a recent failure of this session should have been."""
+    heads = _heads(bank, _OPEN_FAILURES, (session, _LOOK_BACK))
+    return any(_may_be(head.partition(" ")[0], tool.lower(), text.lower()) for head in heads)
+
+
+def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str) -> bool:
+    """Return whether a correction may be known of a call that failed: of the same call, or of the same error."""
+    name, words, said = tool.lower(), text.lower(), output.lower()
+    if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
+        return True
+    errors = _heads(bank, _CORRECTED_ERRORS, (project, tool))
+    return any(all(word in said for word in re.findall(r"[a-z]{3,}", re.sub(r"<\w+>", " ", one))) for one in errors)
+
+
+def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
+    """Return the first column of a query; what may be any call where the bank cannot be read."""
+    place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    try:
+        with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=0)) as connection:
+            return [row[0] for row in connection.execute(query, values)]
+    except sqlite3.Error:  # locked, damaged, or of an older release
+        return [_ANY]
+
+
+def _may_be_guarded(key: str, tool: str, text: str) -> bool:
+    """Return whether a call may have this key of a guard: `$ git`, `dist/`, `bundle.js`, `*.go`, `tool search`."""
+    word = key.lower().removeprefix("$ ").strip("*/")
+    return key == _ANY or word in text or word.removeprefix("tool ") in tool
+
+
+def _may_be(head: str, tool: str, text: str) -> bool:
+    """Return whether a call may have this head: `shell:git push`, `read:src/a.py`, `search`."""
+    kind, _, rest = head.lower().partition(":")
+    if head == _ANY:
+        return True
+    if kind != "shell":
+        return kind == tool
+    return all(word in text for word in rest.split() if word.isalnum())

@@ -1,0 +1,146 @@
+"""The reflection node of a graph: it reflects on a decision (keep, kill, marry) and returns the keys that change."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_reflect.errors import McpReflectError
+from mcp_reflect.models.common import RULES
+from mcp_reflect.models.decision import ACTIONS, Validation
+from mcp_reflect.models.reflection import Assessment, Insights, Reflection
+from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
+from mcp_reflect.systems.blocking import run
+
+if TYPE_CHECKING:
+    from mcp_reflect.services.engine import Engine
+
+_TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
+_OWN: Final = {
+    *("messages", "error", "error_message", "reflection", "reflections", "validation_results"),
+    *("reflection_insights", "reflection_analysis"),
+}
+_MOST_CHARS: Final = 2000  # of a value of the state that is shown to a model
+_VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
+
+
+def reflection_node(
+    state: Mapping[str, Any],
+    *,
+    decision_key: str = "decision",
+    result_key: str = "execution",
+    allowed_actions: Sequence[str] = ACTIONS,
+    make_engine: "Callable[[], Engine] | None" = None,
+) -> dict[str, Any]:
+    """Reflect on the decision of a state and on how it was carried out.
+
+    The decision `{action, component, error}` and the result `{component, result, error, metrics}` stand under the two
+    keys; `task`, `outcome`, `goal`, `task_type` and `run_id` are read where they are texts. `make_engine` gives the
+    engine to use (default: one over the environment's settings); it is closed again.
+
+    The state gains `reflection`, `reflections` (the earlier ones and this one), `validation_results` (valid,
+    failed_check, checks, reflection_success), `reflection_insights` and `reflection_analysis`; where a check failed
+    (an `error` or `error_message` of the state, the decision or the result among them) only `validation_results` and
+    `error`, and the log names the check.
+    """
+    decision, result = state.get(decision_key), state.get(result_key)
+    checked = validate(decision, result, allowed_actions, state)
+    if not checked.valid:
+        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
+
+        (make_engine or Engine)().log.warning("decision_rejected", failed_check=checked.failed_check)
+        return {"validation_results": _validation(checked, success=False), "error": checked.checks[-1].detail}
+    about = decision_of(decision)
+    others = _others(state, {decision_key, result_key, *_TEXTS})
+    sent: dict[str, Any] = {
+        **{name: state[name] for name in _TEXTS if isinstance(state.get(name), str) and state[name].strip()},
+        "decision": {**(decision or {}), "state": others} if others else decision,
+        "execution": result,
+        "allowed_actions": list(allowed_actions),
+    }
+
+    async def work() -> Reflection:
+        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
+
+        async with (make_engine or Engine)() as engine:
+            return await engine.reflect(**sent)
+
+    try:
+        reflection = run(work)
+    except McpReflectError as error:
+        ran: dict[str, Any] = result or {}  # its structure was checked
+        return _failed(state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error))
+    if reflection.validation is not None and reflection.validation.reflection_success is False:
+        return _failed(state, checked, reflection.reflection, reflection.note or "the language model gave nothing")
+    insights, assessment = reflection.insights or Insights(), reflection.assessment or Assessment()
+    by_rules = reflection.insights is not None and reflection.thinker == RULES
+    text = markdown(insights.raw_sections) if by_rules else reflection.reflection
+    return {
+        **_gained(state, checked, text, success=True, note=reflection.note),
+        "reflection_insights": {
+            "summary": _title(text) or insights.summary or reflection.reflection,
+            "strengths": list(insights.strengths),
+            "improvements": list(insights.improvements),
+            "recommendation": insights.recommendation or reflection.strategy,
+            "raw_sections": dict(insights.raw_sections),
+        },
+        "reflection_analysis": {name: getattr(assessment, name) for name in _VERDICTS},
+    }
+
+
+reflect_node = reflection_node
+"""The name that graphs of older engines use."""
+
+
+def _others(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    """What else a state says in plain values: it is shown to a model beside the decision."""
+    others: dict[str, Any] = {}
+    for name, value in state.items():
+        if (
+            name not in known | _OWN
+            and isinstance(value, str | int | float | dict | list)
+            and value not in ("", [], {})
+        ):
+            try:
+                text = json.dumps(value, ensure_ascii=False)
+            except (TypeError, ValueError):  # messages and other objects of a graph
+                continue
+            others |= {name: value} if len(text) <= _MOST_CHARS else {}
+    return others
+
+
+def _title(text: str) -> str | None:
+    """The title of a markdown text, which its first line is."""
+    line = text.lstrip().partition("\n")[0]
+    return line.lstrip("#").strip(" *") or None if line.startswith("#") else None
+
+
+def _gained(
+    state: Mapping[str, Any], checked: Validation, text: str, *, success: bool, note: str | None = None
+) -> dict[str, Any]:
+    return {
+        "reflection": text,
+        "reflections": [*(state.get("reflections") or ()), text],
+        "validation_results": _validation(checked, success=success) | ({"note": note} if note else {}),
+    }
+
+
+def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str) -> dict[str, Any]:
+    """The keys that graphs test where reflecting failed. The decision itself is valid, so there is no `error`."""
+    return {
+        **_gained(state, checked, text, success=False),
+        "reflection_insights": {
+            "summary": "Reflection failed due to error",
+            "strengths": [],
+            "improvements": ["Fix reflection API integration"],
+            "recommendation": f"Debug error: {error}",
+            "error": error,
+        },
+        "reflection_analysis": {**dict.fromkeys(_VERDICTS, False), "confidence": "low", "error": True},
+    }
+
+
+def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
+    checks = [{**asdict(check), "check": check.check.value} for check in checked.checks]
+    failed = checked.failed_check and checked.failed_check.value
+    return {"valid": checked.valid, "failed_check": failed, "checks": checks, "reflection_success": success}

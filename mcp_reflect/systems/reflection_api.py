@@ -1,0 +1,299 @@
+"""The reflection API: when to reflect, prompts for a language model of one's own, the reader of its reply, lessons.
+
+Its prompts and its reader ask no model and open no bank. Its lessons stand in the bank under a tenant of their own, so
+that the bank size that the document wants archives no lesson of anybody else.
+"""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final, TypeVar, cast
+
+from mcp_reflect.config import Settings
+from mcp_reflect.critique.judging import FIELDS, read_opinion
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.models.common import SCORE_WORDS, Json
+from mcp_reflect.models.critique import Opinion
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.schemas.triggers import StepArguments
+from mcp_reflect.security.redact import context_hash
+from mcp_reflect.services.critique import improvement_prompt, review_prompt
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.triggers import trigger_of
+from mcp_reflect.signature import digest
+from mcp_reflect.systems.blocking import run
+
+_T = TypeVar("_T")
+_TENANT: Final = "reflection_api"
+_START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
+_BAD: Final = re.compile(
+    r"(?i)\b(?:wrong|incorrect|errors?|mistakes?|missing|fail\w*|contradict\w*|unsupported|poor)\b"
+)
+_GOOD: Final = re.compile(r"(?i)\b(?:correct|right|good|fine|sound|accurate|complete|well|excellent)\b")
+_SCORE: Final = re.compile(
+    r"""(?ix)[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]*(?:is|of|at)?\s*
+    (\d+(?:\.\d+)?)(?:\s*(?:/|out\ of)\s*(\d+)|\s*(%))?[*_]*\.?(?!\d)
+    |(?<![\d/])(\d+(?:\.\d+)?)\s*/\s*(5|10|100)(?=\s*(?:[.,;:!)\n-]|$))\.?"""
+)
+
+
+class ReflectionTrigger(StrEnum):
+    """The signal that asks for a reflection."""
+
+    LOW_CONFIDENCE = "low_confidence"
+    HIGH_RISK = "high_risk"
+    GOAL_DRIFT = "goal_drift"
+    TOOL_FAILURE = "tool_failure"
+    USER_CRITICAL = "user_critical"
+    PERIODIC = "periodic"
+
+
+@dataclass
+class ReflectionResult:
+    """A reply as read: a score in 0..1, and what to do about it."""
+
+    triggered_by: ReflectionTrigger
+    passes_quality_gate: bool
+    quality_score: float
+    issues_found: list[str]
+    suggested_fix: str | None
+    should_retry: bool
+    retry_guidance: str
+    reflection_time_ms: float
+
+
+@dataclass
+class ReflectionLesson:
+    """A stored lesson; `created_at` is in seconds since 1970, `effectiveness` is .5 before the first outcome."""
+
+    lesson_id: str
+    task_type: str
+    mistake: str
+    correction: str
+    context_hash: str
+    created_at: float
+    times_applied: int = 0
+    effectiveness: float = _START
+
+
+class ReflectionEngine:
+    """The engine of the document. Plain functions: they also work while an event loop runs.
+
+    `settings` (default: those of the environment) names the bank; the four numbers take precedence over it.
+    """
+
+    def __init__(
+        self,
+        quality_threshold: float = 0.5,
+        max_reflections_per_step: int = 2,
+        reflection_bank_size: int = 100,
+        periodic_interval: int = 5,
+        *,
+        settings: Settings | None = None,
+    ) -> None:
+        self.settings = replace(
+            settings or Settings.from_env(),
+            quality_threshold=quality_threshold,
+            max_reflections_per_step=max_reflections_per_step,
+            bank_size=reflection_bank_size,
+            periodic_interval=periodic_interval,
+        )
+        self._taken: Counter[int] = Counter()  # reflections by step
+        self._did: Counter[str] = Counter()
+
+    # When to reflect.
+
+    def should_reflect(
+        self,
+        confidence: float,
+        risk_level: float = 0.0,
+        goal_drift: float = 0.0,
+        tool_failures: int = 0,
+        step_number: int = 0,
+        is_final_step: bool = False,
+    ) -> tuple[bool, ReflectionTrigger | None]:
+        """Return whether to reflect, and the signal. A yes uses one of the reflections that the step may have."""
+        step = StepArguments(
+            confidence=confidence,
+            risk_level=risk_level,
+            goal_drift=goal_drift,
+            tool_failures=tool_failures,
+            step_number=step_number,
+            is_final_step=is_final_step,
+        )
+        found = trigger_of(step, self.settings)
+        if found is None or self._taken[step_number] >= self.settings.max_reflections_per_step:
+            return False, None
+        self._taken[step_number] += 1
+        return True, ReflectionTrigger(found[0])
+
+    def reset_step_counts(self) -> None:
+        """Give every step its reflections again, at the start of a task."""
+        self._taken.clear()
+
+    # Prompts, and the reader of the reply.
+
+    def build_reflection_prompt(
+        self,
+        goal: str,
+        step_description: str,
+        response: str,
+        tool_results: Sequence[Mapping[str, Any]] = (),
+        relevant_lessons: Sequence[ReflectionLesson] | None = None,
+    ) -> str:
+        """Return the prompt that asks for a critique of `response` as JSON."""
+        lessons = "\n".join(f"- {lesson.mistake}: {lesson.correction}" for lesson in relevant_lessons or ())
+        results = [_evidence(result) for result in tool_results]
+        prompt = review_prompt(self._engine().context, goal, response, results, step_description, lessons)
+        return f"{prompt.system}\n\n{prompt.user}"
+
+    def parse_reflection(self, llm_response: str, trigger: ReflectionTrigger | str) -> ReflectionResult:
+        """Read a critique: JSON, headings or prose. Where it names no score, its words give one: .3, .5 or .8."""
+        began = time.perf_counter()
+        opinion, named = _read(llm_response)
+        score = _score_of_words(opinion, llm_response) if named is None else named
+        passes = score >= self.settings.quality_threshold
+        guidance = (
+            opinion.suggested_fix or "; ".join(opinion.issues) or "The reply names no fault: check the work again."
+        )
+        self._did["total_reflections"] += 1
+        self._did["retries_triggered"] += not passes
+        return ReflectionResult(
+            triggered_by=ReflectionTrigger(trigger),
+            passes_quality_gate=passes,
+            quality_score=score,
+            issues_found=list(opinion.issues),
+            suggested_fix=opinion.suggested_fix,
+            should_retry=not passes,
+            retry_guidance="" if passes else guidance,
+            reflection_time_ms=(time.perf_counter() - began) * 1000,
+        )
+
+    def build_improvement_prompt(self, original_response: str, issues: Sequence[str], goal: str) -> str:
+        """Return the prompt that asks for `original_response` without the issues."""
+        self._did["improvements_made"] += 1
+        prompt = improvement_prompt(self._engine().context, goal, original_response, issues, ())
+        return f"{prompt.system}\n\n{prompt.user}"
+
+    # Lessons.
+
+    def store_lesson(self, task_type: str, mistake: str, correction: str, context: str = "") -> ReflectionLesson:
+        """Store a lesson. A near-duplicate strengthens the one that is stored, which is returned."""
+
+        async def work(engine: Engine) -> Lesson:
+            sent = {"task_type": task_type, "mistake": mistake, "correction": correction, "context": context or None}
+            stored = await engine.store_lesson(**sent)
+            return await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id, "lesson_id")
+
+        return _lesson(self._in_bank(work))
+
+    def get_relevant_lessons(self, task_type: str, context: str = "", limit: int = 5) -> list[ReflectionLesson]:
+        """Return lessons of the task type: those of the same context first, then the most effective ones."""
+
+        async def work(engine: Engine) -> list[Lesson]:
+            asked = {"task_type": task_type, "context": context or None, "limit": limit}
+            hits = await engine.get_relevant_lessons(**asked)
+            return [await engine.bank.lessons.get(engine.scopes.own, hit.id, "lesson_id") for hit in hits]
+
+        lessons = [_lesson(lesson) for lesson in self._in_bank(work) if lesson.task_type == task_type]
+        same = context_hash(context) or digest("")
+        return sorted(lessons, key=lambda lesson: (lesson.context_hash != same, -lesson.effectiveness))
+
+    def record_lesson_outcome(self, lesson_id: str, success: bool) -> None:
+        """Record whether a lesson helped; its effectiveness moves toward it."""
+        self._in_bank(lambda engine: engine.record_lesson_outcome(lesson_id, success))
+
+    def get_stats(self) -> dict[str, Any]:
+        """Return counts of this engine's calls and of its lessons; the average is None before the first outcome."""
+        stats = self._in_bank(lambda engine: engine.get_stats())
+        return {
+            **{name: self._did[name] for name in ("total_reflections", "retries_triggered", "improvements_made")},
+            **{
+                name: stats[name]
+                for name in ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
+            },
+        }
+
+    def _engine(self) -> Engine:
+        return Engine(self.settings, tenant_id=_TENANT)
+
+    def _in_bank(self, work: Callable[[Engine], Coroutine[Any, Any, _T]]) -> _T:
+        async def opened() -> _T:
+            async with self._engine() as engine:
+                return await work(engine)
+
+        return run(opened)
+
+
+def _evidence(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool result of any form as the prompt shows one."""
+    name = result.get("tool") or result.get("tool_name") or result.get("name")
+    content = result.get("content")
+    text = content if isinstance(content, str) else json.dumps(dict(result), ensure_ascii=False, default=str)
+    return {"tool": name, "content": text, "exit_code": result.get("exit_code")}
+
+
+def _lesson(lesson: Lesson) -> ReflectionLesson:
+    return ReflectionLesson(
+        lesson_id=lesson.id,
+        task_type=lesson.task_type or "",
+        mistake=lesson.mistake or "",
+        correction=lesson.correction or "",
+        context_hash=lesson.context_hash or digest(""),
+        created_at=lesson.created_at,
+        times_applied=lesson.times_applied,
+        effectiveness=_START if lesson.effectiveness is None else lesson.effectiveness,
+    )
+
+
+def _read(reply: str) -> tuple[Opinion, float | None]:
+    """Read a reply and its score. The score is read apart: models write `8`, `"7/10"` and `80%` as well as .8."""
+    found: dict[str, Json] | None = read_object(reply, {*FIELDS})
+    score: float | None = None
+    text: Json = reply
+    if found is not None:
+        score = _share(str(found.get("quality_score", found.get("score", ""))))
+        issues = found.get("issues")
+        listed = cast("list[Json]", issues) if isinstance(issues, list) else issues
+        text = {
+            "issues": [_issue(item) for item in listed] if isinstance(listed, list) else listed,
+            "suggested_fix": found.get("suggested_fix"),
+        }
+    elif match := _SCORE.search(reply):
+        number, of, percent, bare, bare_of = match.groups()
+        score = _share(f"{number or bare}{percent or ''}/{of or bare_of or ''}")
+        text = f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
+    try:
+        return read_opinion(text, "reply"), score
+    except InputError:
+        return Opinion(), score
+
+
+def _share(text: str) -> float | None:
+    """A score in 0..1 of `0.8`, `8`, `8/10`, `80`, `80%` or `high`; None of anything else."""
+    if text.strip().lower() in SCORE_WORDS:
+        return SCORE_WORDS[text.strip().lower()]
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*(?:(?:/|out of)\s*(\d*))?\s*", text)
+    if match is None:
+        return None
+    number = float(match[1])
+    whole = float(match[3]) if match[3] else 100 if match[2] or number > 10 else 10 if number > 1 else 1
+    return number / whole if whole and number <= whole else None
+
+
+def _issue(item: Json) -> Json:
+    """An issue as text; models also write {"issue": …} and {"description": …}."""
+    if not isinstance(item, dict):
+        return item
+    texts = [value for value in item.values() if isinstance(value, str)]
+    return next((item[key] for key in ("issue", "description", "text", "message") if item.get(key)), ": ".join(texts))
+
+
+def _score_of_words(opinion: Opinion, reply: str) -> float:
+    bad = opinion.issues or _BAD.search(re.sub(r"(?i)\bno (?:\w+ )?(?:errors?|mistakes?)", "", reply))
+    return 0.3 if bad else 0.8 if _GOOD.search(reply) else 0.5

@@ -1,0 +1,155 @@
+"""The search nodes of a graph: they plan again for queries that found nothing and return the keys that change."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_reflect.clock import Clock
+from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.models.search import CatalogEntry, SearchPlan, SearchRequest, SearchState, Tried
+from mcp_reflect.replan import planner
+from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
+from mcp_reflect.signature import digest
+from mcp_reflect.systems.blocking import run
+
+if TYPE_CHECKING:
+    from mcp_reflect.services.engine import Engine
+
+
+_MODES: Final = ("faceted", "master")
+"""The search modes of the document, which a graph without a catalog need not name."""
+
+
+def reflect_and_replan(
+    state: Mapping[str, Any], clock: Clock | None = None, *, make_engine: "Callable[[], Engine] | None" = None
+) -> dict[str, Any]:
+    """Plan again for the queries that found nothing: relax, rewrite or pivot.
+
+    The language model of the role `planner` is asked where one is configured, else rules plan; they also check and fill
+    what the model proposes. `make_engine` gives the engine to use (default: one over the environment's settings).
+    Nothing is stored.
+
+    The state has `messages`, `planned_queries`, `query_results`, `zero_result_tables`, `retry_count` and, where they
+    help, `catalog`, `suggestions`, `max_retries` and `search_id`. The result has `planned_queries` (the queries that
+    found something, as they were, and then the new ones), `retry_count`, `reflection_reasoning`, `reflection_strategy`,
+    `thinking_updates` (the whole list with one more at its end), `original_planned_queries` and `current_node`.
+    """
+
+    def plan(request: SearchRequest, attempts: SearchState) -> SearchPlan:
+        async def work() -> SearchPlan:
+            from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
+            from mcp_reflect.services.replan import plan_for_graph  # noqa: PLC0415 - same
+
+            async with (make_engine or Engine)() as engine:
+                return await plan_for_graph(engine.context, request, attempts)
+
+        try:
+            return run(work)
+        except McpReflectError:
+            return planner.plan(request, attempts)
+
+    return _advance(state, plan, "reflect_and_replan", clock)
+
+
+def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
+    """Relax by a fixed ladder: lower threshold and double limit first, later the widest mode."""
+    return _advance(state, planner.relax_only, "relax_and_retry", clock)
+
+
+def _advance(
+    state: Mapping[str, Any],
+    planner: Callable[[SearchRequest, SearchState], SearchPlan],
+    node: str,
+    clock: Clock | None,
+) -> dict[str, Any]:
+    """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
+    planned = _mappings(state.get("planned_queries") or (), "planned_queries")
+    original = list(state.get("original_planned_queries") or state.get("planned_queries") or ())
+    thoughts = list(state.get("thinking_updates") or ())
+    request = _request(state, planned)
+    earlier = [query for thought in thoughts if is_object(thought) for query in thought.get("new_queries") or ()]
+    tried = read_queries(_mappings([*original, *earlier], "original_planned_queries"), "original_planned_queries")
+    attempts = SearchState(search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried))
+    plan = planner(request, attempts)
+    pairs = list(zip(state.get("planned_queries") or (), planned, request.queries, strict=True))
+    thought = {
+        "message": plan.user_message,
+        "strategy": plan.strategy.value,
+        "retry_count": plan.retry_count,
+        "ts": (clock or Clock()).now(),
+        "new_queries": [asdict(query) for query in plan.new_queries],  # so that later retries know what was tried
+    }
+    new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]
+    for query in plan.new_queries:  # with the graph's own keys of the query that it comes from, and no others
+        origins = [item for _, item, other in pairs if other.table == query.table] or planned
+        new.append({**(origins[0] if origins else {}), **{name: v for name, v in asdict(query).items() if v}})
+    return {
+        "planned_queries": new,
+        "retry_count": plan.retry_count,
+        "reflection_reasoning": plan.reasoning,
+        "reflection_strategy": plan.strategy.value,
+        "thinking_updates": [*thoughts, thought],
+        "original_planned_queries": original,
+        "current_node": node,
+    }
+
+
+def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
+    message = _last_question(state.get("messages") or ())
+    results: Any = state.get("query_results") or {}
+    if not is_object(results):  # a list of results that each name their table
+        rows: dict[str, int] = {}
+        for result in _mappings(results, "query_results"):
+            table = str(result.get("table", ""))
+            counted = read_results({table: result.get("results", result.get("count", ()))}, "query_results")
+            rows[table] = rows.get(table, 0) + counted[table]
+        results = rows
+    queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))[0]
+    if not catalog:
+        tables = dict.fromkeys(query.table for query in queries if query.search_mode in _MODES)
+        catalog = tuple(CatalogEntry(table=table, search_modes=_MODES) for table in tables)
+    return SearchRequest(
+        search_id=str(state.get("search_id") or digest(message)),
+        user_message=message,
+        queries=queries,
+        results=read_results(results, "query_results") or None,
+        zero_result_tables=tuple(state.get("zero_result_tables") or ()),
+        retry_count=int(state.get("retry_count") or 0),
+        catalog=catalog,
+        suggestions=tuple(str(text) for text in state.get("suggestions") or ()),
+        # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
+        max_retries=int(state.get("max_retries", 2)) + 1,
+        takes_bounds=True,
+    )
+
+
+def _last_question(messages: Sequence[Any]) -> str:
+    """The last message of a person; the last of all where none is marked as a person's."""
+    texts = [(_part(message, "type") or _part(message, "role"), _part(message, "content")) for message in messages]
+    of_people = [text for author, text in texts if author in ("human", "user")] or [text for _, text in texts]
+    return of_people[-1] if of_people else ""
+
+
+def _part(message: Any, name: str) -> str:
+    """`type`, `role` or `content` of a message; content in parts is joined."""
+    if isinstance(message, str):
+        return message if name == "content" else ""
+    value: Any = message.get(name) if is_object(message) else getattr(message, name, None)
+    if is_list(value):
+        return " ".join(str(part.get("text", "")) if is_object(part) else str(part) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _mappings(items: Any, field: str) -> list[Mapping[str, Any]]:
+    """A list of mappings; models and data classes give their fields."""
+    if not is_list(items):
+        raise InputError(field, "is not a list", "Give a list")
+    mappings: list[Mapping[str, Any]] = []
+    for place, item in enumerate(items):
+        dump = getattr(item, "model_dump", None)
+        values: object = dump() if dump else asdict(item) if is_dataclass(item) else item  # pyright: ignore[reportArgumentType]
+        if not is_object(values):
+            fix = "Give a mapping with the fields of a query"
+            raise InputError(f"{field}[{place}]", "is neither an object nor a model", fix)
+        mappings.append(values)
+    return mappings

@@ -1,0 +1,250 @@
+"""What each host's plugin consists of, from one source; `python -m tests.server.generate` writes it.
+
+Names, version and description come from pyproject.toml, tools from the server's list, hooks from the table of
+`mcp-reflect install --hooks`, entries from the table of `mcp-reflect install`. The texts of commands
+stand here, the skill in plugin/skills.
+"""
+
+import base64
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks
+from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, SERVER_NAME, Command
+
+ROOT: Final = Path(__file__).parent.parent
+PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REPOSITORY: Final[str] = PROJECT["urls"]["Repository"]
+OWNER, NAME = REPOSITORY.split("/")[-2:]
+_LINKS: Final = ("<!-- links: written by `python -m tests.server.generate` -->", "<!-- end of links -->")
+
+
+class SlashCommand(NamedTuple):
+    """A command of a plugin: its text is sent to the model. `shell`: a command of ours whose output comes first."""
+
+    description: str
+    hint: str
+    text: str
+    shell: str = ""
+
+
+COMMANDS: Final[Mapping[str, SlashCommand]] = {
+    "reflect": SlashCommand(
+        "Look back at this session and keep what will help next time",
+        "[what the task was]",
+        "Look back at what you did in this session. The task, if one is named here: {args}\n\n"
+        "Call the tool `reflect` of mcp-reflect once, with the task, its outcome, the events that mattered in order "
+        "(errors word for word), and your analysis: reflection (the cause), mistake and correction, strategy. "
+        "If lessons were shown or recalled, call `record_outcome` with the ids of those that you used. "
+        "Then say in two sentences what was kept. If there is nothing to learn, say so and store nothing.\n",
+    ),
+    "lessons": SlashCommand(
+        "Show the lessons of this project",
+        "[what they are about]",
+        "Show me these lessons as a short list, a person's and the best proven first, each with its id. If this names "
+        "a subject, call `recall_lessons` of mcp-reflect with it as the task, and show what fits instead: {args}\n",
+        "lessons list",
+    ),
+    "learn": SlashCommand(
+        "Keep a lesson in your words, or what your past sessions teach",
+        "[the lesson]",
+        "Above is what past sessions of this project teach, the costliest first. The lesson that I named, if I did: "
+        "{args}\n\n"
+        "If I named one, keep it alone: call the tool `store_lesson` of mcp-reflect with mistake and correction in my "
+        "words and the evidence `user`; add wrong_call and right_call if it is about a command. Otherwise show me the "
+        "findings as drafts, at most five, ask which to keep, and store those with the evidence `user`. Then show what "
+        "was stored.\n",
+        "learn --limit 5",
+    ),
+    "critique": SlashCommand(
+        "Check the last answer against evidence before it is handed over",
+        "[what the answer is for]",
+        "Check your last answer. What it is for, if named: {args}\n\n"
+        "Call the tool `critique` of mcp-reflect once, with goal, response (the answer word for word) and tool_results "
+        "(tool, content, exit_code of what bears on it). Judge each claim that it lists by the lines that it shows, "
+        "send the verdicts with critique_id, and do what its action says. Correct only what is wrong.\n",
+    ),
+    "review": SlashCommand(
+        "Decide what waits: findings of sessions, and lessons from outside",
+        "",
+        "Go through what waits for a decision, one by one: show me its words, its evidence and where it comes from, "
+        "and ask whether to keep, change or drop it. What I keep, store with `store_lesson` of mcp-reflect and the "
+        "evidence `user`; what I drop, take out with `forget_lesson`. If nothing waits, say so.\n",
+        "lessons review",
+    ),
+}
+
+
+def launched(root: str, data: str, host: str, server: str = SERVER_NAME) -> Command:
+    """Return the command of a plugin whose host calls its folder `root`, and the folder for its data `data`."""
+    return Command("python3", (f"{root}/launcher.py", f"--host={host}", f"--data={data}"), server=server)
+
+
+CLAUDE: Final = launched(
+    "${CLAUDE_PLUGIN_ROOT}/plugin", "${CLAUDE_PLUGIN_DATA}", "claude-code", f"plugin:{SERVER_NAME}:{SERVER_NAME}"
+)
+CODEX: Final = launched("${CLAUDE_PLUGIN_ROOT}/plugin", "${CLAUDE_PLUGIN_DATA}", "codex")
+GEMINI: Final = launched("${extensionPath}", "${extensionPath}/environment", "gemini")
+FROM_REPOSITORY: Final = Command("uvx", ("--from", f"git+{REPOSITORY}", "mcp-reflect"))
+"""What an install link registers: it needs uv, and no clone."""
+
+
+def files() -> dict[str, str]:
+    """Return each generated file, below the repository, with its content."""
+    made = {
+        ".claude-plugin/plugin.json": _json(claude_plugin()),
+        ".claude-plugin/marketplace.json": _json(marketplace()),
+        ".codex-plugin/plugin.json": _json(codex_plugin()),
+        "plugin/gemini-extension.json": _json(gemini_extension()),
+        "plugin/GEMINI.md": AGENT_RULES,
+        "server.json": _json(server()),
+        "README.md": readme(),
+    }
+    made |= {f"docs/pictures/install-{_label(name)}.svg": button(f"Install in {name}") for name in links()}
+    for host, name, command in (
+        ("claude-code", "plugin/claude-code/hooks.json", CLAUDE),
+        ("codex", "plugin/codex/hooks.json", CODEX),
+        ("gemini", "plugin/hooks/hooks.json", GEMINI),
+    ):
+        # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
+        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', add_hooks("", HOOK_SETTINGS[host], command)) + "\n"
+    for name, command in COMMANDS.items():
+        made[f"plugin/claude-code/commands/{name}.md"] = claude_command(command)
+        made[f"plugin/commands/{name}.toml"] = gemini_command(command)
+    return made
+
+
+def claude_plugin() -> dict[str, Any]:
+    """Return the manifest of Claude Code's plugin. Its paths are no default ones: other hosts read those as theirs."""
+    return {
+        **_about(),
+        "mcpServers": {SERVER_NAME: CLAUDE.entry()},
+        "hooks": "./plugin/claude-code/hooks.json",
+        "commands": "./plugin/claude-code/commands/",
+        "skills": "./plugin/skills/",
+    }
+
+
+def codex_plugin() -> dict[str, Any]:
+    """Return the manifest of Codex's plugin.
+
+    Codex fills no places into a server's arguments, and a `cwd` would hide the folder that the session is in.
+    """
+    find = (
+        "import glob, os, runpy; home = os.environ.get('CODEX_HOME') or os.path.expanduser('~/.codex'); "
+        f"found = glob.glob(home + '/plugins/cache/{NAME}/{SERVER_NAME}/*/plugin/launcher.py'); "
+        "runpy.run_path(max(found, key=os.path.getmtime), run_name='__main__')"
+    )
+    entry = {"command": CODEX.program, "args": ["-c", find, "--host=codex"], "env_vars": ["CODEX_HOME"]}
+    return {
+        **_about(),
+        "mcpServers": {SERVER_NAME: entry},
+        "hooks": "./plugin/codex/hooks.json",
+        "skills": "./plugin/skills/",
+    }
+
+
+def marketplace() -> dict[str, Any]:
+    """Return the marketplace that this repository is, for Claude Code and Codex."""
+    listed = {"name": SERVER_NAME, "source": "./", "description": PROJECT["description"], "category": "productivity"}
+    about = {"description": PROJECT["description"], "version": PROJECT["version"]}
+    return {"name": NAME, "owner": {"name": OWNER}, "metadata": about, "plugins": [listed]}
+
+
+def gemini_extension() -> dict[str, Any]:
+    """Return the manifest of Gemini CLI's extension."""
+    about = _about()
+    return {
+        **{name: about[name] for name in ("name", "version", "description")},
+        "mcpServers": {SERVER_NAME: GEMINI.entry()},
+        "contextFileName": "GEMINI.md",
+    }
+
+
+def server() -> dict[str, Any]:
+    """Return server.json with what pyproject.toml says."""
+    kept = json.loads((ROOT / "server.json").read_text("utf-8"))
+    package = {**kept["packages"][0], "identifier": PROJECT["name"], "version": PROJECT["version"]}
+    return {
+        **kept,
+        "name": f"io.github.{OWNER}/{NAME}",
+        "description": PROJECT["description"],
+        "version": PROJECT["version"],
+        "repository": {"url": REPOSITORY, "source": "github"},
+        "packages": [package],
+    }
+
+
+def claude_command(command: SlashCommand) -> str:
+    """Return a command as Markdown with front matter."""
+    ours = " ".join([CLAUDE.program, *(f'"{word}"' for word in CLAUDE.arguments), command.shell])
+    lines = ["---", f"description: {command.description}"]
+    lines += [f'argument-hint: "{command.hint}"'] if command.hint else []
+    lines += [f"allowed-tools: Bash({ours})"] if command.shell else []
+    shown = f"!`{ours}`\n\n" if command.shell else ""
+    return "\n".join([*lines, "---", "", shown + command.text.format(args="$ARGUMENTS")])
+
+
+def gemini_command(command: SlashCommand) -> str:
+    """Return a command as TOML."""
+    ours = " ".join([GEMINI.program, *(f'"{word}"' for word in GEMINI.arguments), command.shell])
+    shown = f"!{{{ours}}}\n\n" if command.shell else ""
+    text = shown + command.text.format(args="{{args}}")
+    return f"description = {json.dumps(command.description)}\nprompt = '''\n{text}'''\n"
+
+
+def links() -> dict[str, str]:
+    """Return the install link of each host that has one."""
+    vscode = {"name": SERVER_NAME, **HOSTS["vscode"].entry(FROM_REPOSITORY)}
+    cursor = base64.b64encode(json.dumps(HOSTS["cursor"].entry(FROM_REPOSITORY)).encode()).decode()
+    shown = quote(json.dumps(HOSTS["vscode"].entry(FROM_REPOSITORY), separators=(",", ":")), safe="")
+    return {
+        "VS Code": f"https://insiders.vscode.dev/redirect/mcp/install?name={vscode['name']}&config={shown}",
+        "Cursor": f"https://cursor.com/en/install-mcp?name={SERVER_NAME}&config={quote(cursor, safe='')}",
+    }
+
+
+def readme() -> str:
+    """Return the README with the links of today."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    begin, end = _LINKS
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    listed = "".join(f"[install-{_label(name)}]: {url}\n" for name, url in links().items())
+    return f"{before}{begin}\n{listed}{end}{after}"
+
+
+def button(text: str) -> str:
+    """Return the picture of a button."""
+    width = 7 * len(text) + 24
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="24" role="img" aria-label="{text}">'
+        f'<rect width="{width}" height="24" rx="4" fill="#0b65c2"/><text x="{width // 2}" y="16" fill="#fff" '
+        f'font-family="Verdana, sans-serif" font-size="11" text-anchor="middle">{text}</text></svg>\n'
+    )
+
+
+def _label(name: str) -> str:
+    return name.lower().replace(" ", "")
+
+
+def _about() -> dict[str, Any]:
+    return {
+        "name": SERVER_NAME,
+        "version": PROJECT["version"],
+        "description": PROJECT["description"],
+        "author": {"name": OWNER},
+        "homepage": REPOSITORY,
+        "repository": REPOSITORY,
+        "license": PROJECT["license"],
+        "keywords": PROJECT["keywords"],
+    }
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,352 @@
+"""Start mcp-reflect from the folder of a plugin: `python3 launcher.py --host=NAME --data=FOLDER [WORDS]`.
+
+Without WORDS it is the MCP server, with `hook EVENT` a hook, with others that command of `mcp-reflect`. The first
+start makes a Python environment below FOLDER, in a process of its own: with uv if it is there, else with venv and pip.
+Until it is ready, hooks are silent, and the server answers each call with a plain sentence; then the real server takes
+over the open connection. What `mcp-reflect install` has registered already is left to that entry.
+
+A host starts this with any python3 from 3.8, so it uses the standard library alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+WINDOWS = sys.platform == "win32"
+MAKING_SECONDS = 600
+"""The longest that making the environment may take; then another session tries again."""
+
+POLL_SECONDS = 0.5
+MANIFEST = "gemini-extension.json"
+"""Stands beside this file in every host's copy, and names the version."""
+
+SERVER_NAME = "mcp-reflect"
+# Below the home directory and the project: the files with the servers, and the one with the hooks.
+REGISTERED = {
+    "claude-code": ((".claude.json", ".mcp.json"), ".claude/settings.json"),
+    "codex": ((".codex/config.toml",), ".codex/hooks.json"),
+    "gemini": ((), ".gemini/settings.json"),  # an entry of the person's settings goes before the extension's
+}
+OUR_HOOK = re.compile(r"""mcp[-_]reflect(?:\.exe)?[\\"']* hook[ "]|"tool":\s*"hook\"""")
+NO_PYTHON = (
+    "there is neither uv nor a Python from 3.11 with venv. Install uv (https://docs.astral.sh/uv) or Python "
+    "(on Debian and Ubuntu with python3-venv), and start a new session"
+)
+
+
+class Environment:
+    """The environment of one version below the folder `data`, and the source it is made from."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.version = str(json.loads((HERE / MANIFEST).read_text("utf-8"))["version"])
+        self.folder = data / f"environment-{self.version}"
+        programs = self.folder / ("Scripts" if WINDOWS else "bin")
+        self.python = programs / ("python.exe" if WINDOWS else "python")
+        self.command = programs / ("mcp-reflect.exe" if WINDOWS else "mcp-reflect")
+        self.mark, self.lock = self.folder / "ready", data / "making"
+        self.log, self.fault = data / "setup.log", data / "fault"
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether everything is installed."""
+        return self.mark.exists()
+
+    def sentence(self) -> str:
+        """Return what a person or an agent is told while it is not ready."""
+        with contextlib.suppress(OSError):
+            return f"mcp-reflect could not make its Python environment: {self.fault.read_text('utf-8')}."
+        return (
+            f"mcp-reflect is making its Python environment in {self.folder}. This happens once and takes about a "
+            "minute; its tools and hooks work as soon as it is ready. Go on without it until then."
+        )
+
+    def begin(self) -> None:
+        """Start to make it in a process that outlives this session, unless one is at it."""
+        if self.is_ready or self._is_being_made():
+            return
+        self.data.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            self.fault.unlink()
+        with self.log.open("wb") as log:
+            flags = {"creationflags": 0x08000208} if WINDOWS else {"start_new_session": True}  # no window, own group
+            words = [sys.executable, str(Path(__file__).resolve()), f"--data={self.data}", "make"]
+            subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **flags)  # type: ignore[call-overload]
+
+    def make(self) -> int:
+        """Make it; return 0, or 1 with the fault beside it."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(self.lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            if self._is_being_made():
+                return 0
+            self.lock.unlink()
+            return self.make()
+        os.write(descriptor, str(os.getpid()).encode())
+        os.close(descriptor)
+        try:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            for words in self._steps():
+                subprocess.run(words, check=True, timeout=MAKING_SECONDS - 30, stdout=sys.stderr, env=certified())
+            self.mark.touch()
+            # The one before stays for the sessions that still run in it.
+            others = (path for path in self.data.glob("environment-*") if path != self.folder)
+            for old in sorted(others, key=lambda path: path.stat().st_mtime)[:-1]:
+                shutil.rmtree(old, ignore_errors=True)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            failed = isinstance(error, subprocess.SubprocessError)
+            self.fault.write_text(f"{error} {self.log} has the details" if failed else str(error), "utf-8")
+            return 1
+        finally:
+            self.lock.unlink()
+        return 0
+
+    def run(self, words: list[str]) -> int:
+        """Run mcp-reflect in place of this process; on Windows, where there is no such thing, below it."""
+        line = [str(self.command), *words]
+        if WINDOWS:
+            return subprocess.call(line)
+        os.execv(line[0], line)  # noqa: S606 - our own command
+        return 0
+
+    def _is_being_made(self) -> bool:
+        try:
+            begun, text = self.lock.stat().st_mtime, self.lock.read_text("utf-8")
+        except OSError:
+            return False
+        if time.time() - begun > MAKING_SECONDS:
+            return False
+        if WINDOWS or not text:
+            return True
+        try:
+            os.kill(int(text), 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def _steps(self) -> list[list[str]]:
+        source, uv = str(find_source()), shutil.which("uv")
+        if uv:  # brings a Python if there is none
+            made = [uv, "venv", "-q", "--python", ">=3.11", str(self.folder)]
+            return [made, [uv, "pip", "install", "-q", "--compile-bytecode", "--python", str(self.python), source]]
+        made = [find_python(), "-m", "venv", str(self.folder)]
+        return [made, [str(self.python), "-m", "pip", "install", "-q", "--disable-pip-version-check", source]]
+
+
+def find_source() -> Path:
+    """Return the folder of the package: the one above, or the one that Gemini CLI has copied this folder from."""
+    folders = [HERE.parent]
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        installed = json.loads((HERE / ".gemini-extension-install.json").read_text("utf-8"))
+        folders.append(Path(installed["source"]).parent)
+    folders.append(HERE / "package")  # of an archive that packaging/release made
+    for folder in folders:
+        if (folder / "mcp_reflect").is_dir() and (folder / "pyproject.toml").is_file():
+            return folder
+        for wheel in folder.glob("mcp_reflect_server-*.whl"):
+            return wheel
+    raise ValueError(f"the folder of the package is gone ({folders[-2]}). Install the plugin again")
+
+
+def default_data() -> Path:
+    """Return the folder for data that belongs to .../plugins/cache/MARKETPLACE/PLUGIN/VERSION, else one beside this."""
+    if "cache" in (folder.name for folder in HERE.parents[3:4]):
+        plugin, marketplace = HERE.parents[1].name, HERE.parents[2].name
+        return HERE.parents[4] / "data" / f"{plugin}-{marketplace}"
+    return HERE / "environment"
+
+
+def certified() -> dict[str, str]:
+    """Return this environment, with the machine's own certificates: hosts drop the variables that name others."""
+    found = ssl.get_default_verify_paths()
+    place = found.cafile or found.capath
+    own = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", **({"PIP_CERT": place} if place else {})}
+    return {**own, **os.environ}
+
+
+def find_python() -> str:
+    """Return a Python that can make the environment. Raises ValueError if there is none."""
+    script = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
+    names = ("python3.14", "python3.13", "python3.12", "python3.11", "python3", "python", "py")
+    for python in (sys.executable, *filter(None, map(shutil.which, names))):
+        if subprocess.call([python, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+            return python
+    raise ValueError(NO_PYTHON)
+
+
+def has_server(host: str) -> bool:
+    """Return whether `mcp-reflect install` has registered the server, for the person or in this project."""
+    return any(_names_server(path) for path in _places(*REGISTERED[host][0]))
+
+
+def has_hooks(host: str) -> bool:
+    """Return whether `mcp-reflect install` has written hooks, for the person or in this project."""
+    for path in _places(REGISTERED[host][1]):
+        with contextlib.suppress(OSError):
+            if OUR_HOOK.search(path.read_text("utf-8", "replace")):
+                return True
+    return False
+
+
+def _places(*names: str) -> list[Path]:
+    return [folder / name for folder in (Path.home(), Path.cwd()) for name in names]
+
+
+def _names_server(path: Path) -> bool:
+    try:
+        text = path.read_text("utf-8", "replace")
+        if path.suffix == ".toml":
+            return re.search(rf'(?m)^\[mcp_servers\.(["\']?){SERVER_NAME}\1\]', text) is not None
+        read: Any = json.loads(text)
+        blocks: tuple[Any, ...] = (read, read.get("projects", {}).get(str(Path.cwd()), {}))
+        return any(SERVER_NAME in block.get("mcpServers", {}) for block in blocks)
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+class Door:
+    """The server while there is none: it opens the connection, and hands it to the real one when that is ready.
+
+    `lists` and `hooks`: whether this server lists its tools and answers hooks, which another entry may do.
+    """
+
+    def __init__(self, environment: Environment, *, lists: bool, hooks: bool) -> None:
+        self._environment, self._lists, self._hooks = environment, lists, hooks
+        self._opening = threading.Event()
+        self._initialize = b""
+        self._server: subprocess.Popen[bytes] | None = None
+        self._writing = threading.Lock()
+
+    def serve(self) -> int:
+        """Answer until the host ends the connection."""
+        threading.Thread(target=self._open, daemon=True).start()
+        for line in sys.stdin.buffer:
+            with contextlib.suppress(ValueError):  # of a line that is not JSON
+                self._take(line, json.loads(line))
+        if self._server and self._server.stdin:
+            self._server.stdin.close()
+            self._server.wait()
+        return 0
+
+    def _take(self, line: bytes, message: dict[str, Any]) -> None:
+        method = str(message.get("method", ""))
+        params: dict[str, Any] = message.get("params") or {}
+        called = params.get("name") if method == "tools/call" else None
+        if method == "initialize":
+            self._initialize = line
+            self._answer(message, self._greeting(str(params.get("protocolVersion"))))
+            self._opening.set()
+        elif method.endswith("/list") and not (self._lists and self._server):
+            self._answer(message, self._list(method))
+        elif called == "hook" and not (self._hooks and self._server):
+            self._answer(message, {"content": [{"type": "text", "text": "{}"}]})
+        elif self._server and self._server.stdin:
+            if method != "notifications/initialized":
+                self._server.stdin.write(line)
+                self._server.stdin.flush()
+        elif method == "ping":
+            self._answer(message, {})
+        elif called:
+            content = [{"type": "text", "text": self._environment.sentence()}]
+            self._answer(message, {"content": content, "isError": True})
+        elif "id" in message:
+            self._write({"id": message["id"], "error": {"code": -32601, "message": self._environment.sentence()}})
+
+    def _greeting(self, version: str) -> dict[str, object]:
+        changes = {"listChanged": True}
+        return {
+            "protocolVersion": version,
+            "capabilities": {"tools": changes, "prompts": changes, "resources": changes},
+            "serverInfo": {"name": SERVER_NAME, "version": self._environment.version},
+            "instructions": "" if self._environment.is_ready else self._environment.sentence(),
+        }
+
+    def _list(self, method: str) -> dict[str, object]:
+        """Return the tools that the server will have; prompts and resources are listed by it alone."""
+        name = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
+        listed: object = []
+        if name == "tools" and self._lists:
+            with contextlib.suppress(OSError, ValueError):
+                listed = json.loads((find_source() / "mcp_reflect" / "server" / "tools.json").read_text("utf-8"))
+        return {name: listed}
+
+    def _open(self) -> None:
+        """Wait for the environment, and start the server with the host's own first message."""
+        self._opening.wait()
+        while not self._environment.is_ready:
+            time.sleep(POLL_SECONDS)
+        server = subprocess.Popen([str(self._environment.command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if server.stdin is None or server.stdout is None:
+            return
+        server.stdin.write(self._initialize)
+        server.stdin.flush()
+        server.stdout.readline()  # its answer: the host has ours
+        server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        server.stdin.flush()
+        self._server = server
+        for kind in ("tools", "prompts", "resources") if self._lists else ():
+            self._write({"method": f"notifications/{kind}/list_changed"})
+        for line in server.stdout:
+            self._send(line)
+
+    def _answer(self, message: dict[str, Any], result: dict[str, object]) -> None:
+        self._write({"id": message.get("id"), "result": result})
+
+    def _write(self, message: dict[str, Any]) -> None:
+        self._send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def _send(self, line: bytes) -> None:
+        with self._writing:
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+
+
+def main(words: list[str]) -> int:
+    """Do what the words say; see the module."""
+    options = {"host": "claude-code", "data": str(default_data())}
+    while words and words[0].startswith("--") and "=" in words[0]:
+        name, _, options[name[2:]] = words.pop(0).partition("=")
+    host, environment = options["host"], Environment(Path(options["data"]).absolute())
+    if words == ["make"]:
+        return environment.make()
+    if words[:1] == ["hook"]:
+        if not has_hooks(host):
+            return _answer_hook(environment, words)
+    elif words:
+        if environment.is_ready:
+            return environment.run(words)
+        print(environment.sentence())
+    else:
+        lists, hooks = not has_server(host), not has_hooks(host)
+        if environment.is_ready and lists and hooks:
+            return environment.run([])
+        environment.begin()
+        return Door(environment, lists=lists, hooks=hooks).serve()
+    return 0
+
+
+def _answer_hook(environment: Environment, words: list[str]) -> int:
+    """Run the hook; before it can, say at the start of a session why."""
+    if environment.is_ready:
+        return environment.run(words)
+    if words[-1] == "SessionStart":
+        environment.begin()
+        print(json.dumps({"systemMessage": environment.sentence()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,247 @@
+"""`promote`: proven lessons and a person's in a block of an instruction file, of which nothing else is ever touched."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.cli import main
+from mcp_reflect.config import Settings
+from mcp_reflect.models.hook import HookInput
+from mcp_reflect.models.lesson import Lesson, Source, Trust
+from mcp_reflect.services import hooks
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.hook_events import read_hook
+from mcp_reflect.services.promote import MOST_LINES
+from tests.cli.commands import Command
+from tests.cli.test_review import Terminal
+
+RULE = "Run `make migrate` before `make test`"
+OTHER = "Deploy on a Tuesday morning"
+OWN = "# Shop\n\nUse pnpm.\n"
+
+
+@pytest.fixture
+def project(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    for text in (RULE, OTHER):
+        command("lessons", "add", "--mistake", "It failed", "--correction", text)
+    return folder
+
+
+def ids(command: Command) -> dict[str, str]:
+    return {one["correction"]: one["id"] for one in command.json("lessons", "list")}
+
+
+def test_a_block_is_written_after_what_the_file_has_and_taken_out_again(command: Command, project: Path) -> None:
+    for text in (OWN, "no line end", "", "\ufeff# mark\r\nwindows\r\n", "latin \udce9\n"):
+        content = text.encode("utf-8", "surrogateescape")
+        (project / "CLAUDE.md").write_bytes(content)
+        shown = command("promote", "CLAUDE.md", "--yes")
+        written = (project / "CLAUDE.md").read_bytes()
+        assert written.startswith(content)
+        assert RULE.encode() in written
+        assert f"+- It failed. {RULE}" in shown
+        assert (b"\r\n" in content) == (b"\n" in content and b"\r\n- It failed" in written)
+        assert "nothing changes" in command("promote", "CLAUDE.md", "--yes")
+        command("promote", "--undo", "--yes")
+        assert (project / "CLAUDE.md").read_bytes() == content
+
+
+def test_a_file_that_was_made_for_the_block_is_removed_with_it(command: Command, project: Path) -> None:
+    for words, made in ((["GEMINI.md"], "GEMINI.md"), ([".cursor/rules"], ".cursor/rules/mcp-reflect.mdc")):
+        command("promote", *words, "--yes")
+        assert RULE in (project / made).read_text()
+        command("promote", *words, "--undo", "--yes")
+        assert not (project / made).exists()
+
+
+def test_without_a_name_the_files_that_are_there_are_written(command: Command, project: Path) -> None:
+    (project / "AGENTS.md").write_text(OWN)
+    command("promote", "--yes")
+    assert RULE in (project / "AGENTS.md").read_text()
+    assert not (project / "CLAUDE.md").exists()
+
+
+def test_only_a_person_s_and_proven_lessons_are_promoted_unless_one_is_named(command: Command, project: Path) -> None:
+    lines = [{"mistake": "Fed the emu", "correction": "Feed it twice"}]
+    command("import", command.file("lessons.jsonl", lines))
+    command("promote", "CLAUDE.md", "--yes")
+    assert "emu" not in (project / "CLAUDE.md").read_text()
+    (emu,) = [one["id"] for one in command.json("lessons", "list") if "emu" in one["text"]]
+    command("promote", "CLAUDE.md", "--lesson", emu, "--yes")
+    assert "emu" in (project / "CLAUDE.md").read_text()
+
+
+def test_what_the_file_says_already_is_left_out(command: Command, project: Path) -> None:
+    (project / "CLAUDE.md").write_text(f"{OWN}- {RULE}.\n")
+    (record,) = [json.loads(command("promote", "--yes", "--json"))]
+    assert [one["reason"] for one in record["left_out"]] == ["CLAUDE.md says it already"]
+    assert (project / "CLAUDE.md").read_text().count(RULE) == 1
+
+
+def test_a_block_has_at_most_forty_lines(command: Command, project: Path) -> None:
+    for number in range(45):
+        command(
+            "lessons",
+            "add",
+            "--mistake",
+            f"Fed animal {number}",
+            "--correction",
+            f"Animal {number} eats {number * 7} nuts",
+        )
+    command("promote", "CLAUDE.md", "--yes")
+    assert len((project / "CLAUDE.md").read_text().splitlines()) == MOST_LINES
+
+
+def test_the_block_keeps_in_step_with_its_lessons(command: Command, project: Path) -> None:
+    (project / "CLAUDE.md").write_text(OWN)
+    command("promote", "--yes")
+    known = ids(command)
+    command("lessons", "edit", known[RULE], "--correction", "Run `make db` first")
+    text = (project / "CLAUDE.md").read_text()
+    assert "Run `make db` first" in text
+    assert RULE not in text
+    command("lessons", "forget", known[RULE])
+    assert "make db" not in (project / "CLAUDE.md").read_text()
+    command("lessons", "erase", known[OTHER], "--yes")
+    assert (project / "CLAUDE.md").read_text() == OWN
+
+
+def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: Path) -> None:
+    assert "a skill takes 3" in command("promote", "--skill", "deploy", "--yes", code=2)
+    for number in range(3):
+        command("lessons", "add", "--correction", f"Tell team {number} before", "--mistake", f"Told nobody {number}",
+                "--task-type", "deploy")  # fmt: skip
+    command("promote", "--skill", "Deploy", "--yes")
+    skill = project / ".claude" / "skills" / "deploy" / "SKILL.md"
+    assert skill.read_text().startswith("---\nname: deploy\ndescription: What was learned about Deploy")
+    assert "Tell team 2 before" in skill.read_text()
+    command("promote", "--undo", "--yes")
+    assert not skill.parent.exists()
+
+
+BEGIN = "<!-- mcp-reflect: lessons 0123456789ab -->\n"
+END = "<!-- mcp-reflect: end -->\n"
+BROKEN: dict[str, tuple[str, str]] = {
+    "begins twice": (f"{BEGIN}{BEGIN}- x\n{END}", "has 2 markers that begin our block and 1 that end it"),
+    "ends twice": (f"{BEGIN}- x\n{END}{END}", "has 1 markers that begin our block and 2 that end it"),
+    "no end": (f"{BEGIN}- x\n", "has 1 markers that begin our block and 0 that end it"),
+    "the wrong way round": (f"{END}{BEGIN}- x\n", "markers that begin our block"),
+    "edited inside": (f"{BEGIN}- my own line\n{END}", "somebody edited our block in CLAUDE.md by hand"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_block_that_is_not_as_we_wrote_it_is_left_alone(command: Command, project: Path, fault: str) -> None:
+    text, said = BROKEN[fault]
+    (project / "CLAUDE.md").write_text(text)
+    assert said in command("promote", "CLAUDE.md", "--yes", code=2)
+    assert (project / "CLAUDE.md").read_text() == text
+
+
+def test_a_block_that_a_person_edited_stays_when_a_lesson_changes_or_is_undone(command: Command, project: Path) -> None:
+    command("promote", "CLAUDE.md", "--yes")
+    edited = (project / "CLAUDE.md").read_text().replace(OTHER, f"{OTHER}, never later")
+    (project / "CLAUDE.md").write_text(edited)
+    command("lessons", "edit", ids(command)[RULE], "--correction", "Run `make db` first")
+    assert "by hand" in command("promote", "--undo", "--yes", code=2)
+    assert (project / "CLAUDE.md").read_text() == edited
+
+
+def test_lines_that_were_added_after_a_block_stay_lines_of_their_own(command: Command, project: Path) -> None:
+    (project / "CLAUDE.md").write_text("no line end")
+    command("promote", "CLAUDE.md", "--yes")
+    with (project / "CLAUDE.md").open("a") as file:
+        file.write("my new line\n")
+    command("promote", "--undo", "--yes")
+    assert (project / "CLAUDE.md").read_text() == "no line end\nmy new line\n"
+
+
+def test_a_link_inside_the_project_is_written_through_and_one_out_of_it_refused(
+    command: Command, project: Path
+) -> None:
+    (project / "AGENTS.md").write_text(OWN)
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    command("promote", "--yes")
+    assert (project / "CLAUDE.md").is_symlink()
+    assert (project / "AGENTS.md").read_text().count(RULE) == 1
+    outside = project.parent / "mine.md"
+    outside.write_text("mine")
+    (project / "GEMINI.md").symlink_to(outside)
+    assert "a link out of the project" in command("promote", "GEMINI.md", "--yes", code=2)
+    assert outside.read_text() == "mine"
+
+
+def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, project: Path) -> None:
+    (project / "CLAUDE.md").write_text(OWN)
+    (project / "CLAUDE.md").chmod(0o444)
+    (project / "AGENTS.md").mkdir()
+    assert "is read-only" in command("promote", "CLAUDE.md", "--yes", code=2)
+    assert "is not a file" in command("promote", "AGENTS.md", "--yes", code=2)
+    assert (project / "CLAUDE.md").read_text() == OWN
+
+
+def test_nobody_to_ask_and_nothing_to_do_are_said(command: Command, project: Path) -> None:
+    (project / "CLAUDE.md").write_text(OWN)
+    assert main(["promote"]) == 2
+    assert "Add --yes" in command.capsys.readouterr().err
+    assert "nothing of this project was promoted" in command("promote", "--undo", "--yes", code=2)
+    for name in ids(command).values():
+        command("lessons", "forget", name)
+    assert "there is nothing to promote" in command("promote", "--yes", code=2)
+    assert (project / "CLAUDE.md").read_text() == OWN
+
+
+def test_a_person_sees_the_change_and_may_decline(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del command
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    monkeypatch.setattr("sys.stdout", screen := Terminal())
+    assert main(["promote", "CLAUDE.md"]) == 1
+    assert RULE in screen.getvalue()
+    assert not (project / "CLAUDE.md").exists()
+
+
+def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, project: Path) -> None:
+    def told(name: str, event: str, **more: Any) -> str:
+        sent = read_hook(event, {"session_id": name, "cwd": str(project), **more})
+        assert sent is not None
+        return asyncio.run(answer(sent))
+
+    async def answer(sent: HookInput) -> str:
+        async with Engine(Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")) as engine:
+            return (await hooks.answer(engine.context, sent))[0] or ""
+
+    test = {"prompt": "run make test after make migrate"}
+    assert RULE in told("a", "SessionStart")
+    assert RULE in told("a2", "UserPromptSubmit", **test)
+    command("promote", "CLAUDE.md", "--yes")
+    assert told("b", "SessionStart") == ""
+    assert RULE not in told("b2", "UserPromptSubmit", **test)
+    assert RULE in told("c", "SessionStart", transcript_path="/home/ada/.codex/sessions/x.jsonl")
+    assert RULE in told("d", "sessionStart")
+
+
+def test_a_proven_lesson_is_promoted_too(command: Command, project: Path) -> None:
+    async def prove() -> Lesson:
+        async with Engine(Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")) as engine:
+            stored = await engine.store_lesson(mistake="Fed the wombat", correction="Feed it once a day")
+            results = [{"tool": "pytest", "content": "3 passed", "exit_code": 0}]
+            for _ in range(3):
+                await engine.record_outcome(
+                    lesson_ids=[stored.lesson_id], success=True, evidence="test", tool_results=results
+                )
+            return await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+
+    lesson = asyncio.run(prove())
+    assert (lesson.trust, lesson.source) == (Trust.CONFIRMED, Source.AGENT)
+    command("promote", "CLAUDE.md", "--yes")
+    assert "Feed it once a day" in (project / "CLAUDE.md").read_text()

@@ -1,1 +1,0 @@
-"""Random mutations of the package, each tried against the tests that reach it: `python -m tests.mutation`."""

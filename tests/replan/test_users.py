@@ -1,0 +1,72 @@
+"""What the plan proposes for failed searches in the style of users; a search's query found nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.models.search import SearchPlan, SearchRequest, SearchState
+from mcp_reflect.replan.planner import plan
+from mcp_reflect.replan.words import content, tokens
+from mcp_reflect.schemas.search import read_catalog, read_queries
+
+_CASES = json.loads((Path(__file__).parent / "cases/users/searches.json").read_text("utf-8"))
+_SEARCHES: dict[str, dict[str, Any]] = {search["id"]: search for search in _CASES["searches"]}
+
+
+def _planned(search: dict[str, Any]) -> SearchPlan:
+    catalog = read_catalog(_CASES["catalogs"][search["catalog"]])[0] if search["catalog"] else ()
+    queries = read_queries([search["query"]], table="search")
+    request = SearchRequest(search_id=search["id"], user_message=search["message"], queries=queries, catalog=catalog)
+    return plan(request, SearchState(search_id=search["id"]))
+
+
+@pytest.mark.parametrize(
+    ("search", "table", "text"),
+    [
+        ("events0", "exhibitors", "MLOps services"),
+        ("events2", "sessions", "Kubernetes autoscaling"),
+        ("events3", "venue_info", "car park P1"),
+        ("events4", "speakers", "Alexandra Nowak"),
+        ("events10", "speakers", "Jürgen Möller"),
+        ("events11", "sessions", "PostgreSQL"),
+        ("kb28", "articles", "Ratenzahlung"),
+        ("shop44", "products", "head lamp"),
+        ("web97", "web_search", "flights Linz Tirana sunday"),
+        ("web100", "web_search", "Niederösterreich population"),
+        ("fulltext113", "documents", '"Nordwind AG" contract'),
+        ("fulltext122", "documents", "Angebot Fenster"),
+    ],
+)
+def test_a_person_would_try_this_next(search: str, table: str, text: str) -> None:
+    assert (table, text) in [(query.table, query.query_text) for query in _planned(_SEARCHES[search]).new_queries[:2]]
+
+
+def test_a_statement_has_no_splinters_of_umlauts() -> None:
+    first = _planned(_SEARCHES["sql80"]).new_queries[0].query_text
+    assert first.endswith("(LOWER(name) LIKE '%m_ller%gmbh%' OR LOWER(name) LIKE '%mueller%gmbh%')")
+
+
+def test_words_that_the_vocabulary_lacks_are_left_to_the_caller() -> None:
+    made = _planned(_SEARCHES["events8"])
+    assert made.reasoning.startswith('The vocabulary of sessions does not have "Barrierefreiheit", "Vorträge".')
+    assert "accessibility" in made.open_moves[0].write
+
+
+def test_a_cause_is_named_only_where_the_call_shows_it() -> None:
+    assert _planned(_SEARCHES["events2"]).cause == "unknown_words"
+    guessed = _planned(_SEARCHES["vector105"])
+    assert guessed.cause == "unknown"
+    assert guessed.reasoning.startswith("Not tested: whether the threshold of 0.9 is too high")
+
+
+@pytest.mark.parametrize("search", _SEARCHES.values(), ids=_SEARCHES)
+def test_every_proposal_is_new_and_never_question_and_query_together(search: dict[str, Any]) -> None:
+    (failed,) = read_queries([search["query"]], table="search")
+    made = _planned(search)
+    assert failed not in made.new_queries
+    assert made.new_queries or made.open_moves
+    if search["id"].startswith(("web", "fulltext", "vector")):
+        longest = max(len(tokens(search["query"]["query_text"])), len(content(search["message"])))
+        assert all(len(tokens(new.query_text)) <= longest for new in made.new_queries)

@@ -1,0 +1,205 @@
+"""The plugins of hosts: generated from one source, and started before anything is installed."""
+
+import base64
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from benchmarks.stdio import Era, RawServer
+from mcp_reflect.cli import main
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
+from mcp_reflect.cli.hosts.registry import HOSTS
+
+ROOT = Path(__file__).parent.parent
+LAUNCHER = ROOT / "plugin" / "launcher.py"
+PLUGINS: dict[str, Any] = runpy.run_path(str(ROOT / "packaging" / "plugins.py"))
+LAUNCHED: dict[str, Any] = runpy.run_path(str(LAUNCHER), run_name="launcher")
+VERSION: str = PLUGINS["PROJECT"]["version"]
+LESSON = {"mistake": "Pushed to main", "correction": "Open a pull request"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))  # no host's own command, no uv
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder for a plugin's data, with an environment that another process is making."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "making").write_text(str(os.getpid()))
+    return folder
+
+
+def finish(data: Path) -> None:
+    """Let the environment be ready: the one that runs this test."""
+    environment = data / f"environment-{VERSION}"
+    programs = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    programs.mkdir(parents=True)
+    name = "mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect"
+    (programs / name).symlink_to(Path(sys.executable).with_name(name))
+    (environment / "ready").touch()
+
+
+def words(data: Path, *more: str, host: str = "claude-code") -> list[str]:
+    return [sys.executable, str(LAUNCHER), f"--host={host}", f"--data={data}", *more]
+
+
+def opened(data: Path, tmp_path: Path, host: str = "claude-code") -> RawServer:
+    env = {**os.environ, "MCP_REFLECT_BANK": str(tmp_path / "bank.db")}
+    server = RawServer(words(data, host=host), env=env, cwd=tmp_path, timeout=60)
+    server.open(Era.LEGACY)
+    return server
+
+
+def listed(server: RawServer, kind: str) -> list[dict[str, Any]]:
+    answer: Any = server.request(f"{kind}/list")
+    return answer[kind]
+
+
+def called(server: RawServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    answer: Any = server.call_tool(tool, arguments)
+    return answer
+
+
+def ran(data: Path, *more: str, host: str = "claude-code", sent: str = "{}") -> str:
+    done = subprocess.run(words(data, *more, host=host), input=sent, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_a_server_that_is_not_ready_lists_its_tools_and_says_so_when_one_is_called(data: Path, tmp_path: Path) -> None:
+    with opened(data, tmp_path) as server:
+        names = [tool["name"] for tool in listed(server, "tools")]
+        assert "recall_lessons" in names
+        answer = called(server, "recall_lessons", {"task": "push"})
+        assert answer["isError"]
+        assert "is making its Python environment" in answer["content"][0]["text"]
+
+
+def test_a_hook_that_asks_a_server_that_is_not_ready_gets_nothing(data: Path, tmp_path: Path) -> None:
+    with opened(data, tmp_path) as server:
+        answer = called(server, "hook", {"hook_event_name": "PreToolUse"})
+        assert (answer["content"][0]["text"], answer.get("isError")) == ("{}", None)
+
+
+def test_the_real_server_takes_over_the_open_connection(data: Path, tmp_path: Path) -> None:
+    with opened(data, tmp_path) as server:
+        assert called(server, "store_lesson", LESSON)["isError"]
+        finish(data)
+        while (answer := called(server, "store_lesson", LESSON)).get("isError"):
+            pass
+        assert answer["structuredContent"]["status"] == "stored"
+
+
+def test_hooks_are_silent_until_it_is_ready_but_for_a_word_at_the_start_of_a_session(data: Path) -> None:
+    assert ran(data, "hook", "UserPromptSubmit") == ""
+    said = json.loads(ran(data, "hook", "SessionStart"))
+    assert "This happens once" in said["systemMessage"]
+    assert str(data) in said["systemMessage"]
+
+
+def test_a_command_says_why_it_has_no_answer_yet(data: Path) -> None:
+    assert "is making its Python environment" in ran(data, "lessons", "list")
+    finish(data)
+    assert ran(data, "--version").split() == ["mcp-reflect", VERSION]
+
+
+@pytest.mark.parametrize("host", LAUNCHED["REGISTERED"])
+def test_a_plugin_leaves_hooks_to_those_that_install_has_written(host: str, data: Path) -> None:
+    assert "systemMessage" in ran(data, "hook", "SessionStart", host=host)
+    assert main(["install", host, "--hooks", "--yes"]) == 0
+    assert ran(data, "hook", "SessionStart", host=host) == ""
+    assert main(["install", host, "--uninstall", "--yes"]) == 0
+    assert "systemMessage" in ran(data, "hook", "SessionStart", host=host)
+    assert LAUNCHED["REGISTERED"][host][1] == HOOK_SETTINGS[host].file
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_plugin_leaves_tools_to_the_entry_that_install_has_written(host: str, data: Path, tmp_path: Path) -> None:
+    assert main(["install", host, "--yes"]) == 0
+    with opened(data, tmp_path, host) as server:
+        assert listed(server, "tools") == []
+        assert listed(server, "prompts") == []
+    finish(data)
+    with opened(data, tmp_path, host) as server:
+        assert listed(server, "tools") == []
+        assert called(server, "hook", {"hook_event_name": "PreToolUse"})["content"][0]["text"] == "{}"
+
+
+def test_an_environment_that_cannot_be_made_says_why_and_is_tried_again(tmp_path: Path) -> None:
+    copied = tmp_path / "plugin"
+    shutil.copytree(LAUNCHER.parent, copied)
+    line = [sys.executable, str(copied / "launcher.py"), f"--data={tmp_path / 'data'}"]
+    assert subprocess.run([*line, "make"], check=False).returncode == 1
+    said = subprocess.run([*line, "lessons"], capture_output=True, text=True, check=True).stdout
+    assert "could not make its Python environment: the folder of the package is gone" in said
+    assert not (tmp_path / "data" / "making").exists()
+
+
+def test_an_environment_whose_maker_was_killed_is_made_anew(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "making").write_text("999999999")
+    copied = tmp_path / "plugin"
+    shutil.copytree(LAUNCHER.parent, copied)
+    line = [sys.executable, str(copied / "launcher.py"), f"--data={data}", "make"]
+    assert subprocess.run(line, check=False).returncode == 1
+    assert (data / "fault").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "file"),
+    [
+        ("claude-code", "plugin/claude-code/hooks.json"),
+        ("codex", "plugin/codex/hooks.json"),
+        ("gemini", "plugin/hooks/hooks.json"),
+    ],
+)
+def test_a_plugin_has_the_hooks_that_install_writes(
+    host: str, file: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install", host, "--hooks", "--yes"]) == 0
+    capsys.readouterr()
+    written = json.loads((home / HOOK_SETTINGS[host].file).read_text("utf-8"))["hooks"]
+    shipped = json.loads((ROOT / file).read_text("utf-8"))["hooks"]
+    assert list(shipped) == list(written)
+    for event, ((one,), (other,)) in ((event, (written[event], shipped[event])) for event in written):
+        ours, theirs = one["hooks"][0], other["hooks"][0]
+        assert {name: ours[name] for name in ("type", "timeout")} == {
+            name: theirs[name] for name in ("type", "timeout")
+        }, event
+        assert ours.get("input") == theirs.get("input"), event
+
+
+@pytest.mark.parametrize("name", ["VS Code", "Cursor"])
+def test_an_install_link_in_the_readme_registers_what_install_writes(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    label = f"install-{name.lower().replace(' ', '')}"
+    (link,) = (line.split(": ", 1)[1] for line in readme.splitlines() if line.startswith(f"[{label}]: "))
+    sent = parse_qs(urlsplit(link).query)
+    (config,) = sent["config"]
+    entry = json.loads(base64.b64decode(config) if name == "Cursor" else config)
+    host = label.removeprefix("install-")
+    assert main(["install", host, "--print"]) == 0
+    written = json.loads(capsys.readouterr().out)[HOSTS[host].block]
+    assert sent["name"] == list(written)
+    command = {"command": "uvx", "args": ["--from", f"git+{PLUGINS['REPOSITORY']}", "mcp-reflect"]}
+    assert entry == {**written["mcp-reflect"], **command}
+    assert f"][{label}]" in readme

@@ -1,0 +1,103 @@
+"""Each host from a clean home directory: `python -m tools.hosts.clean_homes`. No host program is needed.
+
+`mcp-reflect install HOST` registers the server; the host's file is read as the host reads it, and exactly the
+command that stands there is launched, over stdio, twice: the first lesson is stored, and recalled by the next process.
+Then it is taken out again. What is left is the bank, which is the person's; without it the home is as it was.
+"""
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from benchmarks.stdio import Era, RawServer
+from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
+from mcp_reflect.cli.hosts.registry import HOSTS, HostConfig, Places, System
+from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
+
+
+def main() -> int:
+    """Try them all; ends with 1 at the first that fails."""
+    for name in sys.argv[1:] or HOSTS:
+        print(HOSTS[name].title)
+        with clean_home(name) as home:
+            attempt(name, home)
+    return 0
+
+
+def attempt(name: str, home: Home) -> None:
+    """One host: registered, stored, recalled, removed."""
+    before = contents(home)
+    hooks = ["--hooks"] if name in HOOK_SETTINGS else []
+    with step("registered" + (", with hooks" if hooks else "")):
+        home.reflect("install", name, "--yes", *hooks)
+    command, env = registered(name, home)
+    with step("started, and the first lesson stored"), server(command, env, home) as first:
+        status = called(first, "store_lesson", LESSON)["status"]
+        held(status == "stored", f"the lesson is stored, not {status}")
+    with step("started again, and the lesson recalled"), server(command, env, home) as second:
+        found = called(second, "recall_lessons", {"task": TASK})["lessons"]
+        held(LESSON["correction"] in found[0]["text"], "the lesson is recalled")
+    with step("taken out"):
+        home.reflect("install", name, "--uninstall", "--yes")
+    bank = Path(json.loads(home.reflect("doctor", "--json"))["bank"]).parent
+    held(bank.is_relative_to(home.folder), "the bank is in the home")
+    shutil.rmtree(bank)
+    remove_empty(bank.parent, home.folder)
+    held(contents(home) == before, f"nothing is left behind, but {sorted(contents(home) - before)} is")
+
+
+def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
+    """The command and the environment that the host's file holds."""
+    host = HOSTS[name]
+    system = System(sys.platform) if sys.platform in set(System) else System.LINUX
+    text = host.file(Places(home.folder, system, home.folder / "AppData" / "Roaming")).read_text("utf-8")
+    entry = entry_in(text, host)
+    return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get("env", entry.get("envs", {}))
+
+
+def entry_in(text: str, host: HostConfig) -> Any:
+    """Our entry in a host's file."""
+    match host.language:
+        case "json":
+            return json.loads(text)[host.block]["mcp-reflect"]
+        case "toml":
+            return tomllib.loads(text)[host.block]["mcp-reflect"]
+        case "yaml":
+            yaml: Any = YAML(typ="safe")
+            return yaml.load(text)[host.block]["mcp-reflect"]
+
+
+def server(command: list[str], env: dict[str, str], home: Home) -> RawServer:
+    """The registered command as a process, in the directory in which hosts with a window start it."""
+    clean = {**dict.fromkeys(("MCP_REFLECT_BANK", "MCP_REFLECT_PROJECT"), ""), **home.env, **env}
+    started = RawServer(command, env=clean, cwd=home.folder, timeout=60)
+    started.open(Era.LEGACY)
+    return started
+
+
+def called(running: RawServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The structured result of a call that must work."""
+    result: dict[str, Any] = running.call_tool(tool, arguments)
+    held(not result.get("isError"), f"{tool} works: {result}")
+    return result["structuredContent"]
+
+
+def contents(home: Home) -> set[str]:
+    """What is in a home."""
+    return {path.relative_to(home.folder).as_posix() for path in home.folder.rglob("*")}
+
+
+def remove_empty(folder: Path, end: Path) -> None:
+    """Take away the folders that only the bank was in."""
+    while folder != end and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+if __name__ == "__main__":
+    sys.exit(main())
