@@ -33,7 +33,7 @@ _EMPTY = """
 @cache
 def server() -> str:
     """Return the address of the server of this test run, which the first process starts and the last one deletes."""
-    # One at a time: the package makes a user of the system for the server, and fails where another process just made it.
+    # One at a time: the package makes a user of the system, and fails where another process just made it.
     with Path(tempfile.gettempdir(), "mcp-reflect-tests-postgresql.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         address = _server().get_uri()
