@@ -29,6 +29,11 @@ _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
 _OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
+_LOOK_BACK: Final = 30  # calls of a session that a call may complete
+_MOST_WORDS: Final = 20  # of a command that are compared
+_BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
+# Programs of every session: what one of them did is not looked at by the same program.
+_COMMON: Final = frozenset("git ls cat grep rg sed find echo python python3 node npm pnpm yarn pytest make".split())
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
 _AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
@@ -157,16 +162,16 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
 def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
     """Leave a call in the spool if nothing is to be said of it; return whether it did."""
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
-    from mcp_reflect.storage.sqlite.hook_reader import may_be_corrected, may_correct  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it
 
     record = _record(event, sent, project)
     tool, words = record["tool"], json.dumps(record["arguments"], ensure_ascii=False)
     if len(words) > _MOST_CHARS:
         return False
-    if record["error"] is None and (
-        may_correct(bank, record["session"], tool, words) or _corrects_waiting(bank, record["session"], tool, words)
-    ):
-        return False
+    if record["error"] is None:
+        noted = calls_of(bank, project, record["session"])
+        if noted is None or _may_complete([*noted, *_spooled(bank, record["session"])], tool, record["arguments"]):
+            return False
     if _may_have_failed(record) and may_be_corrected(bank, project, tool, words, record["error"] or record["result"]):
         return False
     return append(bank, record)
@@ -185,12 +190,40 @@ def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, 
     }
 
 
-def _corrects_waiting(bank: str, session: str, tool: str, words: str) -> bool:
-    """Return whether a call that worked may be what a call of the spool should have been."""
+def _spooled(bank: str, session: str) -> list[dict[str, Any]]:
+    """Return the calls of a session in the spool, in the form in which the bank keeps them."""
     from mcp_reflect.storage.spool import waiting  # noqa: PLC0415 - it imports the redaction
 
-    calls = (call for call in waiting(bank) if (call.get("session"), call.get("tool")) == (session, tool))
-    return any(_program(call.get("arguments")) in words for call in calls if _may_have_failed(call))
+    calls = (call for call in waiting(bank) if call.get("session") == session)
+    return [{**call, "says_no": _may_have_failed(call)} for call in calls]
+
+
+def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bool:
+    """Return whether a call that worked may be what an earlier one should have been, or show what it did.
+
+    `runs.hard_won` judges it. An earlier call counts if it said no and has not worked since, or if another one did the
+    same thing to the same object in other words.
+    """
+    asked = _words(arguments)
+    akin = [call for call in before[-_LOOK_BACK:] if call.get("tool") == tool]
+    worked = [call.get("arguments") for call in akin if not call.get("says_no")]
+    if any(call.get("says_no") and call.get("arguments") not in worked and _is_akin(call, asked) for call in akin):
+        return True
+    if not asked or asked[0] in _COMMON:
+        return False
+    acts = [words for words in map(_words, worked) if words[:1] == asked[:1] and len(words) > 2]
+    return any(_is_redone(one, two) for place, one in enumerate(acts) for two in acts[:place])
+
+
+def _is_akin(call: dict[str, Any], asked: list[str]) -> bool:
+    """Return whether a call that said no has the program of this one; any call of another tool than a shell may be."""
+    words = _words(call.get("arguments"))
+    return not words or words[0] in asked
+
+
+def _is_redone(one: list[str], two: list[str]) -> bool:
+    """Return whether two commands do the same thing to the same object, in other words."""
+    return one != two and one[1] == two[1] and bool({*one[2:]} & {*two[2:]})
 
 
 def _may_have_failed(call: dict[str, Any]) -> bool:
@@ -210,9 +243,10 @@ def _leave(event: str, sent: dict[str, Any], options: dict[str, str]) -> None:
         append(bank, {**_record(event, sent, project), "folder": sent.get("cwd")})
 
 
-def _program(given: Any) -> str:
-    """Return the program of a command, empty for what is not one."""
+def _words(given: Any) -> list[str]:
+    """Return the first words of a command, from its program on; none of what is not a command."""
     fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
     command = fields.get("command")
-    words = command.split() if isinstance(command, str) else []
-    return next((word for word in words if "=" not in word and word not in ("sudo", "cd", "&&")), "")[:80]
+    words = command[:_MOST_CHARS].split() if isinstance(command, str) else []
+    start = next((place for place, word in enumerate(words) if "=" not in word and word not in _BEFORE_PROGRAM), 0)
+    return words[start : start + _MOST_WORDS]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
+from zlib import crc32
 
 from mcp_reflect.guards.guard import tool_words
 from mcp_reflect.models.common import Json
@@ -89,6 +90,7 @@ def session_call(number: int, call: Call) -> SessionCall:
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
         expected=bool(REFUSED.search(text[:2_000])) or call.empty or _probes(call.tool, call.arguments),
+        checksum=f"{crc32(text.encode('utf-8', 'replace')):08x}",
     )
 
 
@@ -349,7 +351,8 @@ def _redone(
     """A command that was made again with one word changed: the calls, and what differs."""
     for after, two in reversed(acts):
         for before, one in reversed(earlier):
-            if one != two and same_kind(one, two) and {*one.operands} & {*two.operands}:
+            shared = {*one.operands} & {*two.operands} - {*one.subcommand.split(" ")}
+            if one != two and same_kind(one, two) and shared:
                 difference = difference_of((one,), (two,))
                 if difference is not None and len(difference.changes) == 1:
                     return before, after, difference
@@ -370,7 +373,8 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
         earlier = [pair for item in before if item.number <= look.number for pair in _acts(item)]
         acts = [pair for item in (*before, call) if item.number > look.number for pair in _acts(item)]
         redone = _redone(earlier, acts)
-        if redone is not None and not (last[0] == parts[-1] and look.line == call.line):
+        same_answer = (look.line, look.checksum) == (call.line, call.checksum)
+        if redone is not None and not (last[0] == parts[-1] and same_answer):
             return _finding(FindingKind.CHANGED, [look], redone[1], redone[2], shown=redone[0])
     return None
 

@@ -20,7 +20,11 @@ def main() -> int:
         trusted.write_text(json.dumps({str(home.project): "TRUST_FOLDER"}), "utf-8")
         print(f"Gemini CLI {home.run(program, '--version').strip()}")
         with step("the server is listed as connected"):
-            said = home.run(program, "mcp", "list", errors=True)
+            said = ""
+            for _ in range(3):  # it waits for a short, fixed time, which a busy machine may not meet
+                said = home.run(program, "mcp", "list", errors=True)
+                if "Connected" in said:
+                    break
             held("mcp-reflect" in said and "Connected" in said, f"it is connected:\n{said}")
     return 0
 

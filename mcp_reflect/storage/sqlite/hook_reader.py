@@ -12,7 +12,6 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 
 _ANY: Final = "*"
-_LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
 
 # A failure is told only with its correction, and only while the call has not worked since.
 _HEADS: Final = """
@@ -25,11 +24,8 @@ _GUARDS_OF: Final = """
 SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
 WHERE guards.tenant = 'local' AND guards.project IN (?, '') AND guards.key IN (SELECT value FROM json_each(?))
 """
-_OPEN_FAILURES: Final = """
-SELECT failures.head FROM failures JOIN sessions
-  ON (sessions.tenant, sessions.project, sessions.id) = (failures.tenant, failures.project, failures.last_session)
-WHERE failures.tenant = 'local' AND failures.last_session = ? AND failures.worked IS NULL
-  AND failures.last_step > sessions.calls - ?
+_CALLS: Final = """
+SELECT call FROM session_calls WHERE tenant = 'local' AND project = ? AND session = ? ORDER BY number
 """
 
 _CORRECTED_ERRORS: Final = """
@@ -61,10 +57,10 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     return any(matches(guard, call) for guard in found)
 
 
-def may_correct(bank: str, session: str, tool: str, text: str) -> bool:
-    """Return whether a call that worked may be what a recent failure of this session should have been."""
-    heads = _heads(bank, _OPEN_FAILURES, (session, _LOOK_BACK))
-    return any(_may_be(head.partition(" ")[0], tool.lower(), text.lower()) for head in heads)
+def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
+    """Return the last calls of a session as the bank keeps them, None where it cannot be read."""
+    rows = _heads(bank, _CALLS, (project, session))
+    return None if rows == [_ANY] else [json.loads(row) for row in rows]
 
 
 def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str) -> bool:
