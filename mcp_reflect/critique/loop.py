@@ -80,13 +80,14 @@ class Version:
         return bool(self.issues)
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Fewer certain faults first, then the judge's score."""
+    def rank(self) -> tuple[int, bool, float]:
+        """Fewer certain faults first, then none at all, then the judge's score."""
+        faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.needs_change
         if self.opinion is None:
-            return -len(self.verified.wrong), 0.0
+            return faults, sound, 0.0
         holds = sum(claim.verdict is Verdict.HOLDS for claim in self.claims) / max(len(self.claims), 1)
         said = self.opinion.quality_score
-        return -len(self.verified.wrong), holds if said is None else said
+        return faults, sound, holds if said is None else said
 
 
 def _issue(claim: Claim) -> str:

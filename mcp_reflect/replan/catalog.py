@@ -74,16 +74,19 @@ class Catalog:
 def catalog_of(request: SearchRequest) -> Catalog:
     """Return the caller's catalog, and the searched tables that are neither in it nor a slip of one that is.
 
-    A table that is not described has the modes that it was searched in, and no others.
+    A table that is not described has the modes that it was searched in, and no others. One that is described without
+    modes has those of the queries.
     """
-    described = Catalog(request.catalog)
+    modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
+    catalog = tuple(entry if entry.search_modes else replace(entry, search_modes=modes) for entry in request.catalog)
+    described = Catalog(catalog)
     seen: dict[str, CatalogEntry] = {}
     for query in request.queries:
-        if not described.is_described(query.table) and not (request.catalog and described.nearest(query.table)):
+        if not described.is_described(query.table) and not (catalog and described.nearest(query.table)):
             entry = seen.get(query.table, CatalogEntry(table=query.table))
-            modes = tuple(dict.fromkeys((*entry.search_modes, query.search_mode)))
-            seen[query.table] = replace(entry, search_modes=modes)
-    return Catalog(request.catalog, tuple(seen.values()))
+            own = tuple(dict.fromkeys((*entry.search_modes, query.search_mode)))
+            seen[query.table] = replace(entry, search_modes=own)
+    return Catalog(catalog, tuple(seen.values()))
 
 
 @lru_cache(maxsize=256)

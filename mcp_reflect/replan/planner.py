@@ -150,7 +150,6 @@ def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "
     for query in case.failed if case.is_open else ():
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry)
-        # A graph has a threshold of its own where a query names none, and the first rung goes below it.
         is_new = request.takes_bounds and query.score_threshold is None
         for step in (ladder(base, entry, retry), ladder(base, entry, retry + 1), *relaxed(query, case.places, retry)):
             if case.can_run(step) and (is_new or not attempts.repeated(step, tried, more_rows=True)):
@@ -174,8 +173,9 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
     new: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
     for number, proposed in enumerate(proposal.new_queries if case.is_open else (), 1):
-        query, remarks = _corrected(proposed, case, relaxes=proposal.strategy is Strategy.RELAX)
-        refused = _refusal(query, case, new)
+        relaxes = proposal.strategy is Strategy.RELAX and request.takes_bounds
+        query, remarks = _corrected(proposed, case, relaxes=relaxes)
+        refused = _refusal(query, case, new, relaxes=relaxes)
         remarks += (f"refused: {refused}",) if refused else ()
         new += () if refused else (query,)
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
@@ -191,12 +191,14 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
     return replace(made, notes=(*notes, "user_message replaced: one or two sentences without technical terms"))
 
 
-def _refusal(query: Query, case: _Case, planned: tuple[Query, ...]) -> str | None:
+def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: bool) -> str | None:
     if not query.query_text.strip() and not query.filters:
         return "it asks for nothing"
     if sum(other.table == query.table for other in planned) >= MOST_QUERIES:
         return f"more than {MOST_QUERIES} queries for {query.table}"
-    tried = attempts.repeated(query, (*case.state.tried, *(Tried(query=other) for other in planned)), more_rows=True)
+    # A graph has a threshold of its own where a query names none, and relaxing goes below it.
+    ran = [entry for entry in case.state.tried if not relaxes or entry.query.score_threshold is not None]
+    tried = attempts.repeated(query, (*ran, *(Tried(query=other) for other in planned)), more_rows=True)
     count = "" if tried is None or tried.found is None else f" and found {tried.found}"
     return None if tried is None else f"{attempts.describe(query)} was tried before{count}"
 
@@ -211,7 +213,7 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
     same_table = next((other for other in queries if other.table == table), None)
     failed = same_table or next(iter(queries), query)
     threshold = failed.score_threshold and round(_LOOSER * failed.score_threshold, 3)
-    if relaxes and case.request.takes_bounds:
+    if relaxes:
         rung = ladder(failed, None, case.state.retry_count)
         threshold, query = rung.score_threshold, replace(query, limit=max(query.limit or 0, rung.limit or 0, 20))
     query = replace(

@@ -1,7 +1,7 @@
 """The search nodes of a graph: they plan again for queries that found nothing and return the keys that change."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
@@ -82,7 +82,9 @@ def _advance(
     new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:  # with the graph's own keys of the query that it comes from, and no others
         origins = [item for _, item, other in pairs if other.table == query.table] or planned
-        new.append({**(origins[0] if origins else {}), **{name: v for name, v in asdict(query).items() if v}})
+        values = asdict(query)
+        own = {name: value for name, value in origins[0].items() if name not in values} if origins else {}
+        new.append({**own, **{name: value for name, value in values.items() if value}})
     return {
         "planned_queries": new,
         "retry_count": plan.retry_count,
@@ -105,9 +107,11 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
             rows[table] = rows.get(table, 0) + counted[table]
         results = rows
     queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))[0]
-    if not catalog:
-        tables = dict.fromkeys(query.table for query in queries if query.search_mode in _MODES)
-        catalog = tuple(CatalogEntry(table=table, search_modes=_MODES) for table in tables)
+    if any(query.search_mode in _MODES for query in queries):
+        catalog = catalog or tuple(
+            CatalogEntry(table=table) for table in dict.fromkeys(query.table for query in queries)
+        )
+        catalog = tuple(entry if entry.search_modes else replace(entry, search_modes=_MODES) for entry in catalog)
     return SearchRequest(
         search_id=str(state.get("search_id") or digest(message)),
         user_message=message,

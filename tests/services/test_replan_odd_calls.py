@@ -17,11 +17,11 @@ def empty(table: str, text: str, **more: Any) -> dict[str, Any]:
     return {"user_message": text, "queries": [{"table": table, "query_text": text, **more}]}
 
 
-async def test_a_tool_without_modes_gets_none(engine: Engine) -> None:
+async def test_a_table_that_is_described_without_modes_has_those_of_the_queries(engine: Engine) -> None:
     bare = [{"table": "papers"}, {"table": "authors"}]
     found = await engine.replan(**empty("papers", "solar cells", search_mode="faceted"), catalog=bare)
-    assert {query.search_mode for query in found.new_queries} == {""}
-    assert "Papers has no mode faceted (its modes: none)" in found.reasoning
+    assert {query.search_mode for query in found.new_queries} == {"faceted"}
+    assert "no mode" not in found.reasoning
 
 
 async def test_a_query_without_a_mode_never_gets_one_that_nobody_named(engine: Engine) -> None:

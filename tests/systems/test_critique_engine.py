@@ -162,3 +162,12 @@ async def test_wrong_algebra_fails(settings: Settings, goal: str, steps: list[st
         found = await engine.critique(goal=goal, steps=steps)
     assert found.passes_quality_gate is False
     assert right in " ".join(map(str, found.issues)).replace("3x = 18, not 4", "3x = 18")
+
+
+async def test_the_numbered_list_of_a_corrector_is_taken_where_its_critic_then_finds_nothing(
+    settings: Settings,
+) -> None:
+    with Scripted(_BAD, *["1. Violets are blue\n2. Roses are red"] * 2, *["None"] * 2) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            steps = await engine.enhance_reasoning("A poem", ["Violets are green", "Roses are red"])
+    assert steps == ("Violets are blue", "Roses are red")
