@@ -1,26 +1,21 @@
 """Register the server and its hooks in a host, or remove them: `mcp-reflect install HOST`.
 
-A host's own command does the registering where it is on PATH; elsewhere the host's file is edited. Either way the
-change is shown, a person agrees, and the file as it was is kept beside it.
+The change of the host's file is shown, a person agrees, and the file as it was is kept beside it.
 """
 
 import difflib
-import os
 import re
-import shlex
-import shutil
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import replace_file
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
-from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, CommandLine, HostConfig, Places, Remote, System
+from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, HostConfig, Places, Remote
 from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
@@ -52,30 +47,26 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def apply(self) -> None:
-        """Back the file up and write it, or remove it with its empty folders. InputError if the disk refuses."""
+        """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
+        if read_file(self.path) != self.before:
+            raise InputError(str(self.path), "it changed in the meantime", "Run the command again.")
         try:
-            if self.after is None:
+            if self.after is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                if self.before is not None and not self.backup.exists():
+                    self._write(self.backup, self.before)
+                self._write(self.path, self.after)
+            else:
                 self.path.unlink(missing_ok=True)
-                if self.drops_backup:
-                    self.backup.unlink(missing_ok=True)
-                folder = self.path.parent
-                while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
-                    folder.rmdir()
-                    folder = folder.parent
-                return
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.keep_backup()
-            self._write(self.path, self.after)
             if self.drops_backup:
                 self.backup.unlink(missing_ok=True)
+            folder = self.path.parent
+            while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
+                folder.rmdir()
+                folder = folder.parent
         except OSError as error:
             fault = f"it cannot be written: {error.strerror}"
             raise InputError(str(self.path), fault, "Nothing was changed.") from None
-
-    def keep_backup(self) -> None:
-        """Copy the file as it was, unless a copy from before an earlier change exists."""
-        if self.before is not None and not self.backup.exists():
-            self._write(self.backup, self.before)
 
     def _write(self, path: Path, text: str) -> None:
         mode = self.path.stat().st_mode & 0o777 if self.path.exists() else 0o600
@@ -97,7 +88,7 @@ def read_file(path: Path) -> str | None:
         raise InputError(str(path), "it is not UTF-8", "Write the entry by hand (--print).") from None
 
 
-Edit: TypeAlias = Callable[[str], str]
+Edit = Callable[[str], str]
 """Returns a file's new text for its present text."""
 
 _LOADED: Final = (
@@ -110,16 +101,6 @@ _LAST_WORD: Final = (
 )
 
 _ON_PATH: Final = "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
-_COMMAND_SECONDS: Final = 60
-"""The longest that a host's own command may take."""
-
-
-class Plan(NamedTuple):
-    """The changes of an installation: command lines of the host with the file that they change, and other files."""
-
-    commands: tuple[CommandLine, ...]
-    registered: Change | None
-    changes: tuple[Change, ...]
 
 
 def add_install_arguments(parser: CliParser) -> None:
@@ -154,13 +135,13 @@ def run_install(options: Namespace) -> int:
         if options.hooks:
             write_line(add_hooks("", find_hooks(options.host, host), command, distil).rstrip())
         return 0
-    plan = _plan(host, command, distil, options)
-    if not plan.commands and not plan.changes:
+    changes = _changes(host, command, distil, options)
+    if not changes:
         return _report(options, [], f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
-    if not options.yes and not _agrees(plan, options):
+    if not options.yes and not _agrees(changes, options):
         return 1
-    _apply(host, plan, removes=options.uninstall)
-    changes = [*([plan.registered] if plan.registered else []), *plan.changes]
+    for change in changes:
+        change.apply()
     if options.uninstall:
         bank = Settings.from_env().bank_path
         kept = "" if options.url or not bank.exists() else f" What was learned stays in {bank}; delete it if you like."
@@ -172,97 +153,51 @@ def run_install(options: Namespace) -> int:
     return _report(options, changes, " ".join(filter(None, [*notes, read if distil else ""])))
 
 
-def _apply(host: HostConfig, plan: Plan, *, removes: bool) -> None:
-    for line in plan.commands:
-        _run_host_command(host, line, plan)
-    if plan.registered and removes:  # hosts leave their empty block behind
-        left = _change(plan.registered.path, [host.remove_entry, host.remove_empty], removes=True)
-        if left.after != left.before:
-            left.apply()
-    for change in plan.changes:
-        change.apply()
-
-
-def _plan(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> Plan:
-    """Plan the change; a host may keep its servers and its hooks in one file, which is changed once."""
-    server_file = _server_file(host, here=options.here)
-    edits: dict[Path, list[Edit]] = {}
-
-    def edit_server(text: str) -> str:
-        return host.remove_entry(text) if options.uninstall else host.add_entry(text, command)
-
-    registered = _change(server_file, [edit_server], removes=options.uninstall)
-    commands = _host_commands(host, command, registered, options) if registered.before != registered.after else ()
-    if not commands:
-        edits[server_file] = [edit_server]
-    if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
+def _changes(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> list[Change]:
+    """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
+    removes: bool = options.uninstall
+    if options.here and host.project is None:
+        raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
+    server_file = Path.cwd() / host.project if options.here and host.project else host.file(Places.here())
+    edits: dict[Path, list[Edit]] = {
+        server_file: [host.remove_entry if removes else lambda text: host.add_entry(text, command)]
+    }
+    if options.hooks or (removes and options.host in HOOK_SETTINGS):
         hooks = find_hooks(options.host, host)
         place = hooks.project_file or hooks.file if options.here else hooks.file
-        hooks_file = (Path.cwd() if options.here else Path.home()) / place
-        edits.setdefault(hooks_file, []).append(
-            lambda text: remove_hooks(text, hooks) if options.uninstall else add_hooks(text, hooks, command, distil)
+        edits.setdefault((Path.cwd() if options.here else Path.home()) / place, []).append(
+            lambda text: remove_hooks(text, hooks) if removes else add_hooks(text, hooks, command, distil)
         )
-    changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
-    return Plan(
-        commands, registered if commands else None, tuple(change for change in changes if change.before != change.after)
-    )
-
-
-def _host_commands(
-    host: HostConfig, command: Command, registered: Change, options: Namespace
-) -> tuple[CommandLine, ...]:
-    """Return the host's own command lines for the change; none if it has no such command, or is not on PATH."""
-    program = host.command and shutil.which(host.command.program)
-    if command.remote or host.command is None or program is None or (options.here and not host.command.for_project):
-        return ()
-    before = registered.before or ""
-    removes = options.uninstall or host.remove_entry(before) != before
-    if removes and not host.command.remove:
-        return ()
-    lines = [host.command.remove] if removes else []
-    lines += [] if options.uninstall else [host.command.add]
-    return tuple((program, *host.command.words(line, command, here=options.here)) for line in lines)
-
-
-def _run_host_command(host: HostConfig, line: CommandLine, plan: Plan) -> None:
-    """Run a host's command, after a backup of its file. Raises InputError with what it printed if it fails."""
-    if plan.registered:
-        plan.registered.keep_backup()
-    shown = shlex.join(line)
-    try:
-        result = subprocess.run(  # noqa: S603 - shown to the person, who agreed
-            line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        fault = f"`{shown}` could not be run: {error}"
-        raise InputError(host.title, fault, "Add the entry by hand (--print).") from None
-    if result.returncode != 0:
-        output = " ".join((result.stderr or result.stdout).split())[:300]
-        raise InputError(host.title, f"`{shown}` failed: {output}", "Add the entry by hand (--print).")
+    changes = [_change(path, its_edits, removes=removes) for path, its_edits in edits.items()]
+    return [change for change in changes if change.before != change.after]
 
 
 def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
     """Return what `edits` make of a file. A file that we created is removed with its last entry."""
     before = read_file(path)
-    after = before or ""
     try:
-        for edit in edits:
-            after = edit(after)
+        after = _edited(before or "", edits)
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
     if after == (before or ""):
         return Change(path, before, before)
+    if not removes:
+        return Change(path, before, after)
     backup = read_file(Change(path, before, after).backup)
     if backup is None:
         return Change(path, before, None if _is_empty(after) else after)
-    first = backup  # without what an earlier installation wrote, for a second one keeps the first copy
-    for edit in edits if removes else ():
-        first = edit(first)
-    if not removes or not (_compact(first) == _compact(after) or (_is_empty(first) and _is_empty(after))):
+    first = _edited(backup, edits)  # without what an earlier installation wrote, for a second one keeps the first copy
+    if _compact(first) != _compact(after) and not (_is_empty(first) and _is_empty(after)):
         return Change(path, before, after)
     if first == backup:
-        return Change(path, before, backup, drops_backup=True)  # editors of TOML and YAML may leave other spaces
+        return Change(path, before, backup, drops_backup=True)  # a change of a file may leave other spaces in it
     return Change(path, before, None if _is_empty(after) else after, drops_backup=True)
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    for edit in edits:
+        text = edit(text)
+    return text
 
 
 def _compact(text: str) -> str:
@@ -272,16 +207,6 @@ def _compact(text: str) -> str:
 def _is_empty(text: str) -> bool:
     """Return whether a file is empty, or has only an empty block."""
     return re.fullmatch(r'(\{("\w+":\{\})?\})?', _compact(text)) is not None
-
-
-def _server_file(host: HostConfig, *, here: bool) -> Path:
-    if here and host.project is None:
-        raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
-    if here and host.project:
-        return Path.cwd() / host.project
-    home = Path.home()
-    system = System(sys.platform) if sys.platform in set(System) else System.LINUX
-    return host.file(Places(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming"))))
 
 
 def _server_command(options: Namespace) -> Command:
@@ -322,11 +247,9 @@ def _try(remote: Remote) -> None:
     sys.stderr.write(f"{said}\n")
 
 
-def _agrees(plan: Plan, options: Namespace) -> bool:
-    """Show the plan on stderr, and ask. Raises InputError if there is no person to ask."""
-    lines = [f"run: {shlex.join(line)}\n" for line in plan.commands]
-    lines += [f"which changes {plan.registered.path}\n"] if plan.registered else []
-    sys.stderr.write("".join([*lines, *(change.diff() for change in plan.changes)]))
+def _agrees(changes: Sequence[Change], options: Namespace) -> bool:
+    """Show the changes on stderr, and ask. Raises InputError if there is no person to ask."""
+    sys.stderr.write("".join(change.diff() for change in changes))
     if options.json or not is_interactive():
         raise InputError("--yes", "there is no terminal to ask in", "Add --yes to make the change shown above.")
     return confirm("Make this change?", "the host's file would change")

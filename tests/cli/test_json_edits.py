@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.cli.hosts.json_edits import append_item, read, remove_items, remove_member, set_member
+from mcp_reflect.cli.hosts.edits import add_item, read_json, remove_items, remove_member, set_member
 
 NAMES = st.text(max_size=8)
 VALUES = st.recursive(
@@ -33,34 +33,34 @@ def test_what_is_put_in_can_be_taken_out_and_nothing_else_changes(
     text = json.dumps(doc, indent=indent, ensure_ascii=False)
     text = text if plain else commented(text)
     put = set_member(text, PATH, OURS)
-    assert read(put).value == {**doc, "servers": {"ours": OURS}}
+    assert read_json(put) == {**doc, "servers": {"ours": OURS}}
     assert set_member(put, PATH, OURS) == put
     taken = remove_member(put, PATH)
-    assert read(taken).value == doc
-    assert read(taken).value == read(text).value
+    assert read_json(taken) == doc
+    assert read_json(taken) == read_json(text)
     if plain:
-        assert json.loads(put) == read(put).value
+        assert json.loads(put) == read_json(put)
         assert json.loads(taken) == doc
     else:
         assert taken.count("//") >= text.count("//")
 
 
 @given(DOCUMENTS, st.lists(VALUES, max_size=3), INDENTS, st.booleans())
-def test_an_item_is_put_at_the_end_of_a_list_and_taken_out_again(
+def test_an_item_is_put_into_a_list_and_taken_out_again(
     doc: dict[str, Any], items: list[Any], indent: Any, plain: bool
 ) -> None:
     doc["hooks"] = {"before": items}
     text = json.dumps(doc, indent=indent, ensure_ascii=False)
     text = text if plain else commented(text)
-    put = append_item(text, ("hooks", "before"), OURS)
-    assert read(put).value["hooks"]["before"] == [*items, OURS]
+    put = add_item(text, ("hooks", "before"), OURS)
+    assert read_json(put)["hooks"]["before"] == [OURS, *items]
     taken = remove_items(put, ("hooks", "before"), lambda one: one == OURS)
     kept = [one for one in items if one != OURS]
-    assert read(taken).value.get("hooks", {}).get("before", []) == kept
+    assert read_json(taken).get("hooks", {}).get("before", []) == kept
 
 
 @given(DOCUMENTS, INDENTS)
 def test_a_document_is_read_as_any_other_reader_reads_it(doc: dict[str, Any], indent: Any) -> None:
     text = json.dumps(doc, indent=indent)
-    assert read(text).value == json.loads(text)
-    assert read(commented(text)).value == json.loads(text)
+    assert read_json(text) == json.loads(text)
+    assert read_json(commented(text)) == json.loads(text)

@@ -1,7 +1,6 @@
-"""What hosts rest on, as it was recorded: input and answers of hooks, and our hooks in their settings.
+"""What hosts rest on, as it was recorded: input and answers of hooks.
 
     python -m tests.recordings.sources                  # record anew; then read the diff
-    python -m tests.recordings.sources hooks            # one of them
 
 Hosts and scripts of users rest on these forms, so a change of one is made on purpose.
 """
@@ -12,15 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.recordings import hook_inputs, hooks_of_hosts
+from tests.recordings import hook_inputs
 
 HERE = Path(__file__).parent
 
 Recording = dict[str, Any]
 
-SOURCES: dict[str, Callable[[], Recording]] = {
-    source.__name__: source for source in (hook_inputs.hooks, hooks_of_hosts.hooks_of_hosts)
-}
+SOURCES: dict[str, Callable[[], Recording]] = {"hooks": hook_inputs.hooks}
 
 
 def recorded(name: str) -> Recording:

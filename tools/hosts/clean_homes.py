@@ -9,6 +9,7 @@ import json
 import shutil
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ruamel.yaml import YAML
 
 from benchmarks.stdio import Era, RawServer
 from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
-from mcp_reflect.cli.hosts.registry import HOSTS, HostConfig, Places, System
+from mcp_reflect.cli.hosts.registry import HOSTS, HostConfig, Places
 from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 
@@ -54,8 +55,8 @@ def attempt(name: str, home: Home) -> None:
 def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     """The command and the environment that the host's file holds."""
     host = HOSTS[name]
-    system = System(sys.platform) if sys.platform in set(System) else System.LINUX
-    text = host.file(Places(home.folder, system, home.folder / "AppData" / "Roaming")).read_text("utf-8")
+    places = replace(Places.here(), home=home.folder, app_data=home.folder / "AppData" / "Roaming")
+    text = host.file(places).read_text("utf-8")
     entry = entry_in(text, host)
     return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get("env", entry.get("envs", {}))
 

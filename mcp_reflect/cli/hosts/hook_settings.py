@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from mcp_reflect.cli.hosts.json_edits import append_item, read, remove_items, set_member
+from mcp_reflect.cli.hosts.edits import add_item, read_json, remove_items, set_member
 from mcp_reflect.cli.hosts.registry import SERVER_NAME, Command, HostConfig
 from mcp_reflect.errors import InputError
 
@@ -105,15 +105,15 @@ def add_hooks(text: str, settings: HookSettings, command: Command, distil: str |
 
     `distil` names the agent program that reads each session when it ends.
     """
-    if settings.version is not None and "version" not in read(text).value:
+    if settings.version is not None and "version" not in read_json(text):
         text = set_member(text, ("version",), settings.version)
-    for event in settings.events:
+    for event in reversed(settings.events):  # each is put before the others
         entry = _entry(event, settings, command, distil)
-        entries: Any = read(text).value
+        entries: Any = read_json(text)
         for name in ("hooks", event):
             entries = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
         if not isinstance(entries, list) or list(filter(_is_ours, cast("list[Any]", entries))) != [entry]:
-            text = append_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
+            text = add_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
     return text
 
 
@@ -121,7 +121,7 @@ def remove_hooks(text: str, settings: HookSettings) -> str:
     """Return the settings without our hooks; `{}` if only the version is left."""
     for event in settings.events:
         text = remove_items(text, ("hooks", event), _is_ours)
-    only_version = settings.version is not None and read(text).value == {"version": settings.version}
+    only_version = settings.version is not None and read_json(text) == {"version": settings.version}
     return "{}" if only_version else text
 
 

@@ -1,16 +1,17 @@
-"""The hosts: their names, their files, the entry each expects, and the command that some have for it.
+"""The hosts: their names, their files, and the entry each expects.
 
 Paths and forms come from the hosts' own documentation, read in November 2026.
 """
 
-import json
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
-from mcp_reflect.cli.hosts import document_edits, json_edits
+from mcp_reflect.cli.hosts import edits
 from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
@@ -38,6 +39,13 @@ class Places:
     home: Path
     system: System
     app_data: Path
+
+    @classmethod
+    def here(cls) -> "Places":
+        """Return the places of whoever runs this."""
+        home = Path.home()
+        system = System(sys.platform) if sys.platform in set(System) else System.LINUX
+        return cls(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
 
     def settings(self, *names: str, windows: tuple[str, ...] | None = None) -> Path:
         """Return a file in the folder of programs' settings; `windows` names another one there."""
@@ -88,41 +96,6 @@ class Remote:
         return {**more, url: self.url, "headers": headers}
 
 
-CommandLine: TypeAlias = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HostCommand:
-    """A host's own command that registers a server, with the words of its lines.
-
-    SCOPE stands for `project` or `user`, -e or --env for a word pair of each setting, SERVER for the server's own
-    command line, and ENTRY for its entry as JSON. `remove` is empty if there is no such command; `for_project` is
-    false if it changes the person's own file alone.
-    """
-
-    program: str
-    add: str
-    remove: str = ""
-    for_project: bool = True
-
-    def words(self, line: str, command: Command, *, here: bool) -> CommandLine:
-        """Return a line's words for a project's file (`here`) or the person's own."""
-        words: list[str] = []
-        for word in line.split():
-            match word:
-                case "SCOPE":
-                    words.append("project" if here else "user")
-                case "-e" | "--env":
-                    words += [part for item in (command.env or {}).items() for part in (word, "=".join(item))]
-                case "SERVER":
-                    words += [command.program, *command.arguments]
-                case "ENTRY":
-                    words.append(json.dumps({"name": SERVER_NAME, **_stdio_entry(command)}))
-                case _:
-                    words.append(word)
-        return tuple(words)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostConfig:
     """A host and its file. `project` is the file that a project shares, if the host has one."""
@@ -133,7 +106,6 @@ class HostConfig:
     file: Callable[[Places], Path]
     project: str | None = None
     entry: Callable[[Command], dict[str, Any]] = Command.entry
-    command: HostCommand | None = None
     remote: Callable[[Remote], dict[str, Any]] | None = None
     restart: str = "Restart it to see the tools."
 
@@ -144,20 +116,14 @@ class HostConfig:
             raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
         entry = self.remote(command.remote) if command.remote and self.remote else self.entry(command)
         if self.language == "json":
-            return json_edits.set_member(text, (self.block, SERVER_NAME), entry)
-        return document_edits.set_entry(self.language, text, self.block, SERVER_NAME, entry)
+            return edits.set_member(text, (self.block, SERVER_NAME), entry)
+        return edits.set_entry(self.language, text, self.block, SERVER_NAME, entry)
 
     def remove_entry(self, text: str) -> str:
         """Return the file's text without the server's entry."""
         if self.language == "json":
-            return json_edits.remove_member(text, (self.block, SERVER_NAME))
-        return document_edits.remove_entry(self.language, text, self.block, SERVER_NAME)
-
-    def remove_empty(self, text: str) -> str:
-        """Return the text of a file in JSON without the block of servers, where it is empty."""
-        if self.language == "json" and json_edits.read(text).value.get(self.block) == {}:
-            return json_edits.remove_member(text, (self.block,))
-        return text
+            return edits.remove_member(text, (self.block, SERVER_NAME))
+        return edits.remove_entry(self.language, text, self.block, SERVER_NAME)
 
 
 def _stdio_entry(command: Command) -> dict[str, Any]:
@@ -192,20 +158,12 @@ def _goose_file(places: Places) -> Path:
     return places.settings("goose", "config.yaml", windows=("Block", "goose", "config", "config.yaml"))
 
 
-_CLAUDE: Final = HostCommand(
-    "claude", "mcp add --scope SCOPE mcp-reflect -e -- SERVER", "mcp remove --scope SCOPE mcp-reflect"
-)
-_CODEX: Final = HostCommand("codex", "mcp add mcp-reflect --env -- SERVER", "mcp remove mcp-reflect")
-_GEMINI: Final = HostCommand(
-    "gemini", "mcp add --scope SCOPE -e mcp-reflect SERVER", "mcp remove --scope SCOPE mcp-reflect"
-)
-_VSCODE: Final = HostCommand("code", "--add-mcp ENTRY", for_project=False)
 _NEW_SESSIONS: Final = "Sessions that start from now on have it."
 
 HOSTS: Final[Mapping[str, HostConfig]] = {
     "claude-code": HostConfig(
         title="Claude Code", language="json", block="mcpServers", file=lambda places: places.home / ".claude.json",
-        project=".mcp.json", entry=_stdio_entry, command=_CLAUDE,
+        project=".mcp.json", entry=_stdio_entry,
         remote=lambda remote: remote.entry("${NAME}", type="http"), restart=_NEW_SESSIONS,
     ),
     "claude-desktop": HostConfig(
@@ -215,7 +173,7 @@ HOSTS: Final[Mapping[str, HostConfig]] = {
     "vscode": HostConfig(
         title="VS Code", language="json", block="servers",
         file=lambda places: places.settings("Code", "User", "mcp.json"), project=".vscode/mcp.json",
-        entry=_stdio_entry, command=_VSCODE, remote=lambda remote: remote.entry("${env:NAME}", type="http"),
+        entry=_stdio_entry, remote=lambda remote: remote.entry("${env:NAME}", type="http"),
         restart="It asks once whether you trust the server.",
     ),
     "cursor": HostConfig(
@@ -224,13 +182,13 @@ HOSTS: Final[Mapping[str, HostConfig]] = {
     ),
     "codex": HostConfig(
         title="Codex", language="toml", block="mcp_servers",
-        file=lambda places: places.home / ".codex" / "config.toml", command=_CODEX, remote=_codex_remote,
+        file=lambda places: places.home / ".codex" / "config.toml", remote=_codex_remote,
         restart=_NEW_SESSIONS,
     ),
     "gemini": HostConfig(
         title="Gemini CLI", language="json", block="mcpServers",
         file=lambda places: places.home / ".gemini" / "settings.json", project=".gemini/settings.json",
-        command=_GEMINI, remote=lambda remote: remote.entry("${NAME}", url="httpUrl"), restart=_NEW_SESSIONS,
+        remote=lambda remote: remote.entry("${NAME}", url="httpUrl"), restart=_NEW_SESSIONS,
     ),
     "goose": HostConfig(
         title="goose", language="yaml", block="extensions", file=_goose_file, entry=_goose_entry, remote=_goose_remote,
