@@ -8,7 +8,9 @@ import sys
 import textwrap
 import unicodedata
 from argparse import Namespace
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
@@ -72,19 +74,31 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
     if not is_terminal():
         return "\n".join("\t".join(row) for row in [list(heads), *cells])
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - only a terminal needs it
-
-    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(heads, *cells, strict=True)]
     others = sum(width + 2 for place, width in enumerate(widths) if place != flexible)
     widths[flexible] = min(widths[flexible], max(shutil.get_terminal_size().columns - others, 20))
     lines = [
-        "  ".join(
-            set_cell_size(cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…", width)
-            for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
+        "  ".join(_fitted(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in [list(heads), *cells]
     ]
     return "\n".join([styled(lines[0], BOLD), *lines[1:]])
+
+
+def _width(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return a text that takes `width` columns: filled up with spaces, or cut."""
+    if _width(text) > width:
+        ends = list(accumulate(map(_columns, text)))
+        text = text[: bisect_right(ends, width - 1)] + "…"
+    return text + " " * (width - _width(text))
 
 
 def aligned(values: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from mcp_reflect import __version__
 from mcp_reflect.cli import main
+from mcp_reflect.cli.commands import COMMANDS
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
@@ -245,3 +246,12 @@ def test_the_module_is_the_command(command: Command) -> None:
             [sys.executable, "-m", "mcp_reflect", *words], cwd=ROOT, capture_output=True, text=True, check=True
         )
         assert done.stdout == command(*words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_each_command_teaches_by_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    said = capsys.readouterr().out
+    assert f"mcp-reflect {command} {COMMANDS[command].examples[0]}" in said

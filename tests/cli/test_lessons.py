@@ -2,10 +2,10 @@
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
 
 from mcp_reflect.cli import main
 from tests.cli.typed import Person
@@ -67,7 +67,7 @@ def test_a_row_never_is_wider_than_the_terminal(env: dict[str, str], ids: list[s
     assert len(ids) == len(LINES)
     (wide,) = [line for line in at_a_terminal(env).splitlines() if "部署" in line]
     assert "…" in wide
-    assert cell_len(wide.rstrip()) <= 72
+    assert sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in wide.rstrip()) <= 72
 
 
 def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
