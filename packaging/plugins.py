@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks
-from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, SERVER_NAME, Command
+from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, SERVER_NAME, Command, add_hooks
 
 ROOT: Final = Path(__file__).parent.parent
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

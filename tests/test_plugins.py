@@ -15,8 +15,7 @@ import pytest
 
 from benchmarks.stdio import Era, RawServer
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
-from mcp_reflect.cli.hosts.registry import HOSTS
+from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS
 
 ROOT = Path(__file__).parent.parent
 LAUNCHER = ROOT / "plugin" / "launcher.py"

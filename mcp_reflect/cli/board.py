@@ -8,10 +8,9 @@ from argparse import Namespace
 from contextlib import suppress
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.engine import settings_of, with_engine
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_result
-from mcp_reflect.cli.remote import ask_as
+from mcp_reflect.cli.place import ask_as, settings_of, with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.data import collect
 from mcp_reflect.dashboard.page import MARK, render_page

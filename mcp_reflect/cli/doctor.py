@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, styled, write_result
+from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.projects import gone_folders
-from mcp_reflect.cli.remote import ask_as
 from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.errors import BankError
 from mcp_reflect.security.redact import clean

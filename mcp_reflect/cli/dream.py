@@ -3,9 +3,9 @@
 from argparse import Namespace
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import table, write_json, write_line, write_result
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.consolidation import Dream, Undone
 from mcp_reflect.runs.text import clip

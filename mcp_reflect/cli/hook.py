@@ -1,18 +1,26 @@
-"""Answer a hook with an engine, or by a team's service, where `cli.quick_hook` could not do without."""
+"""Answer a hook with an engine, or by a team's service, where `cli.quick_hook` could not do without.
+
+A hook asks a service for a second at the most; what it could not tell is sent later. A process in the background works
+at the end of a session: hosts give the last hook a second, and exit.
+"""
 
 import json
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
-from mcp_reflect.cli.engine import with_engine
+from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.config import ServerUrl, Settings, bank_place
+from mcp_reflect.errors import BankError, InputError, NotAllowedError
+from mcp_reflect.hooks.payload import output_ends
 from mcp_reflect.hooks.prompt import ask_to_keep
+from mcp_reflect.models.common import compact
 from mcp_reflect.models.hook import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
@@ -30,7 +38,8 @@ BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
 _TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks left
-
+_SERVICE_SECONDS: Final = 0.6
+_END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 _MOST_LOG_BYTES: Final = 100_000  # of the log of sessions that an agent program read; then it begins anew
 
 
@@ -41,8 +50,8 @@ def answer_event(event: str | None, sent: object, size: int, options: dict[str, 
     if hook is None:
         return
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
-    spool = team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
     left = Spool(settings.bank_path)
+    spool = team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
 
     def keep() -> None:
         left.keep()
@@ -51,10 +60,7 @@ def answer_event(event: str | None, sent: object, size: int, options: dict[str, 
     watch.at_end = keep
     try:
         if "url" in options:
-            from mcp_reflect.cli.team_hook import ask_service  # noqa: PLC0415 - few hooks ask a service
-
-            transcript = _transcript(hook, settings) if hook.moment is Moment.STOP else ""
-            answer = ask_service(hook, transcript, spool, options)
+            answer = _ask_service(hook, _transcript(hook, settings), spool, options)
         else:
             answer = _answer(hook, settings, spool, left, watch.began)
         if answer:
@@ -105,23 +111,11 @@ async def _say(engine: Engine, hook: HookInput, spool: Spool, left: Spool, began
     return hook_answer(hook, text, hold=hold) if text else None
 
 
-def _transcript(hook: HookInput, settings: Settings) -> str:
-    """Return the session so far; nothing where it cannot be read, or is longer than a hook may read."""
-    path = Path(hook.transcript or "")
-    readable = path.is_file() and path.stat().st_size <= settings.max_hook_bytes
-    return path.read_text("utf-8", "replace") if readable else ""
-
-
 def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Popen[bytes] | None":
-    """Reflect on the session's transcript in another process: hosts give the last hook a second, and exit."""
+    """Reflect on the session's transcript in another process, in the session's folder."""
     if hook.transcript is None or not Path(hook.transcript).is_file():
         return None
-    import subprocess  # noqa: PLC0415 - only at the end of a session
-
-    command = [sys.executable, "-m", "mcp_reflect", "reflect", "--json", "--session", hook.session, hook.transcript]
-    # The child runs in the session's folder, and has to find the package that this process found.
-    package = str(Path(__file__).parents[2])
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}
+    env: dict[str, str] = {}
     if settings.bank:
         place = settings.bank
         env["MCP_REFLECT_BANK"] = place.whole if isinstance(place, ServerUrl) else str(settings.bank_path)
@@ -134,13 +128,95 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
         if log.exists() and log.stat().st_size > _MOST_LOG_BYTES:
             log.unlink()
+    folder = hook.folder if hook.folder and Path(hook.folder).is_dir() else None
+    return _start(("reflect", "--json", "--session", hook.session, hook.transcript), env, log, folder)
+
+
+def _start(
+    words: Sequence[str], env: Mapping[str, str], log: Path = Path(os.devnull), folder: str | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start a command of ours that outlives this process; its errors go to `log`."""
+    import subprocess  # noqa: PLC0415 - most hooks start nothing
+
+    package = str(Path(__file__).parents[2])  # another process may not find what this one found
+    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as errors:
         return subprocess.Popen(  # noqa: S603 - our own command
-            command,
+            [sys.executable, "-m", "mcp_reflect", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
-            cwd=hook.folder if hook.folder and Path(hook.folder).is_dir() else None,
-            env=env,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path, **env},
             start_new_session=True,
         )
+
+
+# A team's service.
+
+
+def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
+    """Return what a team's service is sent of a hook; it knows nothing of this machine's files."""
+    ends = {"result": output_ends(hook.result, _END_CHARS), "error": output_ends(hook.error, _END_CHARS)}
+    sent = replace(hook, folder=None, transcript=None, **ends)
+    return {"hook": compact(asdict(sent)), "transcript": transcript[-MOST_TRANSCRIPT_CHARS:]}
+
+
+def _transcript(hook: HookInput, settings: Settings) -> str:
+    """Return the session so far at its stop; nothing where it cannot be read, or is longer than a hook may read."""
+    path = Path(hook.transcript or "")
+    readable = hook.moment is Moment.STOP and path.is_file() and path.stat().st_size <= settings.max_hook_bytes
+    return path.read_text("utf-8", "replace") if readable else ""
+
+
+def _ask_service(hook: HookInput, transcript: str, spool: Spool, options: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what the host reads: the service's answer, or at the start of a session why there is none."""
+    body = body_for(hook, transcript)
+    if hook.moment in (Moment.AFTER, Moment.END):
+        spool.pending.append({**body, "file": hook.transcript if hook.moment is Moment.END else None})
+    if hook.moment is Moment.END:
+        spool.keep()
+        _deliver_in_background(options)
+        return None
+    try:
+        told = _send(options, body, seconds=_SERVICE_SECONDS)
+    except (BankError, NotAllowedError) as error:
+        return _out_of_reach(hook, str(error)) if hook.moment is Moment.START else None
+    except InputError:  # it will not be read later either
+        spool.pending.clear()
+        return None
+    spool.pending.clear()
+    if spool.has_some():
+        _deliver_in_background(options)
+    return hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
+
+
+def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
+    return ask(options["url"], options.get("token-env"), "hook", body, options.get("project"), **limits)
+
+
+def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
+    """Return one line for the person, where the host shows one, and for the agent."""
+    line = f"mcp-reflect: no lessons of the team in this session. {fault}"
+    answer = hook_answer(hook, line)
+    return {"systemMessage": line, **answer} if answer and "hookSpecificOutput" in answer else answer
+
+
+def deliver(options: Mapping[str, str]) -> None:
+    """Send what earlier hooks could not send, in order; it stays where the service does not take it now."""
+
+    def send(record: dict[str, Any]) -> None:
+        file = Path(record.get("file") or os.devnull)
+        transcript = file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:] if file.is_file() else ""
+        try:
+            _send(options, {"hook": record["hook"], "transcript": transcript})
+        except InputError as error:
+            if isinstance(error, NotAllowedError):
+                raise  # another token may be allowed to; any other fault stays one
+
+    with suppress(BankError, NotAllowedError):
+        team_spool(options, Settings.from_env().bank_path).send_all(send)
+
+
+def _deliver_in_background(options: Mapping[str, str]) -> None:
+    _start(("hook", *(f"--{name}={value}" for name, value in options.items()), "deliver"), {})

@@ -14,8 +14,19 @@ from typing import Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import replace_file
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, find_hooks, find_program, remove_hooks
-from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, HostConfig, Places, Remote
+from mcp_reflect.cli.hosts import (
+    AGENT_RULES,
+    HOOK_SETTINGS,
+    HOSTS,
+    Command,
+    HostConfig,
+    Places,
+    Remote,
+    add_hooks,
+    find_hooks,
+    find_program,
+    remove_hooks,
+)
 from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
@@ -218,7 +229,7 @@ def _server_command(options: Namespace) -> Command:
     env = {name: value for name, value in settings.items() if value}
     remote = None
     if options.url:
-        from mcp_reflect.cli.remote import checked_address, checked_variable  # noqa: PLC0415 - a client of HTTP
+        from mcp_reflect.cli.place import checked_address, checked_variable  # noqa: PLC0415 - a client of HTTP
 
         checked_address(options.url)
         if options.bank or options.distil:
@@ -237,7 +248,7 @@ def _server_command(options: Namespace) -> Command:
 
 def _try(remote: Remote) -> None:
     """Say on stderr whether the service answers to the token of this environment; the host may have another one."""
-    from mcp_reflect.cli.remote import ask  # noqa: PLC0415 - a client of HTTP
+    from mcp_reflect.cli.place import ask  # noqa: PLC0415 - a client of HTTP
 
     try:
         found = ask(remote.url, remote.token_env, "whoami", {}, remote.project)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import confirm, visible, write_json, write_line
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json

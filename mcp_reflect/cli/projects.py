@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import table, write_line, write_result
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.lesson import GuardMode

@@ -5,8 +5,8 @@ from argparse import Namespace
 from typing import Final
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import GREEN, RED, confirm, styled, visible, write_json, write_line
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
 

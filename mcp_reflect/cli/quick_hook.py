@@ -65,7 +65,7 @@ def run_hook(arguments: list[str]) -> int:
     options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
     events = [word for word in arguments if not word.startswith("--")]
     if _DELIVER in events:
-        from mcp_reflect.cli.team_hook import deliver  # noqa: PLC0415 - it runs beside hooks
+        from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
 
         deliver(options)
         return 0

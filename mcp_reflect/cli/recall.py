@@ -4,8 +4,8 @@ from argparse import Namespace
 from typing import Any
 
 from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import other_projects, write_result
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import compact, from_json, plain
@@ -41,7 +41,7 @@ def run_recall(options: Namespace) -> None:
     values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
     values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
     if options.url:
-        from mcp_reflect.cli.remote import ask_as  # noqa: PLC0415 - most have a bank of their own
+        from mcp_reflect.cli.place import ask_as  # noqa: PLC0415 - most have a bank of their own
 
         value = ask_as(options, "recall", values | {"kinds": options.kinds})
         write_result(options, compact(value), _text(from_json(Recall, value)))

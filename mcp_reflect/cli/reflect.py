@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import write_result
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import json_of, plain

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.engine import settings_of, with_engine, with_place
 from mcp_reflect.cli.output import aligned, write_line, write_result
+from mcp_reflect.cli.place import settings_of, with_engine, with_place
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine

@@ -4,10 +4,10 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_reflect.cli.engine import Do
 from mcp_reflect.cli.learn import evidence_of
 from mcp_reflect.cli.lesson_text import long_fields, short_fields
 from mcp_reflect.cli.output import aligned, ask, is_interactive, visible, write_json, write_line, write_result
+from mcp_reflect.cli.place import Do
 from mcp_reflect.clock import dated
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding

@@ -3,8 +3,8 @@
 from argparse import SUPPRESS, Namespace
 
 from mcp_reflect.cli.commands import CliParser, add_number
-from mcp_reflect.cli.engine import with_engine
 from mcp_reflect.cli.output import table, write_result
+from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError

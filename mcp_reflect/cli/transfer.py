@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.engine import settings_of, with_engine
 from mcp_reflect.cli.files import json_object, read_text, write_output
 from mcp_reflect.cli.lesson_files import export_files, import_files, is_folder
 from mcp_reflect.cli.output import ask, confirm, is_interactive, table, write_json, write_line, write_result
-from mcp_reflect.cli.remote import ask_as
+from mcp_reflect.cli.place import ask_as, settings_of, with_engine
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import from_json, plain

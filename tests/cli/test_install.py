@@ -13,8 +13,17 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS, add_hooks, hook_line, remove_hooks
-from mcp_reflect.cli.hosts.registry import AGENT_RULES, HOSTS, Command, Places, System
+from mcp_reflect.cli.hosts import (
+    AGENT_RULES,
+    HOOK_SETTINGS,
+    HOSTS,
+    Command,
+    Places,
+    System,
+    add_hooks,
+    hook_line,
+    remove_hooks,
+)
 from mcp_reflect.cli.install import Change
 from mcp_reflect.errors import InputError
 

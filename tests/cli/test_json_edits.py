@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.cli.hosts.edits import add_item, read_json, remove_items, remove_member, set_member
+from mcp_reflect.cli.host_files import add_item, read_json, remove_items, remove_member, set_member
 
 NAMES = st.text(max_size=8)
 VALUES = st.recursive(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.forked import run_forked
-from mcp_reflect.cli.team_hook import body_for
+from mcp_reflect.cli.hook import body_for
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
@@ -358,7 +358,7 @@ def test_a_token_in_the_place_of_its_variable_is_refused_and_not_repeated(given:
 
 def test_a_hook_that_asks_a_service_loads_neither_mcp_nor_a_client_of_http() -> None:
     heavy = "('mcp', 'pydantic', 'httpx2', 'anyio')"
-    code = "import sys, mcp_reflect.cli.hook, mcp_reflect.cli.team_hook; "
+    code = "import sys, mcp_reflect.cli.hook; "
     code += f"print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run((sys.executable, "-c", code), cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

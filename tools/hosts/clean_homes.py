@@ -16,8 +16,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.cli.hosts.hook_settings import HOOK_SETTINGS
-from mcp_reflect.cli.hosts.registry import HOSTS, HostConfig, Places
+from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS, HostConfig, Places
 from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 

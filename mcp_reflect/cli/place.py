@@ -1,15 +1,28 @@
-"""Ask a team's service: one request, with the standard library alone, for commands that must answer at once."""
+"""Where a command works: with an engine over the bank of this machine, or by a team's service (`--url`).
 
-import http.client
+A service is asked with the standard library alone, for a hook or a recall must answer at once.
+"""
+
+import asyncio
 import json
 import os
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
+from mcp_reflect.models.common import from_json
+from mcp_reflect.services.engine import Engine
+
+if TYPE_CHECKING:
+    from argparse import Namespace  # hooks load this module, and not argparse
+
+_Result = TypeVar("_Result")
 
 TOKEN_VARIABLE: Final = "REFLECT_TOKEN"  # noqa: S105 - the name of a variable
 MOST_TRANSCRIPT_CHARS: Final = 900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
@@ -17,6 +30,57 @@ _VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
 _CONNECT_SECONDS: Final = 10.0
 _SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
 _MOST_BYTES: Final = 1 << 30  # of an answer
+
+
+def with_engine(
+    work: Callable[[Engine], Awaitable[_Result]], settings: Settings | None = None, *, opens: bool = True
+) -> _Result:
+    """Run `work` with an engine over the bank of the settings (default: the environment's), and close it.
+
+    Without `opens`, `work` opens the bank itself: it may be damaged.
+    """
+
+    async def run() -> _Result:
+        engine = Engine(settings)
+        try:
+            return await work(await engine.open() if opens else engine)
+        finally:
+            await engine.close()
+
+    return asyncio.run(run())
+
+
+Do = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+"""Carries out a use of `services.curation` with the values of a request."""
+
+
+def settings_of(options: "Namespace") -> Settings:
+    """Return the settings with the project of a command's options."""
+    project, settings = getattr(options, "project", None), Settings.from_env()
+    return settings if project is None else replace(settings, project=project)
+
+
+def with_place(
+    options: "Namespace", work: Callable[[Do], Awaitable[_Result]], settings: Settings | None = None
+) -> _Result:
+    """Run a command's work by the service that its options name, else on the bank of this machine."""
+    from mcp_reflect.services.curation import USES  # noqa: PLC0415 - a recall and hooks need none of it
+
+    if getattr(options, "url", None):
+
+        async def ask_service(use: str, sent: Mapping[str, Any]) -> Any:
+            kind, value = USES[use].result, ask_as(options, use, sent)
+            return value if kind is None else from_json(kind, value)
+
+        async def asked() -> _Result:
+            return await work(ask_service)
+
+        return asyncio.run(asked())
+
+    def here(engine: Engine) -> Awaitable[_Result]:
+        return work(lambda use, sent: USES[use].work(engine, sent, whole=True))
+
+    return with_engine(here, settings)
 
 
 def ask(
@@ -33,6 +97,8 @@ def ask(
     InputError where it refuses, in its words (NotAllowedError: for its token); BankError where it does not answer in
     time, or cannot now.
     """
+    import http.client  # noqa: PLC0415 - most commands have a bank of their own
+
     place, token_variable = checked_address(address), checked_variable(token_variable)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
     token = os.environ.get(token_variable, "")

@@ -1,0 +1,388 @@
+"""The hosts: their names, their files, the entry that each expects, and its hooks.
+
+Paths and forms come from the hosts' own documentation, read in November 2026.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from mcp_reflect.cli.host_files import (
+    add_item,
+    read_json,
+    remove_entry,
+    remove_items,
+    remove_member,
+    set_entry,
+    set_member,
+)
+from mcp_reflect.errors import InputError
+
+SERVER_NAME: Final = "mcp-reflect"
+"""The name of the entry in every host."""
+
+AGENT_RULES: Final = """\
+Before a task: call recall_lessons with what you are about to do.
+After a run that failed or took detours: call reflect, and record_outcome for the lessons you used.
+"""
+"""Instructions for an agent whose host has no hooks: for AGENTS.md, CLAUDE.md, GEMINI.md or .cursorrules."""
+
+
+class System(StrEnum):
+    """An operating system, as `sys.platform` names it."""
+
+    MAC = "darwin"
+    WINDOWS = "win32"
+    LINUX = "linux"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of a person's files."""
+
+    home: Path
+    system: System
+    app_data: Path
+
+    @classmethod
+    def here(cls) -> "Places":
+        """Return the places of whoever runs this."""
+        home = Path.home()
+        system = System(sys.platform) if sys.platform in set(System) else System.LINUX
+        return cls(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
+
+    def settings(self, *names: str, windows: tuple[str, ...] | None = None) -> Path:
+        """Return a file in the folder of programs' settings; `windows` names another one there."""
+        match self.system:
+            case System.MAC:
+                return self.home.joinpath("Library", "Application Support", *names)
+            case System.WINDOWS:
+                return self.app_data.joinpath(*(windows or names))
+            case System.LINUX:
+                return self.home.joinpath(".config", *names)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How the host starts the server: the program, its arguments, and settings in the environment.
+
+    `server` is the name by which the host's hooks know it.
+    """
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    env: Mapping[str, str] | None = None
+    remote: "Remote | None" = None
+    server: str = SERVER_NAME
+
+    def entry(self) -> dict[str, Any]:
+        """Return the entry in the form that most hosts use."""
+        entry: dict[str, Any] = {"command": self.program}
+        if self.arguments:
+            entry["args"] = list(self.arguments)
+        if self.env:
+            entry["env"] = dict(self.env)
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The service of a team that the host calls instead: its address, and the variable that has the token."""
+
+    url: str
+    token_env: str
+    project: str | None = None
+
+    def entry(self, variable: str, *, url: str = "url", **more: Any) -> dict[str, Any]:
+        """Return the entry; `variable` is how the host writes a variable of the environment, with NAME."""
+        headers = {"Authorization": f"Bearer {variable.replace('NAME', self.token_env)}"}
+        headers |= {"Mcp-Reflect-Project": self.project} if self.project else {}
+        return {**more, url: self.url, "headers": headers}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostConfig:
+    """A host and its file. `project` is the file that a project shares, if the host has one."""
+
+    title: str
+    language: Literal["json", "toml", "yaml"]
+    block: str
+    file: Callable[[Places], Path]
+    project: str | None = None
+    entry: Callable[[Command], dict[str, Any]] = Command.entry
+    remote: Callable[[Remote], dict[str, Any]] | None = None
+    restart: str = "Restart it to see the tools."
+
+    def add_entry(self, text: str, command: Command) -> str:
+        """Return the file's text with the server's entry in it."""
+        if command.remote and self.remote is None:
+            fix = "Add it in the program, as a connector, if its account may."
+            raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
+        entry = self.remote(command.remote) if command.remote and self.remote else self.entry(command)
+        if self.language == "json":
+            return set_member(text, (self.block, SERVER_NAME), entry)
+        return set_entry(self.language, text, self.block, SERVER_NAME, entry)
+
+    def remove_entry(self, text: str) -> str:
+        """Return the file's text without the server's entry."""
+        if self.language == "json":
+            return remove_member(text, (self.block, SERVER_NAME))
+        return remove_entry(self.language, text, self.block, SERVER_NAME)
+
+
+def _stdio_entry(command: Command) -> dict[str, Any]:
+    return {"type": "stdio", **command.entry()}
+
+
+def _goose_entry(command: Command) -> dict[str, Any]:
+    return {
+        "name": SERVER_NAME,
+        "type": "stdio",
+        "enabled": True,
+        "cmd": command.program,
+        "args": list(command.arguments),
+        "envs": dict(command.env or {}),
+        "timeout": 60,
+    }
+
+
+def _codex_remote(remote: Remote) -> dict[str, Any]:
+    headers = {"http_headers": {"Mcp-Reflect-Project": remote.project}} if remote.project else {}
+    return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
+
+
+def _goose_remote(remote: Remote) -> dict[str, Any]:
+    shared = {"name": SERVER_NAME, "enabled": True, "timeout": 60, "env_keys": [remote.token_env]}
+    return remote.entry("${NAME}", url="uri", type="streamable_http", **shared)
+
+
+def _goose_file(places: Places) -> Path:
+    if places.system is System.MAC:
+        return places.home / ".config" / "goose" / "config.yaml"
+    return places.settings("goose", "config.yaml", windows=("Block", "goose", "config", "config.yaml"))
+
+
+_NEW_SESSIONS: Final = "Sessions that start from now on have it."
+
+HOSTS: Final[Mapping[str, HostConfig]] = {
+    "claude-code": HostConfig(
+        title="Claude Code", language="json", block="mcpServers", file=lambda places: places.home / ".claude.json",
+        project=".mcp.json", entry=_stdio_entry,
+        remote=lambda remote: remote.entry("${NAME}", type="http"), restart=_NEW_SESSIONS,
+    ),
+    "claude-desktop": HostConfig(
+        title="Claude Desktop", language="json", block="mcpServers",
+        file=lambda places: places.settings("Claude", "claude_desktop_config.json"),
+    ),
+    "vscode": HostConfig(
+        title="VS Code", language="json", block="servers",
+        file=lambda places: places.settings("Code", "User", "mcp.json"), project=".vscode/mcp.json",
+        entry=_stdio_entry, remote=lambda remote: remote.entry("${env:NAME}", type="http"),
+        restart="It asks once whether you trust the server.",
+    ),
+    "cursor": HostConfig(
+        title="Cursor", language="json", block="mcpServers", file=lambda places: places.home / ".cursor" / "mcp.json",
+        project=".cursor/mcp.json", remote=lambda remote: remote.entry("${env:NAME}"),
+    ),
+    "codex": HostConfig(
+        title="Codex", language="toml", block="mcp_servers",
+        file=lambda places: places.home / ".codex" / "config.toml", remote=_codex_remote,
+        restart=_NEW_SESSIONS,
+    ),
+    "gemini": HostConfig(
+        title="Gemini CLI", language="json", block="mcpServers",
+        file=lambda places: places.home / ".gemini" / "settings.json", project=".gemini/settings.json",
+        remote=lambda remote: remote.entry("${NAME}", url="httpUrl"), restart=_NEW_SESSIONS,
+    ),
+    "goose": HostConfig(
+        title="goose", language="yaml", block="extensions", file=_goose_file, entry=_goose_entry, remote=_goose_remote,
+        restart=_NEW_SESSIONS,
+    ),
+    "windsurf": HostConfig(
+        title="Windsurf", language="json", block="mcpServers",
+        file=lambda places: places.home / ".codeium" / "windsurf" / "mcp_config.json",
+        remote=lambda remote: remote.entry("${env:NAME}", url="serverUrl"),
+    ),
+}  # fmt: skip
+
+
+# Hooks in the hosts' settings; docs/hooks.md says why.
+
+TIMEOUT_SECONDS: Final = 5
+"""The host's time limit for a hook; ours ends after 3 seconds by itself."""
+
+OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFLECT_BANK": "bank"}
+"""Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
+
+_TOOL: Final = "hook"  # of our server; it is not listed
+_OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """How a host stores hooks.
+
+    `file` is below the home directory or the project (`project_file`, where that is another one); `events` are the
+    host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
+    entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
+    `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
+    of the last hook of a session.
+    """
+
+    file: str
+    events: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+    flat: bool = False
+    typed: bool = False
+    version: int | None = None
+    units_per_second: int = 1
+    end_seconds: int = TIMEOUT_SECONDS
+    project_file: str | None = None
+    note: str = ""
+
+
+HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
+    "claude-code": HookSettings(
+        ".claude/settings.json",
+        (
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+            *("Stop", "SubagentStop", "SessionEnd"),
+        ),
+        asked=("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
+    ),
+    "codex": HookSettings(
+        ".codex/hooks.json",
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"),
+        asked=("PreToolUse", "PostToolUse"),
+        end_seconds=3,
+        note="Codex asks you to trust its hooks once: /hooks.",
+    ),
+    "gemini": HookSettings(
+        ".gemini/settings.json",
+        ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"),
+        units_per_second=1000,
+    ),
+    "cursor": HookSettings(
+        ".cursor/hooks.json",
+        ("sessionStart", "preToolUse", "postToolUse", "postToolUseFailure", "stop", "sessionEnd"),
+        flat=True,
+        version=1,
+    ),
+    "vscode": HookSettings(
+        ".copilot/hooks/mcp-reflect.json",
+        ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        flat=True,
+        typed=True,
+        project_file=".github/hooks/mcp-reflect.json",
+        note="Hooks of VS Code are in preview: an organization can forbid them.",
+    ),
+}
+"""The hosts whose hooks can give text to the model."""
+
+
+def find_hooks(name: str, host: HostConfig) -> HookSettings:
+    """Return the hook settings of a host. Raises InputError if it has none that we write."""
+    if name not in HOOK_SETTINGS:
+        fix = "Leave it out; `mcp-reflect install rules` prints what to tell its agent."
+        raise InputError("--hooks", f"{host.title} has no hooks that can tell the model anything", fix)
+    return HOOK_SETTINGS[name]
+
+
+def find_program(name: str, host: HostConfig) -> str:
+    """Return the model that runs a host's own agent program. Raises InputError if it has none."""
+    if name not in ("claude-code", "codex", "gemini"):
+        fix = "Leave it out, and set MCP_REFLECT_LLM to a model."
+        raise InputError("--distil", f"{host.title} has no program that can answer without a window", fix)
+    return name
+
+
+def add_hooks(text: str, settings: HookSettings, command: Command, distil: str | None = None) -> str:
+    """Return the settings with one hook of ours per event, and no older one of ours.
+
+    `distil` names the agent program that reads each session when it ends.
+    """
+    if settings.version is not None and "version" not in read_json(text):
+        text = set_member(text, ("version",), settings.version)
+    for event in reversed(settings.events):  # each is put before the others
+        entry = _entry(event, settings, command, distil)
+        entries: Any = read_json(text)
+        for name in ("hooks", event):
+            entries = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
+        if not isinstance(entries, list) or list(filter(_is_ours, cast("list[Any]", entries))) != [entry]:
+            text = add_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
+    return text
+
+
+def remove_hooks(text: str, settings: HookSettings) -> str:
+    """Return the settings without our hooks; `{}` if only the version is left."""
+    for event in settings.events:
+        text = remove_items(text, ("hooks", event), _is_ours)
+    only_version = settings.version is not None and read_json(text) == {"version": settings.version}
+    return "{}" if only_version else text
+
+
+def hook_line(
+    command: Command, event: str, distil: str | None = None, *, windows: bool = sys.platform == "win32"
+) -> str:
+    """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
+    env = command.env or {}
+    options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
+    if command.remote:
+        options += [f"--url={command.remote.url}", f"--token-env={command.remote.token_env}"]
+    if distil is not None and _ends(event):
+        options.append(f"--distil={distil}")
+    words = [*command.arguments, "hook", *options, event]
+    if windows:
+        return subprocess.list2cmdline([command.program.replace("\\", "/"), *words])
+    return shlex.join([command.program, *words])
+
+
+def _ends(event: str) -> bool:
+    return event.lower() == "sessionend"
+
+
+def _entry(event: str, settings: HookSettings, command: Command, distil: str | None) -> dict[str, Any]:
+    if event in settings.asked and command.remote is None:
+        asked = {"type": "mcp_tool", "server": command.server, "tool": _TOOL, "input": _input(event)}
+        return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
+    seconds = settings.end_seconds if _ends(event) else TIMEOUT_SECONDS
+    line = {"command": hook_line(command, event, distil), "timeout": seconds * settings.units_per_second}
+    typed = {"type": "command", **line} if settings.typed or not settings.flat else line
+    return typed if settings.flat else {"hooks": [typed]}
+
+
+def _input(event: str) -> dict[str, str]:
+    """Return the arguments of the server's tool; the host fills in the places."""
+    names = ["session_id", "transcript_path", "cwd"]
+    match event:
+        case "Stop":
+            names += ["stop_hook_active", "last_assistant_message"]
+        case "SubagentStop":
+            names += ["agent_transcript_path", "stop_hook_active", "last_assistant_message"]
+        case "PreToolUse":
+            names += ["tool_name", "tool_input", "tool_use_id"]
+        case "PostToolUseFailure":
+            names += ["tool_name", "tool_input", "tool_use_id", "error", "is_interrupt"]
+        case _:
+            names += ["tool_name", "tool_input", "tool_use_id", "tool_response"]
+    return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
+
+
+def _is_ours(entry: Any) -> bool:
+    """Return whether an entry runs nothing but `mcp-reflect hook`, or asks our server's tool."""
+    if not isinstance(entry, dict):
+        return False
+    fields = cast("dict[str, Any]", entry)
+    lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
+    hooks = [cast("dict[str, Any]", line) for line in lines if isinstance(line, dict)]
+    return bool(hooks) and all(
+        _OUR_COMMAND.search(str(hook.get("command"))) or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
+        for hook in hooks
+    )
