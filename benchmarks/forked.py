@@ -23,7 +23,7 @@ _SERVICES: Final = ("engine", "critique", "reflect", "lessons", "replan", "trigg
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
     "benchmarks.forked",
-    *(f"mcp_reflect.cli.{name}" for name in ("commands", "place", "hook", "serve_team")),
+    *(f"mcp_reflect.cli.{name}" for name in ("commands", "place", "hook", "team")),
     *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling", "team")),
     *(f"mcp_reflect.services.{name}" for name in _SERVICES),
     "mcp_reflect.critique.verify",

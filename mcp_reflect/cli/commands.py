@@ -71,7 +71,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("", "--http 8765", "--http 0.0.0.0:8765 --public-url https://lessons.example.com/mcp"), has_json=False,
     ),
     "tokens": CommandInfo(
-        "tokens", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
+        "team", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
         ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"),
     ),
     "install": CommandInfo(
@@ -79,11 +79,11 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("cursor", "claude-code --hooks", "codex --print", "codex --uninstall"),
     ),
     "recall": CommandInfo(
-        "recall", "TASK", "the lessons that fit a task",
+        "reports", "TASK", "the lessons that fit a task",
         ('"deploy the shop"', '"run the tests" --symptom "No module named shop" --limit 1'),
     ),
     "reflect": CommandInfo(
-        "reflect", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
+        "learn", "FILE", "reflect on a run, or on each line of a JSONL file (- reads stdin)",
         ("run.json", "~/.claude/projects/shop/session.jsonl --outcome failure"),
     ),
     "learn": CommandInfo(
@@ -99,17 +99,17 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("", "AGENTS.md", "--skill deploy", "--undo"),
     ),
     "projects": CommandInfo(
-        "projects", "", "list the projects of the bank; rename or merge them",
+        "upkeep", "", "list the projects of the bank; rename or merge them",
         ("", "rename /home/ada/shop shop", "merge shop-old github.com/acme/shop"),
     ),
     "board": CommandInfo(
         "board", "", "lessons and their effect on one page in your browser (docs/board.md)", ("", "--out board.html")
     ),
     "dream": CommandInfo(
-        "dream", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
+        "upkeep", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
-    "prompts": CommandInfo("prompts", "", "list, show and check the prompt templates", ("list", "show reflect")),
+    "prompts": CommandInfo("reports", "", "list, show and check the prompt templates", ("list", "show reflect")),
     "export": CommandInfo(
         "transfer", "", "lessons as JSONL, or as Markdown files into DIR/",
         ("lessons.jsonl", "lessons/", "--all-projects | wc -l"),
@@ -125,8 +125,8 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "transfer", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
         ("--to postgresql://mcp_reflect@db.example/team",),
     ),
-    "embed": CommandInfo("reports", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
-    "doctor": CommandInfo("doctor", "", "where everything is, and what is wrong", ("", "--json")),
+    "embed": CommandInfo("upkeep", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
+    "doctor": CommandInfo("upkeep", "", "where everything is, and what is wrong", ("", "--json")),
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
 }  # fmt: skip
 

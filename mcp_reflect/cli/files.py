@@ -1,6 +1,5 @@
 """Read the files that a person names, and write them without destroying what is there."""
 
-import json
 import os
 import stat
 import sys
@@ -8,9 +7,8 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import Final, TextIO
 
-from mcp_reflect.cli.output import confirm, is_interactive
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 
@@ -52,17 +50,8 @@ def replace_file(path: Path, mode: int = 0o600) -> Generator[TextIO]:
 def write_output(name: str, argument: str, *, mark: str, force: bool) -> Generator[TextIO]:
     """Open the file that a person named for a command's output.
 
-    A new file, or one that the same command wrote before, is replaced whole and is private (0600). A device or pipe
-    is written through to. Any other file is replaced only with `force` or if a person agrees.
-
-    Args:
-        name: The path as the person wrote it.
-        argument: The argument to name in errors.
-        mark: A text in the beginning of each file that this command wrote.
-        force: Whether to overwrite any regular file without a question.
-
-    Raises:
-        InputError: If the file cannot be written, or is another's and nobody agreed to overwrite it.
+    A new file, or one that has the `mark` of this command in its beginning, is replaced whole and is private (0600). A
+    device or pipe is written through to. Any other file is replaced only with `force`. InputError names the `argument`.
     """
     path = Path(name)
     try:
@@ -71,18 +60,12 @@ def write_output(name: str, argument: str, *, mark: str, force: bool) -> Generat
             with path.open(encoding="utf-8", errors="replace") as file:
                 head = file.read(_HEAD_CHARS)
             if head and mark not in head:
-                _confirm_overwrite(name, argument)
+                fix = "Name another, or add --force."
+                raise InputError(argument, f"{name} exists and is not from this command", fix)
         with path.open("w", encoding="utf-8", newline="") if through else replace_file(path) as file:
             yield file
     except OSError as error:
         raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
-
-
-def _confirm_overwrite(name: str, argument: str) -> None:
-    if not is_interactive():
-        raise InputError(argument, f"{name} exists and is not from this command", "Name another, or add --force.")
-    if not confirm(f"{name} exists and is not from this command. Overwrite it?", "it would be overwritten"):
-        raise InputError(argument, f"{name} was not overwritten", "Name another file.")
 
 
 def read_text(name: str, limits: Limits) -> str:
@@ -100,14 +83,3 @@ def read_text(name: str, limits: Limits) -> str:
         raise InputError("file", f"{name} cannot be read: {error.strerror}", "Give the path of a file.") from None
     except UnicodeDecodeError as error:
         raise InputError("file", f"{name} is not UTF-8 at byte {error.start}", "Save it as UTF-8.") from None
-
-
-def json_object(line: str, place: str) -> dict[str, Any]:
-    """Parse a line as a JSON object. Raises InputError that names `place`."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(place, f"it is not JSON: {str(error)[:80]}", "Give one JSON object per line.") from None
-    if not isinstance(value, dict):
-        raise InputError(place, "it is not a JSON object", "Give one JSON object per line.")
-    return cast("dict[str, Any]", value)

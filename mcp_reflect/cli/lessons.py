@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
-from mcp_reflect.cli.dream import report_undone
-from mcp_reflect.cli.lesson_files import edit_in_editor
+from mcp_reflect.cli.editor import edit_in_editor
 from mcp_reflect.cli.lesson_text import (
     HEADS,
     TEXT_COLUMN,
@@ -29,6 +28,7 @@ from mcp_reflect.cli.output import (
 )
 from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
 from mcp_reflect.cli.review import decide, review
+from mcp_reflect.cli.upkeep import report_undone
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, plain
 from mcp_reflect.models.consolidation import Filter

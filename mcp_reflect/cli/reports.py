@@ -1,15 +1,70 @@
-"""Print counts, the effect of warnings, and the state of vectors: `mcp-reflect stats | embed`."""
+"""Print lessons for a task, counts of the bank, and prompt templates: `mcp-reflect recall | stats | prompts`."""
 
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.output import aligned, write_line, write_result
-from mcp_reflect.cli.place import settings_of, with_engine, with_place
+from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
+from mcp_reflect.cli.output import aligned, other_projects, table, write_result
+from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
+from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, compact, from_json, plain
+from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
 from mcp_reflect.services.engine import Engine
+
+
+def add_recall_arguments(parser: CliParser) -> None:
+    parser.add_argument("task", help="what you are about to do, in your words")
+    parser.add_argument("--task-type", help="like debugging, search, deploy")
+    parser.add_argument("--context", help="where you are: counts for lessons from the same context")
+    parser.add_argument("--symptom", action="append", default=[], dest="symptoms", help="an error text that you see")
+    parser.add_argument("--tag", action="append", default=[], dest="tags", help="only lessons with any of these tags")
+    kinds = [kind.value for kind in RecordKind]
+    parser.add_argument("--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind")
+    most = DEFAULT.max_recalled
+    add_number(parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)")
+    most = DEFAULT.max_recalled_chars
+    add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
+    add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
+    add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
+    add_service_arguments(parser)
+
+
+def run_recall(options: Namespace) -> None:
+    """Print the lessons that fit a task, best first, each with the reason why."""
+    settings = Settings.from_env()
+    if not options.task.strip():
+        raise InputError("task", "it is empty", "Say what you are about to do.")
+    settings.refuse_more("max_task_chars", "task", len(options.task))
+    # The schemas of the tools would take longer to import than the recall takes.
+    names = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
+    values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
+    values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
+    if options.url:
+        value = ask_as(options, "recall", values | {"kinds": options.kinds})
+        write_result(options, compact(value), _recall_text(from_json(Recall, value)))
+        return
+    query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
+
+    async def work(engine: Engine) -> None:
+        # A person who looks is not an agent who applies: it does not count as a use.
+        scope, holdout = engine.scopes.named(options.project), engine.settings.holdout
+        recall = await engine.bank.recalls.recall(scope, query, applied=False, holdout=holdout)
+        counts = {} if recall.lessons else await engine.bank.lessons.projects(engine.scopes.own.tenant)
+        others = other_projects(counts, scope.project)
+        write_result(options, plain(recall), _recall_text(recall) + (f"\n{others}" if others else ""))
+
+    with_engine(work, settings)
+
+
+def _recall_text(recall: Recall) -> str:
+    lines = [] if recall.lessons else [f"Nothing on this in {recall.scope}."]
+    for place, hit in enumerate(recall.lessons, start=1):
+        fit = "fits well" if hit.fit == "strong" else "fits weakly"
+        text = hit.text.replace("\n", "\n   | ")  # no line of a text can pass for one of ours
+        lines.append(f"{place}. {text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
+    return "\n".join([*lines, f"Recall {recall.recall_id}."])
 
 
 def add_stats_arguments(parser: CliParser) -> None:
@@ -80,27 +135,40 @@ def _value_text(value: Json) -> str:
     return "not known yet" if value is None else str(value)
 
 
-def run_embed(options: Namespace) -> int:
-    """Give every lesson of this project and every global one its vector now, not when the server is idle."""
-
-    async def work(engine: Engine) -> tuple[int, dict[str, object]]:
-        embeddings = engine.bank.embeddings
-        if embeddings is None:
-            fault = "it names no embedder: every lesson got its word vector when it was stored"
-            raise InputError("MCP_REFLECT_EMBEDDINGS", fault, "Name one, as docs/embeddings.md says.")
-        total = 0
-        async for count in embeddings.embed_all():
-            total += count
-            if not options.json:
-                write_line(f"{total} lessons embedded ...")
-        return total, dict(await embeddings.state(engine.scopes.own))
-
-    total, state = with_engine(work)
-    text = f"{total} lessons embedded: {vector_summary(state)}."
-    write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
-    return 0 if state["with_vector"] == state["lessons"] else 1
-
-
 def vector_summary(state: Mapping[str, Any]) -> str:
     """Return the embedder of a bank and how many lessons have its vector, for a person."""
     return f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"
+
+
+def add_prompts_arguments(parser: CliParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "show"), default="list")
+    parser.add_argument("name", nargs="?", help="the template to show")
+
+
+def run_prompts(options: Namespace) -> None:
+    """List the prompt templates, or show one.
+
+    Copy one into the folder of MCP_REFLECT_PROMPTS_DIR to change it:
+    mcp-reflect prompts show critique > FOLDER/critique.md
+    `mcp-reflect doctor` says what is wrong with a template of yours.
+    """
+    from mcp_reflect.llm.prompts import Prompts, Template, described  # noqa: PLC0415 - a recall needs none
+
+    def in_use(template: Template) -> str:
+        if template.overridden:
+            return "yours"
+        return "shipped, because yours is broken (see doctor)" if template.problem else "shipped"
+
+    prompts = Prompts(Settings.from_env().prompts_folder)
+    templates = {name: prompts.load(name) for name in prompts.names()}
+    if options.action == "show":
+        if options.name not in templates:
+            raise InputError("name", "there is no such prompt", f"Give one of {', '.join(templates)}.")
+        template = templates[options.name]
+        write_result(options, described(template), template.text.rstrip("\n"))
+        return
+    if options.name is not None:
+        raise InputError("name", "list takes none", "Write prompts list, or prompts show NAME.")
+    rows = [(one.name, str(one.version), one.role, in_use(one)) for one in templates.values()]
+    listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates.values()]
+    write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))

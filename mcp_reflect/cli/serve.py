@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_serve_arguments(parser: "CliParser") -> None:
-    from mcp_reflect.cli.serve_team import add_team_arguments  # noqa: PLC0415 - hosts start it without argparse
+    from mcp_reflect.cli.team import add_team_arguments  # noqa: PLC0415 - hosts start it without argparse
 
     about = "serve http://127.0.0.1:PORT/mcp instead, to this machine alone; 0 takes a free port and prints it. "
     parser.add_argument("--http", metavar="[HOST:]PORT", help=about + "With HOST it is a team's service")
@@ -43,7 +43,7 @@ def _serve_http(options: "Namespace") -> None:
 
         raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
     if host:
-        from mcp_reflect.cli.serve_team import team_options  # noqa: PLC0415 - a web server
+        from mcp_reflect.cli.team import team_options  # noqa: PLC0415 - a web server
         from mcp_reflect.server.team import serve_team  # noqa: PLC0415 - same
 
         serve_team(team_options(host.strip("[]"), int(port), options))

@@ -4,21 +4,19 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-from mcp_reflect import services
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
-from mcp_reflect.cli.files import json_object, read_text, write_output
-from mcp_reflect.cli.lesson_files import export_files, import_files, is_folder
+from mcp_reflect.cli.files import read_text, write_output
 from mcp_reflect.cli.output import ask, confirm, is_interactive, table, write_json, write_line, write_result
-from mcp_reflect.cli.place import ask_as, settings_of, with_engine
+from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.models.common import from_json, plain
+from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
@@ -86,57 +84,33 @@ def run_restore(options: Namespace) -> int:
 
 
 def add_export_arguments(parser: CliParser) -> None:
-    parser.add_argument("file", nargs="?", help="the file to write, readable by you alone; DIR/: Markdown")
+    parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
     parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
     parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
     add_service_arguments(parser)
 
 
 def run_export(options: Namespace) -> None:
-    """Write lessons as JSONL that `import` reads, to stdout unless a file is named.
+    """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
+    if options.url and options.all_projects:
+        raise InputError("--all-projects", "a service writes one project at a time", "Give --project NAME.")
 
-    Into a folder (lessons/), each lesson is written as a Markdown file, for git and for editors; `import` reads the
-    folder back. These files have the words of the lessons; trust, outcomes and history are in JSONL alone.
-    """
-    if options.file is not None and is_folder(options.file):
-        _refuse_options_of_jsonl(options, "all_projects", "force", "url")
-        count = with_engine(lambda engine: export_files(engine, Path(options.file)), settings_of(options))
-        write_result(options, {"lessons": count, "file": options.file}, f"{count} lessons in {options.file}.")
-        return
-
-    async def write(engine: Engine, file: TextIO) -> int:
-        own = engine.scopes.own
-        count = 0
-        async for line in engine.bank.transfer.export(own.tenant, None if options.all_projects else own.project):
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            count += 1
-        return count
-
-    def export(file: TextIO) -> int:
-        if not options.url:
-            return with_engine(lambda engine: write(engine, file), settings_of(options))
-        if options.all_projects:
-            raise InputError("--all-projects", "a service writes one project at a time", "Give --project NAME.")
-        lines = ask_as(options, "export", {})
+    def write(file: TextIO) -> int:
+        sent = {"all_projects": options.all_projects}
+        lines: list[Any] = with_place(options, lambda do: do("export", sent), settings_of(options))
         file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         return len(lines)
 
     if options.file is None:
-        export(sys.stdout)
+        write(sys.stdout)
         return
     with write_output(options.file, "file", mark='{"id": "les_', force=options.force) as file:
-        count = export(file)
+        count = write(file)
     write_result(options, {"lessons": count, "file": options.file}, f"{count} lessons in {options.file}.")
 
 
-def _refuse_options_of_jsonl(options: Namespace, *names: str) -> None:
-    for name in names:
-        if getattr(options, name):
-            raise InputError(f"--{name.replace('_', '-')}", "it is for JSONL, and a folder was named", "Leave it out.")
-
-
 def add_import_arguments(parser: CliParser) -> None:
-    parser.add_argument("file", help="the file; - reads stdin; a folder: its Markdown files")
+    parser.add_argument("file", help="the file; - reads stdin")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
     how.add_argument(
@@ -149,55 +123,48 @@ def run_import(options: Namespace) -> None:
     """Read lessons from JSONL: the fields of store_lesson, with an optional external_id and project.
 
     If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
-    From a folder, a new Markdown file becomes a lesson, and a changed one edits its lesson (see `export`).
     """
-    if is_folder(options.file):
-        _import_folder(options)
-        return
     text = read_text(options.file, Settings.from_env())
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    lines = ((number, json_object(line, f"line {number}")) for number, line in numbered)
+    lines = [(number, _object(line, f"line {number}")) for number, line in numbered]
 
-    counts: Counter[str] = Counter()
+    async def work(do: Do) -> list[Stored]:
+        stored: list[Stored] = []
+        for part in _parts(lines) if options.url else [lines]:
+            stored += await do("import", {"lines": part, "own": options.own, "merge": options.merge})
+        return stored
 
-    def count(batch: Sequence[Stored]) -> None:
-        counts.update(stored.status for stored in batch)
-        if options.json:
-            for stored in batch:
-                write_json(plain(stored))
-
-    async def work(engine: Engine) -> None:
-        if options.own:
-            count(await services.lessons.import_own(engine.context, lines))
-        else:
-            async for batch in engine.import_lessons(lines, merge=options.merge):
-                count(batch)
-
-    if options.url:
-        _send(options, [*lines], count)
-    else:
-        with_engine(work, settings_of(options))
-    if not options.json:
-        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
+    stored = with_place(options, work, settings_of(options))
+    if options.json:
+        for one in stored:
+            write_json(plain(one))
+        return
+    counts = Counter(one.status for one in stored)
+    summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
 
 
-def _import_folder(options: Namespace) -> None:
-    _refuse_options_of_jsonl(options, "merge", "own", "url")
-    changes = with_engine(lambda engine: import_files(engine, Path(options.file)), settings_of(options))
-    lines = [f"{name}: {item}" for name, items in changes.items() for item in items]
-    write_result(options, changes, "\n".join(lines) or "Nothing has changed.")
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(place, f"it is not JSON: {str(error)[:80]}", "Give one JSON object per line.") from None
+    if not isinstance(value, dict):
+        raise InputError(place, "it is not a JSON object", "Give one JSON object per line.")
+    return cast("dict[str, Any]", value)
 
 
-def _send(options: Namespace, lines: list[tuple[int, Any]], count: Callable[[Sequence[Stored]], None]) -> None:
-    """Send the lines to a service, in parts that it takes at once."""
-    while lines:
-        part, size = 1, len(json.dumps(lines[0]))
-        while part < len(lines) and (size := size + len(json.dumps(lines[part]))) <= _MOST_SENT:
-            part += 1
-        sent = {"lines": lines[:part], "own": options.own, "merge": options.merge}
-        count(from_json(tuple[Stored, ...], ask_as(options, "import", sent)))
-        lines = lines[part:]
+def _parts(lines: list[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
+    """Yield lines in parts that a service takes at once."""
+    part, size = list[tuple[int, Any]](), 0
+    for line in lines:
+        size += len(json.dumps(line))
+        if part and size > _MOST_SENT:
+            yield part
+            part, size = [], len(json.dumps(line))
+        part.append(line)
+    if part:
+        yield part
 
 
 def add_migrate_arguments(parser: CliParser) -> None:
@@ -238,8 +205,8 @@ def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[
 def run_migrate(options: Namespace) -> None:
     """Copy all that the bank in a file has learned to PostgreSQL. The file stays as it is.
 
-    Let no server use the database before the move is done. Leave
-    the password out of the URL, and give it by PGPASSWORD or ~/.pgpass: other users of this machine see arguments.
+    Let no server use the database before the move is done. Leave the password out of the URL, and give it by PGPASSWORD
+    or ~/.pgpass: other users of this machine see arguments.
     """
     settings, target = Settings.from_env(), ServerUrl(options.to)
     if not options.to.startswith(("postgresql://", "postgres://")):

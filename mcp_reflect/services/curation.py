@@ -247,7 +247,7 @@ async def unmerged(engine: Engine, sent: Sent, *, whole: bool) -> Undone:  # noq
 async def imported(engine: Engine, sent: Sent, *, whole: bool) -> tuple[Stored, ...]:
     """Store numbered lines of an export; `own` lines keep their trust, and are only for those who may do all."""
     lines: Sequence[tuple[int, dict[str, Any]]] = sent["lines"]
-    for number, line in lines:
+    for number, line in lines if not engine.scopes.shares else ():
         engine.scopes.named(line.get("project"))
         if GLOBAL in (line.get("project"), None if line.get("visibility") != "global" else GLOBAL):
             engine.scopes.refuse_shared(f"line {number}, visibility")
@@ -261,10 +261,11 @@ async def imported(engine: Engine, sent: Sent, *, whole: bool) -> tuple[Stored, 
     return tuple(stored)
 
 
-async def exported(engine: Engine, _: Sent, *, whole: bool) -> list[dict[str, Any]]:
-    """Return the lessons of the project as lines of an export."""
+async def exported(engine: Engine, sent: Sent, *, whole: bool) -> list[dict[str, Any]]:
+    """Return the lessons of the project, or at one's own bank of all projects, as lines of an export."""
     own = engine.scopes.own
-    lines = [line async for line in engine.bank.transfer.export(own.tenant, own.project)]
+    every_project = sent.get("all_projects") is True and engine.scopes.shares
+    lines = [line async for line in engine.bank.transfer.export(own.tenant, None if every_project else own.project)]
     if whole:
         return lines
     history = {"versions", "outcomes"}

@@ -5,11 +5,14 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.lesson_files import parse_document
+from mcp_reflect.cli.editor import format_document, parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 
@@ -38,10 +41,17 @@ def test_a_lesson_has_the_visibility_and_importance_that_it_was_given(command: C
     assert [(lesson.get("project"), lesson["importance"]) for lesson in shown] == [("app", 0.5), (None, 0.5)]
 
 
-def test_a_document_says_nothing_of_a_field_that_it_leaves_out() -> None:
-    lesson_id, fields = parse_document("---\ntags: [deploy]\n---\n\n## Mistake\n\nDeployed on a Friday\n")
-    assert (lesson_id, fields["mistake"], fields["tags"]) == (None, "Deployed on a Friday", ["deploy"])
-    assert (fields["importance"], fields["correction"], fields["symptoms"]) == (0.5, None, [])
+TEXTS = st.text(min_size=1).map(str.strip)
+ITEMS = st.lists(st.text(alphabet="a- #\\\n", min_size=1).map(str.strip).filter(bool))
+
+
+@given(st.fixed_dictionaries({"mistake": TEXTS, "correction": TEXTS, "symptoms": ITEMS, "tags": ITEMS}))
+def test_a_document_holds_each_field_as_it_is(fields: dict[str, Any]) -> None:
+    others = {"why": None, "context": "", "keywords": (), "task_type": "deploy", "importance": 0.5}
+    read = parse_document(format_document({**others, **fields}))
+    assert [read[name] or "" for name in ("mistake", "correction")] == [fields["mistake"], fields["correction"]]
+    assert [read[name] for name in ("symptoms", "tags")] == [tuple(fields["symptoms"]), tuple(fields["tags"])]
+    assert (read["why"], read["task_type"], read["importance"]) == (None, "deploy", "0.5")
 
 
 def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> None:

@@ -108,6 +108,17 @@ def test_prompt_overrides_and_their_faults_are_said(
     assert "prompt overrides  correct\n" in text
 
 
+def test_the_folder_of_prompts_may_be_named_from_the_home(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    environment.setenv("HOME", str(tmp_path))
+    environment.setenv("MCP_REFLECT_PROMPTS_DIR", "~/mine")
+    (tmp_path / "mine").mkdir()
+    write(tmp_path / "mine", GOOD.replace("version: 7", "version: x"))
+    report, _ = doctor(capsys)
+    assert report["degraded"][0].startswith(f"{tmp_path / 'mine' / 'correct.md'}:3: ")
+
+
 def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,5 +61,5 @@ def test_a_pipe_among_prompt_templates_is_named_and_not_waited_for(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", str(command.folder))
     os.mkfifo(command.folder / "critique.md")
-    assert "is not a regular file" in next(iter(command.json_status("prompts", "check", code=1)))["fault"]
+    assert "is not a regular file" in str(command.json_status("doctor", code=1)["degraded"])
     assert "critique" in command("prompts", "list")

@@ -78,37 +78,29 @@ def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFix
     assert "cannot be merged with itself" in said(capsys, "merge", ids[0], ids[0], code=2)
 
 
-def test_an_editor_that_leaves_a_fault_is_opened_again_and_the_text_is_kept(
+def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file(
     env: dict[str, str], ids: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     editor = tmp_path / "editor"
-    # The first time it writes an importance that cannot be; the second time it sees the fault on top, and mends it.
-    editor.write_text(
-        "#!/bin/sh\n"
-        'if grep -q "^#! " "$1"; then sed -i s/importance:.*/importance:\\ 0.7/ "$1"\n'
-        'else sed -i -e s/Friday/Saturday/ -e s/importance:.*/importance:\\ 7.0/ "$1"; fi\n'
-    )
+    given = {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)}
+    editor.write_text("#!/bin/sh\nsed -i -e s/Friday/Saturday/ -e s/0.9/0.7/ $1\n")
     editor.chmod(0o755)
-    person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
+    person = Person(["lessons", "edit", ids[1]], given)
     assert person.leaves() == 0
     assert "changed; the wording before is in its history" in person.screen
     after = json.loads(said(capsys, "show", ids[1], "--json"))
     assert (after["mistake"], after["importance"]) == ("Deployed on a Saturday", 0.7)
     assert not list(tmp_path.glob("lesson-*"))
-
-
-def test_an_editor_that_never_mends_the_fault_leaves_the_text_in_its_file(
-    env: dict[str, str], ids: list[str], tmp_path: Path
-) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\ngrep -q "^#! " "$1" || printf -- "---\\nid: [\\n---\\n" > "$1"\n')
-    editor.chmod(0o755)
-    person = Person(["lessons", "edit", ids[1]], {**env, "EDITOR": str(editor), "TMPDIR": str(tmp_path)})
-    assert person.leaves() == 2
-    (left,) = tmp_path.glob("lesson-*")
-    assert "id: [" in left.read_text("utf-8")
-    assert "is not YAML" in person.screen
-    assert left.name in person.screen
+    for change, fault in (("0.7/7.0", "importance: "), ("Why/Blame", "a lesson has no section 'Blame'")):
+        editor.write_text(f"#!/bin/sh\nsed -i s/{change}/ $1\n")
+        person = Person(["lessons", "edit", ids[1]], given)
+        assert person.leaves() == 2
+        assert fault in person.screen
+        (left,) = tmp_path.glob("lesson-*")
+        assert left.name in person.screen
+        left.unlink()
+    editor.write_text("#!/bin/sh\n: > $1\n")
+    assert "as it was" in at_a_terminal(given, "edit", ids[1])
 
 
 def test_piped_rows_are_whole_cells_parted_by_tabs(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`mcp-reflect prompts`: what serves, its text, and what is wrong with an override."""
+"""`mcp-reflect prompts`: what serves, and its text."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_list_says_who_serves(folder: Path, capsys: pytest.CaptureFixture[str]) 
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
     assert list(rows) == NAMES
     assert rows["correct"].split() == ["correct", "7", "corrector", "yours"]
-    assert rows["critique"].endswith("shipped, because yours is broken (see check)")
+    assert rows["critique"].endswith("shipped, because yours is broken (see doctor)")
     assert rows["dream"].endswith("shipped")
     assert main(["prompts", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
@@ -37,8 +37,6 @@ def test_what_show_prints_can_be_saved_as_an_override(folder: Path, capsys: pyte
     for name in NAMES:
         assert main(["prompts", "show", name]) == 0
         write(folder, capsys.readouterr().out, name)
-    assert main(["prompts", "check"]) == 0
-    assert str(folder) in capsys.readouterr().out
     assert all(Prompts(folder).load(name).overridden for name in NAMES)
 
 
@@ -50,44 +48,7 @@ def test_show_as_json_has_the_front_matter_and_the_text(folder: Path, capsys: py
     assert (shown["inputs"], shown["file"], shown["text"]) == (["goal", "steps"], str(path), GOOD)
 
 
-def test_check_names_file_and_line_of_a_broken_override_and_strays(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken, stray = write(folder, GOOD.replace("version: 7", "version: x")), write(folder, GOOD, "corect")
-    assert main(["prompts", "check"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"{broken}:3: ")
-    assert lines[1].startswith(f"{stray}:1: overrides nothing")
-    assert main(["prompts", "check", "--json"]) == 1
-    problems = json.loads(capsys.readouterr().out)
-    assert [(one["file"], one["line"]) for one in problems] == [(str(broken), 3), (str(stray), 1)]
-
-
-def test_a_folder_that_is_not_there_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", str(tmp_path / "promts"))
-    assert main(["prompts", "check"]) == 1
-    assert "there is no such folder" in capsys.readouterr().out
-
-
-def test_a_folder_may_be_named_from_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", "~/mine")
-    (tmp_path / "mine").mkdir()
-    write(tmp_path / "mine", GOOD.replace("version: 7", "version: x"))
-    assert main(["prompts", "check"]) == 1
-
-
-def test_without_a_folder_nothing_is_overridden(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("MCP_REFLECT_PROMPTS_DIR", raising=False)
-    assert main(["prompts", "check"]) == 0
-    assert "Nothing is overridden" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("words", [["show"], ["show", "critic"], ["check", "critique"], ["list", "critique"]])
+@pytest.mark.parametrize("words", [["show"], ["show", "critic"], ["list", "critique"]])
 def test_words_that_make_no_command_are_told_what_to_write(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
