@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_reflect.llm.json_replies import is_closed
 from mcp_reflect.llm.protocol import LLM, Request, Stop, TextChunk, Usage, count_of, whole
 from mcp_reflect.llm.sdk import Answer, SdkModel, garbled, unended
 from mcp_reflect.llm.settings import Spec, open_endpoint
-from mcp_reflect.models.common import Json
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -37,12 +35,9 @@ class Anthropic(SdkModel):
     """One Claude model."""
 
     SCHEMA_WORDS = ("output_config", "output_format", "json_schema", "structured output")
+    NEEDS_CLOSED = True
 
-    def takes(self, schema: Mapping[str, Json]) -> bool:
-        """True if the schema leaves no names free."""
-        return is_closed(dict(schema))
-
-    async def ask(self, client: "AsyncClient", request: Request) -> Answer:
+    async def ask(self, request: Request, client: "AsyncClient") -> Answer:
         """Return the text blocks of the message, its end, and its tokens."""
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - its import takes two seconds
 

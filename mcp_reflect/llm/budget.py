@@ -8,7 +8,7 @@ import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -40,22 +40,18 @@ class TokenLimits:
 
 def read_limits(settings: Mapping[str, str]) -> TokenLimits:
     """Return the limits of the settings. Raises `LLMSettingError` for a value that is not a number of 0 or more."""
-    return TokenLimits(
-        per_call=_limit(f"{_PREFIX}TOKENS_PER_CALL", settings), per_day=_limit(f"{_PREFIX}TOKENS_PER_DAY", settings)
-    )
-
-
-def _limit(name: str, settings: Mapping[str, str]) -> int | None:
-    text = settings.get(name, "").strip().replace(",", "")
-    try:
-        value = float(text or 0)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise LLMSettingError(
-            name, f'"{quoted(text, 40)}" is not an amount', "Write a number from 0 up, or leave it out"
-        )
-    return int(value) if text else None
+    limits: list[int | None] = []
+    for name in (f"{_PREFIX}TOKENS_PER_CALL", f"{_PREFIX}TOKENS_PER_DAY"):
+        text = settings.get(name, "").strip().replace(",", "")
+        try:
+            value = float(text or 0)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0):
+            fault = f'"{quoted(text, 40)}" is not an amount'
+            raise LLMSettingError(name, fault, "Write a number from 0 up, or leave it out")
+        limits.append(int(value) if text else None)
+    return TokenLimits(per_call=limits[0], per_day=limits[1])
 
 
 class UsageStore(Protocol):
@@ -66,17 +62,17 @@ class UsageStore(Protocol):
     async def add(self, tokens: int) -> None: ...
 
 
-_call_spends: ContextVar[list[int] | None] = ContextVar("mcp_reflect_llm_call_spends", default=None)
+_spent_in_call: ContextVar[list[int] | None] = ContextVar("mcp_reflect_llm_spent_in_call", default=None)
 
 
 @contextmanager
 def one_call() -> Generator[None]:
     """Count all completions inside together toward the limits per call. Outside, each counts alone."""
-    token = _call_spends.set([])
+    token = _spent_in_call.set([])
     try:
         yield
     finally:
-        _call_spends.reset(token)
+        _spent_in_call.reset(token)
 
 
 class Account:
@@ -89,7 +85,8 @@ class Account:
     def __init__(self, limits: TokenLimits, store: UsageStore) -> None:
         self._limits = limits
         self._store = store
-        self._pending = self._due = self._writes = 0
+        self._pending = self._due = 0
+        self._storing = asyncio.Lock()  # what is written while the day is read would count in neither
 
     async def complete(self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request) -> Reply:
         """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent."""
@@ -109,53 +106,44 @@ class Account:
         finally:
             self._pending += spent - most
             self._due += spent
-            if (spends := _call_spends.get()) is not None:
+            if (spends := _spent_in_call.get()) is not None:
                 spends.append(spent - most)
         await self._write()
         return reply
 
     async def _reserve(self, name: str, most: int) -> None:
         """Set tokens aside for a completion. Raises `BudgetExceededError` where a limit leaves less."""
-        spends = _call_spends.get()
-        today = 0 if self._limits.per_day is None else await self._today(name)
-        for span, limit, spent in (
-            ("call", self._limits.per_call, sum(spends or ())),
-            ("day", self._limits.per_day, today + self._pending),
-        ):
-            if limit is not None and spent + most > limit:
-                fault = f"{spent} of the {limit} tokens a {span} are spent, and this may take {most}"
-                wait = ", or wait until midnight UTC" if span == "day" else ""
-                raise BudgetExceededError(name, fault, f"Raise {_PREFIX}TOKENS_PER_{span.upper()}{wait}")
-        self._pending += most
+        spends = _spent_in_call.get()
+        async with self._storing:
+            today = 0
+            if self._limits.per_day is not None:
+                try:
+                    async with asyncio.timeout(_STORE_SECONDS):
+                        today = await self._store.spent_today()
+                except (McpReflectError, TimeoutError) as error:
+                    fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
+                    raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error
+            for span, limit, spent in (
+                ("call", self._limits.per_call, sum(spends or ())),
+                ("day", self._limits.per_day, today + self._pending),
+            ):
+                if limit is not None and spent + most > limit:
+                    fault = f"{spent} of the {limit} tokens a {span} are spent, and this may take {most}"
+                    wait = ", or wait until midnight UTC" if span == "day" else ""
+                    raise BudgetExceededError(name, fault, f"Raise {_PREFIX}TOKENS_PER_{span.upper()}{wait}")
+            self._pending += most
         if spends is not None:
             spends.append(most)
 
-    async def _today(self, name: str) -> int:
-        """Return today's use from the store, read again where something was written in between."""
-        before, today = -1, 0
-        while before != self._writes:
-            before = self._writes
-            try:
-                async with asyncio.timeout(_STORE_SECONDS):
-                    today = await self._store.spent_today()
-            except (McpReflectError, TimeoutError) as error:
-                fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
-                raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error
-        return today
-
     async def _write(self) -> None:
-        """Write unrecorded use to the store. A failure leaves it unrecorded and does not cost the reply."""
-        due, self._due = self._due, 0
-        if not due:
-            return
-        try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                await self._store.add(due)
-        except (McpReflectError, TimeoutError):
-            self._due += due
-        else:
-            self._pending -= due
-            self._writes += 1
+        """Write what is due to the store. A failure leaves it due, and does not cost the reply."""
+        async with self._storing:
+            due = self._due
+            with suppress(McpReflectError, TimeoutError):
+                async with asyncio.timeout(_STORE_SECONDS):
+                    await self._store.add(due)
+                self._due -= due
+                self._pending -= due
 
 
 def _tokens(text: str) -> int:

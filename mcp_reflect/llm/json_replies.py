@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate
+from typing import cast
 
 from mcp_reflect.models.common import Json
 
@@ -58,19 +59,17 @@ def containers(text: str) -> list[dict[str, Json] | list[Json]]:
         return containers(whole)
     text = without_thinking(text)
     start = len(text) - len(text.lstrip())
-    if text[start : start + 1] in {"{", "["} and _GOES_ON.match(text, _read_at(text, start)[1]):
-        repaired = _repair(text)  # closed too early
-        if isinstance(repaired, dict | list) and repaired:
-            return [repaired]
-    fences = [*_FENCE.finditer(text)]
-    in_fences = [one["body"] for one in fences if one["tag"].lower() in _DATA_TAGS]
+    closed_too_early = text[start : start + 1] in {"{", "["} and _GOES_ON.match(text, _read_at(text, start)[1])
+    if closed_too_early and (repaired := _repair(text)):
+        return [repaired]
+    in_fences = [one["body"] for one in _FENCE.finditer(text) if one["tag"].lower() in _DATA_TAGS]
     # Code in another fence is not the answer where something stands outside it.
     outside = _FENCE.sub(lambda one: "" if one["tag"] else one["body"], text)
     for parts in (in_fences, [outside], [text]):
         if found := [value for part in parts for value in _find_containers(part)]:
             return found
     repaired = _repair(text)
-    return [repaired] if isinstance(repaired, dict | list) and repaired else []
+    return [repaired] if repaired else []
 
 
 def without_thinking(text: str) -> str:
@@ -112,16 +111,17 @@ def _read_at(text: str, start: int) -> tuple[dict[str, Json] | list[Json] | None
     return None if _is_too_deep(text[start:end]) else value, end
 
 
-def _repair(text: str) -> Json:
-    """Return what `json_repair` reads in `text`, or None where the text is too long, too deep or beyond the library."""
+def _repair(text: str) -> dict[str, Json] | list[Json] | None:
+    """Return what `json_repair` reads in `text`; None where it is too long, too deep, beyond the library, or a word."""
     if len(text) > REPAIR_LIMIT or _is_too_deep(text):
         return None
     import json_repair  # noqa: PLC0415 - half the replies never need it
 
     try:
-        return json_repair.loads(text, skip_json_loads=True)  # type: ignore[return-value]
+        value: object = json_repair.loads(text, skip_json_loads=True)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
         return None
+    return cast("dict[str, Json] | list[Json]", value) if isinstance(value, dict | list) else None
 
 
 def _is_too_deep(text: str) -> bool:

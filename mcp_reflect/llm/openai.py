@@ -40,7 +40,9 @@ def open_sdk(endpoint: Endpoint, client: "AsyncClient", seconds: float, retries:
         fix = "Run: pip install 'mcp-reflect-server[openai]'"
     else:
         return AsyncOpenAI(
-            api_key=endpoint.key.text if endpoint.key else "none",  # `open_client` takes it out again
+            api_key=endpoint.key.text
+            if endpoint.key
+            else "none",  # the SDK insists on one, and `open_client` takes it out
             base_url=endpoint.url,
             timeout=seconds,
             max_retries=retries,
@@ -57,19 +59,15 @@ class OpenAI(SdkModel):
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         super().__init__(model, endpoint)
         self._limit_name = "max_completion_tokens" if endpoint.url == URL else "max_tokens"
-        self._stream: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
     def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
-        """True if another form of the request avoids the fault: the limit's newer name, fewer options of a stream."""
+        """True if the limit's newer name, or the schema in words, avoids the fault."""
         if self._limit_name == "max_tokens" and "max_completion_tokens" in fault:
             self._limit_name = "max_completion_tokens"
-        elif self._stream and "stream" in fault:
-            self._stream.popitem()
-        else:
-            return super().adapts(fault, schema)
-        return True
+            return True
+        return super().adapts(fault, schema)
 
-    async def ask(self, client: "AsyncClient", request: Request) -> Answer:
+    async def ask(self, request: Request, client: "AsyncClient") -> Answer:
         """Return the text of the first choice without thoughts at its start, its end, and the tokens."""
         sdk = open_sdk(self._endpoint, client, request.timeout, self._endpoint.retries)
         messages = [{"role": "system", "content": request.system}] if request.system else []
@@ -79,16 +77,12 @@ class OpenAI(SdkModel):
             self._limit_name: request.max_tokens,
         }
         if request.schema is not None:
-            named = {"name": f"{request.role.value}_reply", "schema": dict(request.schema)}
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {**named, "strict": is_closed(dict(request.schema))},
-            }
-        if request.on_text is not None and self._stream:
-            chunks = cast(
-                "AsyncIterator[ChatCompletionChunk]", await sdk.chat.completions.create(**body, **self._stream)
-            )
-            return await self._streamed(chunks, request)
+            schema = dict(request.schema)
+            named = {"name": "answer", "schema": schema, "strict": is_closed(schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        if request.on_text is not None:
+            stream = await sdk.chat.completions.create(**body, stream=True, stream_options={"include_usage": True})
+            return await self._streamed(cast("AsyncIterator[ChatCompletionChunk]", stream), request)
         completion = cast("Any", await sdk.chat.completions.create(**body))
         if not completion.choices:
             if error := getattr(completion, "error", None):

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from mcp_reflect.llm.protocol import (
     LLM,
-    AuthError,
-    BadRequestError,
     LLMSettingError,
+    RefusedError,
     Reply,
     Request,
     Stop,
@@ -157,7 +156,7 @@ class AgentProgram:
         self._command = (path, *program.words, *(("--model", spec.model) if spec.model else ()))
 
     async def complete(self, request: Request) -> Reply:
-        """Return the program's reply. Raises `AuthError` without a login, `BadRequestError` for any other failure."""
+        """Return the program's reply. Raises `RefusedError` where it failed, or has no login."""
         prompt = whole(f"{request.system}\n\n{request.user}\n".lstrip()).encode()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_HOST}
         with tempfile.TemporaryDirectory(prefix="reflection-", ignore_cleanup_errors=True) as folder:
@@ -184,11 +183,12 @@ class AgentProgram:
             )
         return reply_of(request, self._name, result.text, Stop.END, result.usage)
 
-    def _error(self, words: str) -> AuthError | BadRequestError:
+    def _error(self, words: str) -> RefusedError:
         fault = quoted(" ".join(words.split()).rstrip("."), _LONGEST_QUOTE)
+        fix = f"Try `{self._program.command}` in a terminal"
         if _NO_LOGIN.search(words):
-            return AuthError(self._name, fault, f"Run `{self._program.command}` once, and log in")
-        return BadRequestError(self._name, fault, f"Try `{self._program.command}` in a terminal")
+            fix = f"Run `{self._program.command}` once, and log in"
+        return RefusedError(self._name, fault, fix)
 
 
 async def _end(process: Process) -> None:

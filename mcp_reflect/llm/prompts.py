@@ -27,7 +27,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from mcp_reflect.errors import MissingInputError, PromptError
 from mcp_reflect.models.common import Json, json_of
@@ -42,11 +41,6 @@ Input = str | int | float | None
 _USER_MARK = "---user---"
 
 
-def _is_output(text: str) -> bool:
-    shape = json_of(text)
-    return text == "text" or (isinstance(shape, dict) and bool(shape))
-
-
 _ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")
 _IS_NUMBER = re.compile(r"0*[1-9][0-9]{0,6}").fullmatch
 _IS_NAMES = re.compile(r"(?:[a-z][a-z0-9_]*(?:\s*,\s*|$))*").fullmatch
@@ -55,7 +49,10 @@ _RULES: Mapping[str, tuple[Callable[[str], object], str]] = {
     "version": (_IS_NUMBER, "Write a whole number above 0."),
     "role": (_ROLES.__contains__, f"The roles are {', '.join(_ROLES)}."),
     "inputs": (_IS_NAMES, "Separate plain names with commas."),
-    "output": (_is_output, "Write a JSON object with fields, or `text`."),
+    "output": (
+        lambda text: text == "text" or isinstance(json_of(text), dict),
+        "Write a JSON object with fields, or `text`.",
+    ),
     "token_limit": (_IS_NUMBER, "Write a whole number above 0."),
 }
 """Each key of the front matter, with a check of its value and the advice for a wrong one."""
@@ -125,9 +122,6 @@ class Prompts:
 
     overrides: Path | None = None
     shipped: Path = field(default_factory=shipped_folder)
-    _cache: dict[Path, tuple[tuple[int, int], Template | PromptError]] = field(
-        default_factory=dict[Any, Any], repr=False
-    )
 
     def names(self) -> list[str]:
         """Return the names of all shipped templates, sorted."""
@@ -187,17 +181,11 @@ class Prompts:
     def _read(self, path: Path) -> Template | PromptError | None:
         """Return the template in a file, or its error; None where there is no file."""
         try:
-            status = path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
-            if self._cache.get(path, ((0, 0), None))[0] != stamp:
-                self._cache[path] = (stamp, _template(path))
-        except FileNotFoundError:
-            return None
+            return _template(path) if path.exists() else None
         except PromptError as error:
             return error
         except OSError as error:
             return PromptError(str(path), 1, f"cannot be read ({error.strerror})", "Make it a readable file.")
-        return self._cache[path][1]
 
 
 def _template(path: Path) -> Template:

@@ -36,20 +36,17 @@ class LLMSettingError(LLMError):
         self.setting = setting
 
 
-class AuthError(LLMError):
-    """The endpoint does not accept the key, or the account behind it is out of credit (401, 402, 403)."""
+class RefusedError(LLMError):
+    """The endpoint, the agent program or the host does not answer the request; `status` is the HTTP status, if any.
 
+    The key may be wrong (401), the model unknown (404), the load too high (429, 5xx), the request unusable (400).
+    """
 
-class NotServedError(LLMError):
-    """There is no such model, or no such API, at the address (404, 405, 410, a redirect)."""
-
-
-class RateLimitedError(LLMError):
-    """Too many requests or tokens for now (429)."""
-
-
-class OverloadedError(LLMError):
-    """The endpoint is there and cannot answer now (408, 409, 5xx, 529)."""
+    def __init__(
+        self, llm: str, fault: str, fix: str, *, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(llm, fault, fix, retry_after=retry_after)
+        self.status = status
 
 
 class UnreachableError(LLMError):
@@ -60,16 +57,8 @@ class TimedOutError(LLMError):
     """The reply was not there in time. There is no time left to try again in."""
 
 
-class BadRequestError(LLMError):
-    """The endpoint does not understand what was sent (400, 413, 422 and the like)."""
-
-
 class GarbledReplyError(LLMError):
     """The endpoint says all is well, and what it sent is not a reply of its API."""
-
-
-class RefusedError(LLMError):
-    """The endpoint's filter refused the request. Where the model itself declines, the reply stops with `refusal`."""
 
 
 class BudgetExceededError(LLMError):

@@ -1,7 +1,7 @@
 """From settings to the language model of each role."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, cast
 
@@ -65,7 +65,8 @@ class Model:
         return await self._account.complete(self._name, self._ask, request)
 
     async def _ask(self, request: Request) -> Reply:
-        limit, fault, late = asyncio.timeout(request.timeout), "", ""
+        limit = asyncio.timeout(request.timeout)
+        late = ""
         try:
             async with limit:
                 reply = cast("object", await self.llm.complete(request))
@@ -75,11 +76,10 @@ class Model:
         except LLMError:
             raise
         except TimeoutError:
-            late = f"no reply within {round(request.timeout, 2):g} s" if limit.expired() else "raised TimeoutError"
-        except (Exception, asyncio.CancelledError, SystemExit) as error:  # a bug of the model must not fail the tool
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise
+            fault = late = (
+                f"no reply within {round(request.timeout, 2):g} s" if limit.expired() else "raised TimeoutError"
+            )
+        except Exception as error:  # noqa: BLE001 - code of other packages: a bug in it must not fail the tool
             fault = f"raised {type(error).__name__}"
         if late:  # raised here, not above: the model's own error may hold a key
             raise TimedOutError(self._name, late, "Try again, or bind a faster model to this role")
@@ -105,9 +105,6 @@ _OWN = {
     "openai": "mcp_reflect.llm.openai",
     **dict.fromkeys(("claude-code", "codex", "gemini"), "mcp_reflect.llm.programs"),
 }
-
-Opener = Callable[[Spec, Mapping[str, str]], LLM]
-"""The function that an entry point names: from a spec and all settings to a language model."""
 
 
 class Registry:
@@ -154,17 +151,15 @@ class Registry:
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""
-        errors = [llm.error for llm in map(self.llm, Role) if isinstance(llm, Unusable)]
-        return list({str(error): error for error in errors}.values())
+        unusable = (llm for llm in map(self.llm, Role) if isinstance(llm, Unusable))
+        return list({str(llm.error): llm.error for llm in unusable}.values())
 
     def _open(self, spec: Spec, setting: str) -> LLM:
         if spec in self._opened:
             return self._opened[spec]
         if spec.provider in _OWN:  # no package can take the name of one of ours
-            llm, origin = (
-                cast("Opener", import_module(_OWN[spec.provider]).open_llm)(spec, self._settings),
-                "the server",
-            )
+            llm: LLM = import_module(_OWN[spec.provider]).open_llm(spec, self._settings)
+            origin = "the server"
         else:
             llm, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
             origin = f"the package {package}"

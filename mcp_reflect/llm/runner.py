@@ -128,7 +128,8 @@ class ModelRunner:
                 return await _converse(llm, request, rendered, read, read_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
-            self._log.warning("llm_failed", role=role.value, kind=type(error).__name__, llm=llm_name)
+            kind = type(error).__name__
+            self._log.warning("llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error))
             return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:

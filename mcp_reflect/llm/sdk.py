@@ -4,28 +4,40 @@ import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
-from mcp_reflect.llm import protocol
-from mcp_reflect.llm.protocol import LLMError, LLMSettingError, Reply, Request, Stop, Usage, reply_of, whole
+from mcp_reflect.llm.json_replies import is_closed
+from mcp_reflect.llm.protocol import (
+    GarbledReplyError,
+    LLMError,
+    LLMSettingError,
+    RefusedError,
+    Reply,
+    Request,
+    Stop,
+    TimedOutError,
+    UnreachableError,
+    Usage,
+    reply_of,
+    whole,
+)
 from mcp_reflect.llm.settings import KEY_FILE, Endpoint, is_near
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.redact import quoted
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncByteStream, AsyncClient, Response, SyncByteStream
+    from httpx2 import AsyncByteStream, AsyncClient, Response
     from httpx2 import Request as HttpRequest
 
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_BODY = 16 * 1024 * 1024  # bytes
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
+_Answered = TypeVar("_Answered")
 _NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
-_FILTERED = {"content_filter", "content_policy_violation"}
-_TOO_LONG = ("too long", "too large", "context length", "context window")
-_PASSING = {408, 409, 425}
 
 
 class Answer(NamedTuple):
@@ -41,6 +53,8 @@ class SdkModel:
 
     SCHEMA_WORDS: ClassVar[tuple[str, ...]]
     """Words in an error which say that the endpoint does not take the schema."""
+    NEEDS_CLOSED: ClassVar[bool] = False
+    """True if the API takes no schema that leaves names free; such a one is sent in words."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
@@ -51,31 +65,24 @@ class SdkModel:
         """Return the reply to `request`, asked again with the schema in words where the endpoint refuses it."""
         while True:
             schema = dict(request.schema) if request.schema and self._structured else None
-            schema = schema if schema and self.takes(schema) else None
+            if schema and self.NEEDS_CLOSED and not is_closed(schema):
+                schema = None
             system = request.system
             if request.schema and schema is None:
                 order = "Answer with one JSON value that fits this JSON schema, and with nothing else around it:"
                 system = f"{system}\n\n{order}\n{json.dumps(request.schema, ensure_ascii=False)}".lstrip()
             asked = replace(request, system=whole(system), user=whole(request.user), schema=schema)
             try:
-                async with open_client(self._endpoint, request.timeout) as client:
-                    answer = await self.ask(client, asked)
+                answer = await call(self._endpoint, request.timeout, partial(self.ask, asked))
+            except RefusedError as error:
+                if error.status not in (400, 422) or not self.adapts(error.fault.casefold(), schema):
+                    raise
+            else:
                 return reply_of(request, self._endpoint.llm, *answer)
-            except LLMError as error:
-                fault = error
-            except Exception as error:  # noqa: BLE001 - code of other packages; its context may hold the key
-                fault = error_of(error, self._endpoint)
-            if not (isinstance(fault, protocol.BadRequestError) and self.adapts(fault.fault.casefold(), schema)):
-                raise fault
 
-    async def ask(self, client: "AsyncClient", request: Request) -> Answer:
+    async def ask(self, request: Request, client: "AsyncClient") -> Answer:
         """Return the answer of the SDK, which uses `client`. Raises the errors of the SDK."""
         raise NotImplementedError
-
-    def takes(self, schema: Mapping[str, Json]) -> bool:
-        """True if the API can hold a reply to the schema; it is sent in words otherwise."""
-        del schema
-        return True
 
     def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
         """True if another form of the request avoids the fault; from then on the schema is sent in words."""
@@ -84,32 +91,57 @@ class SdkModel:
         return refused
 
 
+async def call(endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]) -> _Answered:
+    """Return what `ask` gets by an HTTP client. Whatever goes wrong is raised as an `LLMError`."""
+    try:
+        async with open_client(endpoint, seconds) as client:
+            return await ask(client)
+    except LLMError as error:
+        fault = error
+    except Exception as error:  # noqa: BLE001 - code of other packages
+        fault = error_of(error, endpoint)
+    raise fault  # not inside the handler: the context of the SDK's error may hold the key
+
+
 def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
     """Return the HTTP client of one request. `seconds` is how long the endpoint may be silent.
 
     It follows no redirect, which could carry the key to another host, and ends a body after 16 MiB. A machine nearby
-    is not asked through a proxy, and an endpoint without a key gets none. Raises `LLMSettingError` where the proxy of
-    the environment cannot be used.
+    is not asked through a proxy. Raises `LLMSettingError` where the proxy of the environment cannot be used.
     """
-    from httpx2 import AsyncClient  # noqa: PLC0415 - imported with the first request
+    from httpx2 import AsyncByteStream, AsyncClient  # noqa: PLC0415 - imported with the first request
 
     end = time.monotonic() + seconds
+
+    class Limited(AsyncByteStream):
+        def __init__(self, body: "AsyncByteStream") -> None:
+            self._body = body
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = _LONGEST_BODY
+            async for chunk in self._body:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        async def aclose(self) -> None:
+            await self._body.aclose()
 
     async def check(response: "Response") -> None:
         """Bound the body, and let the SDK not wait longer than the request may last."""
         wait = _retry_after(response.headers)
         if wait is not None and wait >= end - time.monotonic():
             response.headers["x-should-retry"] = "false"  # the SDKs go by this header
-        response.stream = _limited(response.stream)
+        response.stream = Limited(cast("AsyncByteStream", response.stream))
 
     is_tls = endpoint.url.lower().startswith("https://")  # a TLS context costs some 70 ms
+    hooks: dict[str, list[Callable[[Any], Any]]] = {
+        "response": [check],
+        "request": [] if endpoint.key else [_leave_out_key],
+    }
     try:
-        return AsyncClient(
-            timeout=seconds,
-            verify=is_tls,
-            trust_env=not is_near(endpoint.url),
-            event_hooks={"request": [] if endpoint.key else [_leave_out_key], "response": [check]},
-        )
+        return AsyncClient(timeout=seconds, verify=is_tls, trust_env=not is_near(endpoint.url), event_hooks=hooks)
     except (ImportError, ValueError):
         fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
     raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
@@ -117,26 +149,6 @@ def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
 
 async def _leave_out_key(request: "HttpRequest") -> None:
     request.headers.pop("authorization", None)  # the SDKs insist on a key
-
-
-def _limited(stream: "AsyncByteStream | SyncByteStream") -> "AsyncByteStream":
-    from httpx2 import AsyncByteStream  # noqa: PLC0415 - loaded by now
-
-    body = cast("AsyncByteStream", stream)
-
-    class Limited(AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = _LONGEST_BODY
-            async for chunk in body:
-                yield chunk[:left]
-                left -= len(chunk)
-                if left <= 0:
-                    return
-
-        async def aclose(self) -> None:
-            await body.aclose()
-
-    return Limited()
 
 
 def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
@@ -148,25 +160,25 @@ def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
     if "APIError" in kinds and isinstance(getattr(error, "body", None), dict):  # an error event of a stream
         return status_error(endpoint, 200, {}, sdk_error.body)
     if kinds & {"APITimeoutError", "TimeoutException"}:
-        return protocol.TimedOutError(endpoint.llm, "no reply in time", "Try again, or bind a faster model")
+        return TimedOutError(endpoint.llm, "no reply in time", "Try again, or bind a faster model")
     if kinds & {"APIConnectionError", "HTTPError", "InvalidURL"}:
         cause = error.__cause__ or error
         fix = "Check that it runs and is reachable"
         if not is_near(endpoint.url):
             fix += ", also through the proxy that HTTPS_PROXY may name"
-        return protocol.UnreachableError(endpoint.llm, f"no reply from {endpoint.url} ({type(cause).__name__})", fix)
+        return UnreachableError(endpoint.llm, f"no reply from {endpoint.url} ({type(cause).__name__})", fix)
     return garbled(endpoint)
 
 
 def garbled(endpoint: Endpoint, content: str = "a body that is not a reply") -> LLMError:
     """Return the error for a good status with a body that is not a reply; `content` describes what came."""
     fix = "Check that the address is this provider's API"
-    return protocol.GarbledReplyError(endpoint.llm, f"{endpoint.url} sent {content}", fix)
+    return GarbledReplyError(endpoint.llm, f"{endpoint.url} sent {content}", fix)
 
 
 def unended(endpoint: Endpoint) -> LLMError:
     """Return the error for a stream that broke off before its end."""
-    return protocol.UnreachableError(endpoint.llm, f"{endpoint.url} broke off its reply", "Try again")
+    return UnreachableError(endpoint.llm, f"{endpoint.url} broke off its reply", "Try again")
 
 
 def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: object) -> LLMError:
@@ -174,33 +186,31 @@ def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], bo
 
     Some routers report a fault of the model behind them under status 200: the code in the body counts then.
     """
-    found = _error_object(body)
-    code = found.get("code")
+    words = _message(body)
+    fields: Mapping[str, object] = cast("Mapping[str, object]", body) if isinstance(body, dict) else {}
+    inner = fields.get("error")  # the SDKs hand on the whole body, or the part under `error`
+    fields = cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
+    code = fields.get("code")
     if status < 300:
         status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    words = _message(body)
     if endpoint.key is not None:
         words = words.replace(endpoint.key.text, "[key]")  # an endpoint may quote what it received
     words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
+    no_credit = bool({str(code), str(fields.get("type"))} & _NO_CREDIT) or "credit balance" in words
+    if (no_credit or status in (401, 402, 403)) and endpoint.key is not None:
+        fix = f"Check the key in {endpoint.key.source} and the account behind it"
+    elif no_credit or status in (401, 402, 403):
+        fix = f"Set {endpoint.key_name}, or a file with the key in {KEY_FILE}"
+    elif status == 429:
+        fix = "Wait, or raise the account's limits"
+    elif status >= 500:
+        fix = "Wait, or bind another model to this role"
+    elif status in (404, 405, 410) or status < 400:
+        fix = f"Check the model's name and the address {endpoint.url} (many servers want /v1 at its end)"
+    else:
+        fix = "Check the model and the endpoint, or send less"
     fault = f"HTTP {status}: {words}" if words else f"HTTP {status}"
-    codes = {str(found.get(name)) for name in ("code", "type")}
-    key_fix = f"Set {endpoint.key_name}, or a file with the key in {KEY_FILE}"
-    if endpoint.key is not None:
-        key_fix = f"Check the key in {endpoint.key.source} and the account behind it"
-    address_fix = f"Check the model's name and the address {endpoint.url} (many servers want /v1 at its end)"
-    no_credit = bool(codes & _NO_CREDIT) or "credit balance" in words
-    too_long = any(word in words.casefold() for word in _TOO_LONG)
-    kinds: tuple[tuple[bool, type[LLMError], str], ...] = (
-        (bool(codes & _FILTERED), protocol.RefusedError, "Take out of the task what its filter objects to"),
-        (no_credit or status in {401, 402, 403}, protocol.AuthError, key_fix),
-        (status == 429, protocol.RateLimitedError, "Wait, or raise the account's limits"),
-        (status >= 500 or status in _PASSING, protocol.OverloadedError, "Wait, or bind another model to this role"),
-        (status in {404, 405, 410} or status < 400, protocol.NotServedError, address_fix),
-        (too_long, protocol.BadRequestError, "Send less, or bind a model with a longer context"),
-        (True, protocol.BadRequestError, "Check the model and the endpoint"),
-    )
-    kind, fix = next((kind, fix) for holds, kind, fix in kinds if holds)
-    return kind(endpoint.llm, fault, fix, retry_after=_retry_after(headers))
+    return RefusedError(endpoint.llm, fault, fix, status=status, retry_after=_retry_after(headers))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -209,13 +219,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         seconds = float(headers["retry-after"])
         return max(0.0, seconds) if math.isfinite(seconds) else None
     return None
-
-
-def _error_object(body: object) -> Mapping[str, object]:
-    """Return the object that describes the error: the SDKs hand on the whole body, or the part under `error`."""
-    fields: Mapping[str, object] = cast("Mapping[str, object]", body) if isinstance(body, dict) else {}
-    inner = fields.get("error")
-    return cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
 
 
 def _message(body: object) -> str:

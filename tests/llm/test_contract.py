@@ -1,19 +1,29 @@
 """Every provider keeps the same contract, against a real HTTP server on loopback."""
 
 import asyncio
+import json
+from dataclasses import replace
 from importlib import import_module
 
-import anyio
 import pytest
 
-from mcp_reflect.llm.protocol import Stop, TimedOutError, UnreachableError
+from mcp_reflect.llm.protocol import (
+    GarbledReplyError,
+    LLMError,
+    RefusedError,
+    Reply,
+    Stop,
+    TextChunk,
+    TimedOutError,
+    UnreachableError,
+)
 from mcp_reflect.llm.providers import Model
+from mcp_reflect.models.common import Json
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
-from tests.llm.dialects import KEY, Dialect
-from tests.llm.loopback import Drop, Hang, HangUp, Loopback, Step, Trickle, refused_url
+from tests.llm.dialects import KEY, OPENAI, REFUSED, Dialect, events
+from tests.llm.loopback import Answer, Drop, Hang, HangUp, Loopback, Step, Trickle, refused_url
 from tests.llm.requests import SCHEMA, asking
 
-pytestmark = every_dialect
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
 BLINK = 0.4  # seconds: long enough for a request to arrive on a busy machine
@@ -22,6 +32,7 @@ for sdk in ("httpx2", "anthropic", "openai"):
     import_module(sdk)  # its import belongs to no test's timeout
 
 
+@every_dialect
 async def test_a_good_reply_comes_back_with_its_text_tokens_and_name(dialect: Dialect) -> None:
     async with Loopback(dialect.say("It timed out.", dialect.stops["end"])) as server:
         reply = await dialect.open(server.url).complete(asking())
@@ -30,27 +41,27 @@ async def test_a_good_reply_comes_back_with_its_text_tokens_and_name(dialect: Di
     assert received.headers["authorization"] == f"Bearer {KEY}"
     assert dialect.system_of(received) == "You look back."
     assert dialect.user_of(received) == "What went wrong?"
+    assert "stream" not in received.body
     assert (reply.text, reply.stop, reply.parsed) == ("It timed out.", Stop.END, None)
     assert reply.llm == f"{dialect.name}:test-model"
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (11, 7)
 
 
-async def test_a_structured_reply_is_asked_for_by_schema_and_parsed(dialect: Dialect) -> None:
-    said = '{"reflection": "No retry.", "importance": 0.8}'
-    async with Loopback(dialect.say(said, dialect.stops["end"])) as server:
-        reply = await dialect.open(server.url).complete(asking(schema=SCHEMA))
+@every_dialect
+async def test_a_structured_reply_is_asked_for_by_schema_and_parsed_where_it_is_whole_json(dialect: Dialect) -> None:
+    said, end = '{"reflection": "No retry.", "importance": 0.8}', dialect.stops["end"]
+    cut, words = dialect.say(said, dialect.stops["length"]), dialect.say(f"Here you are: {said}", end)
+    async with Loopback(dialect.say(said, end), cut, words) as server:
+        llm = dialect.open(server.url)
+        replies = [await llm.complete(asking(schema=SCHEMA)) for _ in range(3)]
     schema = dialect.schema_of(server.received[0])
     assert isinstance(schema, dict)
     assert schema["required"] == ["reflection", "importance"]
-    assert reply.parsed == {"reflection": "No retry.", "importance": 0.8}
+    assert [reply.parsed for reply in replies] == [{"reflection": "No retry.", "importance": 0.8}, None, None]
+    assert [reply.stop for reply in replies] == [Stop.END, Stop.LENGTH, Stop.END]
 
 
-async def test_a_text_that_is_no_json_is_handed_on_unparsed(dialect: Dialect) -> None:
-    async with Loopback(dialect.say('Here you are: {"a": 1}', dialect.stops["end"])) as server:
-        reply = await dialect.open(server.url).complete(asking(schema=SCHEMA))
-    assert (reply.parsed, reply.stop) == (None, Stop.END)
-
-
+@every_dialect
 async def test_an_endpoint_without_schemas_is_told_in_words_and_remembered(dialect: Dialect) -> None:
     said = dialect.say('{"reflection": "x", "importance": 1}', dialect.stops["end"])
     async with Loopback(failing(dialect, 400, dialect.schema_fault), said, said) as server:
@@ -63,38 +74,17 @@ async def test_an_endpoint_without_schemas_is_told_in_words_and_remembered(diale
     assert dialect.system_of(server.received[0]) == "You look back."
 
 
-@pytest.mark.parametrize("stop", ["length", "refusal"])
-async def test_a_reply_that_is_cut_off_or_declined_says_so(dialect: Dialect, stop: str) -> None:
-    reply = await ask(dialect, dialect.say("I cann", dialect.stops[stop]))
-    assert (reply.stop, reply.text) == (Stop(stop), "I cann")
-
-
-async def test_a_truncated_json_is_not_parsed(dialect: Dialect) -> None:
-    async with Loopback(dialect.say('{"reflection": "x"}', dialect.stops["length"])) as server:
-        reply = await dialect.open(server.url).complete(asking(schema=SCHEMA))
-    assert (reply.parsed, reply.stop) == (None, Stop.LENGTH)
-
-
-@pytest.mark.parametrize("text", ["", "  \n"])
-async def test_a_reply_without_words_is_empty(dialect: Dialect, text: str) -> None:
-    assert (await ask(dialect, dialect.say(text, dialect.stops["end"]))).stop is Stop.EMPTY
-
-
-async def test_a_tool_call_is_no_answer(dialect: Dialect) -> None:
+@every_dialect
+async def test_each_end_of_a_reply_has_its_meaning(dialect: Dialect) -> None:
+    for stop in ("length", "refusal"):
+        reply = await ask(dialect, dialect.say("I cann", dialect.stops[stop]))
+        assert (reply.stop, reply.text) == (Stop(stop), "I cann")
+    for text in ("", "  \n"):
+        assert (await ask(dialect, dialect.say(text, dialect.stops["end"]))).stop is Stop.EMPTY
     assert (await ask(dialect, dialect.tool_call)).stop is Stop.TOOL_USE
 
 
-async def test_a_refused_connection_is_unreachable(dialect: Dialect) -> None:
-    url = refused_url()
-    with pytest.raises(UnreachableError, match=url):
-        await dialect.open(url).complete(asking())
-
-
-@pytest.mark.parametrize("step", [Drop(), HangUp()], ids=["mid-body", "before a word"])
-async def test_a_dropped_connection_is_unreachable(dialect: Dialect, step: Step) -> None:
-    assert type(await fault(dialect, step)) is UnreachableError
-
-
+@every_dialect
 async def test_half_a_surrogate_pair_is_neither_sent_nor_returned(dialect: Dialect) -> None:
     async with Loopback(dialect.say("broken \ud83d here", dialect.stops["end"])) as server:
         reply = await dialect.open(server.url).complete(asking("half \udc00"))
@@ -102,23 +92,30 @@ async def test_half_a_surrogate_pair_is_neither_sent_nor_returned(dialect: Diale
     assert dialect.user_of(server.received[0]) == "half \ufffd"
 
 
-async def test_a_hang_ends_at_the_timeout_and_hangs_up(dialect: Dialect) -> None:
-    async with Loopback(Hang()) as server:
+# Bad input
+
+
+@every_dialect
+async def test_no_connection_and_a_cut_one_are_unreachable(dialect: Dialect) -> None:
+    url = refused_url()
+    with pytest.raises(UnreachableError, match=url):
+        await dialect.open(url).complete(asking())
+    for step in (Drop(), HangUp()):
+        assert type(await fault(dialect, step)) is UnreachableError
+
+
+@every_dialect
+@pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])
+async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(dialect: Dialect, step: Step) -> None:
+    async with Loopback(step) as server:
         with pytest.raises(TimedOutError):
-            await dialect.open(server.url).complete(asking(timeout=BLINK))
-        await server.client_left()
-
-
-async def test_a_slow_trickle_does_not_outlive_the_timeout(dialect: Dialect) -> None:
-    async with Loopback(Trickle()) as server:
-        with pytest.raises(TimedOutError, match=r"0\.4 s"):
             await Model(dialect.open(server.url), dialect.name, "the test").complete(asking(timeout=BLINK))
         await server.client_left()
 
 
-@pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])
-async def test_a_cancelled_request_hangs_up_at_once(dialect: Dialect, step: Step) -> None:
-    async with Loopback(step) as server:
+@every_dialect
+async def test_a_cancelled_request_hangs_up_at_once(dialect: Dialect) -> None:
+    async with Loopback(Trickle()) as server:
         call = asyncio.create_task(Model(dialect.open(server.url), dialect.name, "the test").complete(asking()))
         await server.arrived.wait()
         call.cancel()
@@ -127,25 +124,135 @@ async def test_a_cancelled_request_hangs_up_at_once(dialect: Dialect, step: Step
         await server.client_left()
 
 
-async def test_a_cancelled_scope_of_anyio_hangs_up_too(dialect: Dialect) -> None:
-    scope = anyio.CancelScope()
+@every_dialect
+@pytest.mark.parametrize(
+    ("status", "fix"),
+    [
+        (400, "Check the model and the endpoint"),
+        (401, "Check the key in {key_name} and the account behind it"),
+        (402, "Check the key in {key_name} and the account behind it"),
+        (404, "Check the model's name and the address"),
+        (429, "Wait, or raise the account's limits"),
+        (500, "Wait, or bind another model to this role"),
+        (529, "Wait, or bind another model to this role"),
+    ],
+)
+async def test_each_status_says_in_one_sentence_who_has_to_do_what(dialect: Dialect, status: int, fix: str) -> None:
+    error = await fault(dialect, failing(dialect, status, "the server's own words"))
+    assert isinstance(error, RefusedError)
+    assert (error.status, error.llm) == (status, f"{dialect.name}:test-model")
+    assert error.fault == f"HTTP {status}: the server's own words"
+    assert error.fix.startswith(fix.format(key_name=dialect.key_name))
 
-    async def call(url: str) -> None:
-        with scope:
-            await Model(dialect.open(url), dialect.name, "the test").complete(asking())
 
-    async with Loopback(Hang()) as server:
-        pending = asyncio.create_task(call(server.url))
-        await server.arrived.wait()
-        scope.cancel()
-        await pending
-        await server.client_left()
-    assert scope.cancelled_caught
+@every_dialect
+async def test_an_error_in_an_unreadable_or_endless_body_still_has_its_status(dialect: Dialect) -> None:
+    for body in (b"<html>Bad gateway</html>", b"null", b"\xff\xfe"):
+        assert "HTTP 500" in (await fault(dialect, Answer(status=500, body=body))).fault
+    assert len(str(await fault(dialect, failing(dialect, 400, "very " * 10_000)))) < 600
 
 
-async def test_completions_may_run_side_by_side(dialect: Dialect) -> None:
-    said = dialect.say("yes", dialect.stops["end"])
-    async with Loopback(said, said, said) as server:
-        llm = dialect.open(server.url)
-        replies = await asyncio.gather(*(llm.complete(asking(str(number))) for number in range(3)))
-    assert [reply.text for reply in replies] == ["yes"] * 3
+@every_dialect
+async def test_a_rate_limit_says_how_long_to_wait(dialect: Dialect) -> None:
+    for value, seconds in (("0.5", 0.5), ("soon", None), ("inf", None), ("Wed, 21 Oct 2026 07:28:00 GMT", None)):
+        answer = Answer(status=429, body=dialect.fail("rate_limit_error", "slow down"), headers={"retry-after": value})
+        assert (await fault(dialect, answer)).retry_after == seconds
+
+
+@every_dialect
+@pytest.mark.parametrize("body", [b'{"id": ', b"hello", b"[]", b'{"id": "x"}', b"[" * 100_000])
+async def test_a_body_that_is_no_reply_is_garbled(dialect: Dialect, body: bytes) -> None:
+    assert type(await fault(dialect, Answer(body=body))) is GarbledReplyError
+
+
+@every_dialect
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"content": [None, 3, {"type": "text"}], "usage": {"input_tokens": "many"}},
+        {"choices": [{"message": {"content": [None, 3, {"type": "text"}]}}], "usage": []},
+    ],
+)
+async def test_a_reply_with_odd_parts_is_read_without_an_accident(dialect: Dialect, body: Json) -> None:
+    try:
+        reply = await ask(dialect, Answer(body=body))
+    except GarbledReplyError:
+        return
+    assert reply.stop is Stop.EMPTY
+
+
+@every_dialect
+async def test_a_redirect_is_not_followed_to_another_host(dialect: Dialect) -> None:
+    async with Loopback() as other:
+        error = await fault(dialect, Answer(status=302, headers={"location": other.url}))
+    assert error.fault == "HTTP 302"
+
+
+@every_dialect
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+async def test_a_key_that_the_server_quotes_is_in_no_error_and_no_log(
+    dialect: Dialect, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    error = await fault(dialect, failing(dialect, status, f"key {KEY} is wrong, Bearer {KEY}\nsee sk-oth***abcd1234"))
+    texts = [str(error), repr(error), error.fix, repr(error.__context__), repr(error.__cause__), caplog.text]
+    assert not any(KEY in text for text in texts)
+    assert "sk-oth" not in str(error)
+    assert "\n" not in str(error)
+    assert error.__context__ is None
+
+
+@every_dialect
+def test_the_key_shows_in_no_repr(dialect: Dialect) -> None:
+    llm = dialect.open("http://127.0.0.1:9")
+    assert KEY not in str([repr(llm), *(f"{name}={value!r}" for name, value in vars(llm).items())])
+
+
+# Streams
+
+
+async def hear(dialect: Dialect, *steps: Step, seconds: float = 5.0) -> tuple[Reply, list[tuple[str, bool]]]:
+    """The reply of the provider to a server that plays `steps`, and what was heard of it."""
+    heard: list[TextChunk] = []
+    async with Loopback(*steps) as server:
+        request = replace(asking(schema=SCHEMA, timeout=seconds), on_text=heard.append)
+        reply = await dialect.open(server.url).complete(request)
+    assert server.received[0].body["stream"] is True
+    return reply, [(chunk.text, chunk.first) for chunk in heard]
+
+
+@every_dialect
+async def test_pieces_are_passed_on_and_joined_to_the_reply_that_is_not_streamed(dialect: Dialect) -> None:
+    said = json.dumps({"reflection": "Größe \u2028 x", "importance": 1}, ensure_ascii=False)
+    end = dialect.stops["end"]
+    reply, heard = await hear(dialect, dialect.stream(said[:9], said[9:], stop=end))
+    async with Loopback(dialect.say(said, end)) as plain:
+        whole = await dialect.open(plain.url).complete(asking(schema=SCHEMA))
+    assert heard == [(said[:9], True), (said[9:], False)]
+    assert reply == whole
+    for stop in ("length", "refusal", "tool_use"):
+        reply, _ = await hear(dialect, dialect.stream("I cann", stop=dialect.stops[stop]))
+        assert (reply.stop, reply.text) == (Stop(stop), "I cann")
+
+
+@every_dialect
+async def test_a_stream_without_an_end_or_with_an_error_is_an_error(dialect: Dialect) -> None:
+    bad: tuple[tuple[Step, type[LLMError], str], ...] = (
+        (dialect.stream("It ti", stop=""), UnreachableError, "broke off"),
+        (events(dialect.fail("overloaded_error", "Overloaded")), RefusedError, "Overloaded"),
+        (failing(dialect, 400, "Unknown model"), RefusedError, "Unknown model"),
+    )
+    for step, kind, said in bad:
+        with pytest.raises(kind, match=said):
+            await hear(dialect, step)
+    with pytest.raises(TimedOutError):
+        await hear(dialect, Hang(), seconds=BLINK)
+
+
+async def test_a_refusal_and_half_a_surrogate_pair_are_read_in_a_stream_too() -> None:
+    reply, heard = await hear(OPENAI, REFUSED)
+    assert (reply.stop, reply.text) == (Stop.REFUSAL, "I cannot")
+    assert heard == [("I can", True), ("not", False)]
+    reply, heard = await hear(OPENAI, OPENAI.stream("a\ud83d", "\ude00", stop="stop"))
+    assert reply.text == "a\U0001f600"
+    assert heard == [("a\ufffd", True), ("\ufffd", False)]

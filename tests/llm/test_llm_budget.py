@@ -13,7 +13,7 @@ from mcp_reflect.llm.protocol import (
     BudgetExceededError,
     GarbledReplyError,
     LLMSettingError,
-    OverloadedError,
+    RefusedError,
     Reply,
     Request,
     Stop,
@@ -21,7 +21,7 @@ from mcp_reflect.llm.protocol import (
     Usage,
 )
 from mcp_reflect.llm.providers import Model
-from tests.llm.frozen import FrozenClock
+from tests.held_clock import HeldClock
 from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.requests import SCHEMA, asking
 from tests.scripted import Scripted
@@ -80,10 +80,10 @@ async def test_a_day_that_is_used_up_refuses_before_the_call() -> None:
 
 
 async def test_a_new_day_starts_afresh() -> None:
-    clock = FrozenClock(at=86_400 * 100 - 1)
+    clock = HeldClock(86_400 * 100 - 1)
     store = MemoryUsageStore(clock)
     await store.add(9_900)
-    clock.at += 2
+    clock.time += 2
     with Scripted("yes") as llm:
         await limited_model(llm, store, per_day=10_000).complete(asking())
 
@@ -150,19 +150,21 @@ async def test_what_was_written_while_the_store_was_read_counts() -> None:
     late = asyncio.create_task(limited.complete(asking()))
     await reading.wait()
     answer.set()
-    await first
+    for _ in range(5):
+        await asyncio.sleep(0)  # the first has its reply, and waits for the store
     go_on.set()
+    await first
     with pytest.raises(BudgetExceededError, match="800 of the 1000"):
         await late
 
 
 @pytest.mark.parametrize(
     ("error", "tokens"),
-    [(OverloadedError, 0), (TimedOutError, 26), (GarbledReplyError, 26)],
+    [(RefusedError, 0), (TimedOutError, 26), (GarbledReplyError, 26)],
     ids=["nothing was made", "it may have been", "it was"],
 )
 async def test_a_failed_completion_costs_its_input_where_it_may_have_been_read(
-    error: type[OverloadedError | TimedOutError | GarbledReplyError], tokens: int
+    error: type[RefusedError | TimedOutError | GarbledReplyError], tokens: int
 ) -> None:
     store = MemoryUsageStore()
     with Scripted(error("x:y", "no", "Wait"), costing(0, 1)) as llm:

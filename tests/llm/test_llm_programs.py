@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.llm.protocol import LLM, AuthError, BadRequestError, LLMSettingError, Role, TimedOutError
+from mcp_reflect.llm.protocol import LLM, LLMSettingError, RefusedError, Role, TimedOutError
 from mcp_reflect.llm.providers import Registry
 from mcp_reflect.places import NESTED
 from tests.llm.memory_usage import MemoryUsageStore
@@ -108,28 +108,29 @@ async def test_claude_code_has_no_tools_no_hooks_and_no_servers(stand_in: StandI
 
 
 @pytest.mark.parametrize(
-    ("provider", "answer", "kind"),
+    ("provider", "answer", "fix"),
     [
-        ("claude-code", {**CLAUDE, "is_error": True, "result": "Not logged in · Please run /login"}, AuthError),
-        ("claude-code", {**CLAUDE, "is_error": True, "result": "Prompt is too long"}, BadRequestError),
-        ("codex", {"type": "turn.failed", "error": {"message": "unexpected status 401"}}, AuthError),
-        ("codex", {"type": "error", "message": "no such model"}, BadRequestError),
-        ("gemini", {"error": {"message": "Please set an Auth method", "code": 41}}, AuthError),
+        ("claude-code", {**CLAUDE, "is_error": True, "result": "Not logged in · Please run /login"}, "log in"),
+        ("claude-code", {**CLAUDE, "is_error": True, "result": "Prompt is too long"}, "in a terminal"),
+        ("codex", {"type": "turn.failed", "error": {"message": "unexpected status 401"}}, "log in"),
+        ("codex", {"type": "error", "message": "no such model"}, "in a terminal"),
+        ("gemini", {"error": {"message": "Please set an Auth method", "code": 41}}, "log in"),
     ],
 )
 async def test_a_program_that_cannot_answer_says_why_and_what_to_do(
-    stand_in: StandIn, provider: str, answer: dict[str, Any], kind: type[Exception]
+    stand_in: StandIn, provider: str, answer: dict[str, Any], fix: str
 ) -> None:
     command = ANSWERS[provider][0]
     stand_in.write(command, json.dumps(answer), code=1)
-    with pytest.raises(kind, match=f"`{command}`") as caught:
+    with pytest.raises(RefusedError, match=f"`{command}`") as caught:
         await bound(provider).complete(asking())
+    assert fix in caught.value.fix
     assert "Traceback" not in str(caught.value)
 
 
 async def test_a_program_that_prints_nonsense_is_quoted(stand_in: StandIn) -> None:
     stand_in.write("claude", "Segmentation fault", code=139)
-    with pytest.raises(BadRequestError, match="Segmentation fault"):
+    with pytest.raises(RefusedError, match="Segmentation fault"):
         await bound("claude-code").complete(asking())
 
 

@@ -44,7 +44,9 @@ FAULTS: dict[str, tuple[Play, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: Dialect, fault: str) -> None:
+async def test_a_fault_leaves_it_to_rules_and_says_why_in_the_note_and_the_log(
+    tmp_path: Path, dialect: Dialect, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     play, why = FAULTS[fault]
     async with Loopback(*play(dialect)) as server:
         seconds = 1.3 if why.startswith("no reply") else 30  # only a request without a reply needs a short limit
@@ -55,7 +57,11 @@ async def test_a_fault_leaves_it_to_rules_and_says_why(tmp_path: Path, dialect: 
     assert why in found["note"]
     assert found["note"].startswith(f"{dialect.name}:test-model")
     assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
-    assert KEY not in json.dumps(found)
+    logged = capsys.readouterr().err
+    assert KEY not in json.dumps(found) + logged
+    problems = {event["problem"] for event in map(json.loads, logged.splitlines()) if event["event"] == "llm_failed"}
+    assert problems <= {found["note"]}
+    assert problems or any(said in why for said in ("gave no answer", "cut off", "can be used"))
     assert rows(tmp_path)["reflections"] == 1
     assert KEY.encode() not in (tmp_path / "bank.db").read_bytes()
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, cast
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING, open_sdk
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
-from mcp_reflect.llm.sdk import error_of, garbled, open_client, status_error
+from mcp_reflect.llm.sdk import call, garbled, status_error
 from mcp_reflect.llm.settings import Endpoint, open_endpoint, parse_spec
 
 Vector = Sequence[float]
@@ -82,18 +82,14 @@ class OpenAI:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return a vector for each text, unchecked: `Checked` checks them."""
-        try:
-            async with open_client(self._endpoint, _SILENCE_SECONDS) as client:
-                sdk = open_sdk(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
-                answer = await sdk.embeddings.create(
-                    model=self._model, input=list(map(whole, texts)), encoding_format="float"
-                )
-            return self._vectors(answer)
-        except LLMError as error:
-            fault = error
-        except Exception as error:  # noqa: BLE001 - code of other packages; its context may hold the key
-            fault = error_of(error, self._endpoint)
-        raise fault
+
+        async def ask(client: Any) -> Any:
+            sdk = open_sdk(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
+            return await sdk.embeddings.create(
+                model=self._model, input=list(map(whole, texts)), encoding_format="float"
+            )
+
+        return self._vectors(await call(self._endpoint, _SILENCE_SECONDS, ask))
 
     def _vectors(self, answer: Any) -> Sequence[Vector]:
         data: list[Any] | None = getattr(answer, "data", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.embeddings.embedders import Embedder, open_embedder
-from mcp_reflect.llm.protocol import AuthError, GarbledReplyError, LLMError, LLMSettingError, OverloadedError
+from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, RefusedError
 from tests.llm.contract import left_nothing_behind
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting
 from tests.llm.loopback import Answer, Drop, Flood, HangUp, Loopback, Step, refused_url
@@ -33,8 +33,8 @@ async def test_each_text_gets_its_own_unit_vector_whatever_the_order_of_the_answ
 @pytest.mark.parametrize(
     ("step", "error", "said"),
     [
-        (Answer(status=401, body={"error": {"message": "no such key"}}), AuthError, "HTTP 401: no such key"),
-        (Answer(status=503, body={"error": {"message": "loading"}}), OverloadedError, "HTTP 503: loading"),
+        (Answer(status=401, body={"error": {"message": "no such key"}}), RefusedError, "HTTP 401: no such key"),
+        (Answer(status=503, body={"error": {"message": "loading"}}), RefusedError, "HTTP 503: loading"),
         (Answer(body={"error": {"message": "no model", "code": 404}}), LLMError, "HTTP 404: no model"),
         (HangUp(), LLMError, "no reply from"),
         (Drop(), LLMError, "no reply from"),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from mcp_reflect.llm.embeddings.embedders import FIRST_PAUSE, LONGEST_PAUSE, Embedder, Patient, Vector
-from mcp_reflect.llm.protocol import LLMError, LLMSettingError, OverloadedError
+from mcp_reflect.llm.protocol import LLMError, LLMSettingError, RefusedError
 from tests.held_clock import HeldClock
 
 
@@ -27,8 +27,8 @@ class Moody:
         return [[1.0] for _ in texts]
 
 
-def busy(retry_after: float | None = None) -> OverloadedError:
-    return OverloadedError("moody:1", "busy", "Wait", retry_after=retry_after)
+def busy(retry_after: float | None = None) -> RefusedError:
+    return RefusedError("moody:1", "busy", "Wait", retry_after=retry_after)
 
 
 async def test_one_that_says_nothing_costs_a_moment_and_then_nothing_for_a_while() -> None:
