@@ -17,11 +17,11 @@ _MOST_COMMANDS: Final = 400
 _MOST_DEPTH: Final = 6  # of commands in commands: `$(…)`, `bash -c '…'`
 _MOST_WRAPPERS: Final = 6
 
-_PLAIN: Final = lazy_compile(r"[^\s\\'\"`$()<>|&;]+")
+_PLAIN: Final = lazy_compile(r"[^\s\\'\"`$()<>|&;]+|'[^']*'?")
 _OPERATOR: Final = lazy_compile(
     r"&>>?|\d?>>|\d?>&[\d-]?|\d?>\|?(?!\()|<<<|<<-?|<&\d?|[<>]\(|<|&&|\|\||\|&?|;[;&]{0,2}|&"
 )
-_QUOTED_PART: Final = lazy_compile(r"[\"\\$`]")
+_QUOTED: Final = lazy_compile(r'[^\\"`$]+')
 _ASSIGNMENT: Final = lazy_compile(r"[A-Za-z_]\w*\+?=")
 _DEVICES: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "$null")
 _KEYWORDS: Final = frozenset("if then else elif fi do done while until ! { } esac".split())
@@ -29,37 +29,29 @@ _SHELLS: Final = frozenset("bash sh zsh dash ksh su pwsh powershell eval".split(
 _FEEDERS: Final = frozenset("echo printf cat".split())
 
 # Programs that start the program named after their options, and the options of theirs that take a value.
-_IN_CONTAINER: Final = "-e -u -w --env --user --workdir --name --env-file"
 _WRAPPERS: Final = {
-    **dict.fromkeys("nohup command exec builtin setsid caffeinate chronic winpty unbuffer cross-env".split(), ""),
-    **dict.fromkeys(("coverage run", "pixi run", "devbox run", "direnv exec", "ddev exec"), ""),
-    **dict.fromkeys(("docker exec", "podman exec", "docker run", "podman run"), f"{_IN_CONTAINER} -v -p --network"),
-    **dict.fromkeys(("docker compose exec", "docker-compose exec"), f"{_IN_CONTAINER} --index"),
-    **dict.fromkeys(("docker compose run", "docker-compose run"), f"{_IN_CONTAINER} -v -p"),
-    "kubectl exec": "-c --container",
-    "ssh": "-p -i -l -o -F -J -L -R -D",
-    "flock": "-w -E",
-    **dict.fromkeys(
-        ("poetry run", "pdm run", "rye run", "hatch run", "pipenv run", "deno run", "bundle exec", "rbenv exec"), ""
-    ),
-    **dict.fromkeys(("npm exec", "yarn exec", "yarn dlx", "bun x", "asdf exec", "pipx run"), "-p --package --spec"),
-    **dict.fromkeys(("mise exec", "mise x", "doppler run", "op run", "dotenv run"), "-c --command --env-file"),
-    **dict.fromkeys(("conda run", "micromamba run"), "-n -p --name"),
-    **dict.fromkeys(("npx", "bunx", "pnpm dlx"), "-p -c --package"),
-    "uv run": "--with --python -p --extra --group --package --project --directory --env-file --with-requirements",
-    "uvx": "--from --with --python",
-    "pnpm exec": "-C --filter",
-    "sudo": "-u -g -C -h -p -U --user --group",
-    "doas": "-u -C",
-    "env": "-u -C --unset",
-    "nice": "-n --adjustment",
-    "ionice": "-c -n",
-    "time": "-f -o",
-    "timeout": "-s -k --signal --kill-after",
-    "stdbuf": "-i -o -e",
-    "xvfb-run": "-n -s -e -f --server-args",
-    "xargs": "-n -I -P -L -d -a -s -E",
-    "dotenv": "-e -f -p",
+    wrapper: options
+    for wrappers, options in (
+        ("nohup,command,exec,builtin,setsid,caffeinate,chronic,winpty,unbuffer,cross-env,coverage run,pixi run", ""),
+        ("devbox run,direnv exec,ddev exec,poetry run,pdm run,rye run,hatch run,pipenv run,deno run,bundle exec", ""),
+        ("docker exec,podman exec,docker run,podman run", "-e -u -w -v -p --env --user --workdir --name --network"),
+        ("docker compose exec,docker-compose exec,docker compose run,docker-compose run", "-e -u -w -v -p --index"),
+        ("kubectl exec", "-c --container"),
+        ("ssh", "-p -i -l -o -F -J -L -R -D"),
+        ("npm exec,yarn exec,yarn dlx,bun x,pipx run,npx,bunx,pnpm dlx,asdf exec", "-p -c --package --spec"),
+        ("pnpm exec", "-C --filter"),
+        ("uv run,uvx", "--with --from --python -p --extra --group --package --project --directory --env-file"),
+        ("mise exec,mise x,doppler run,op run,dotenv run,dotenv", "-e -f -c --command --env-file"),
+        ("conda run,micromamba run", "-n -p --name"),
+        ("sudo", "-u -g -C -h -p -U --user --group"),
+        ("doas,env", "-u -C --unset"),
+        ("nice,ionice,flock", "-n -c -w --adjustment"),
+        ("time,stdbuf", "-f -o -i -e"),
+        ("timeout", "-s -k --signal --kill-after"),
+        ("xvfb-run", "-n -s -e -f --server-args"),
+        ("xargs", "-n -I -P -L -d -a -s -E"),
+    )
+    for wrapper in wrappers.split(",")
 }
 # Those that name something else before the program: a container, a machine, a time.
 _WITH_OPERAND: Final = frozenset(
@@ -268,24 +260,26 @@ class _Reader:
         while self.text[self.at : self.at + 1] in (" ", "\t"):
             self.at += 1
 
-    def _word(self, depth: int) -> str:
+    def _word(self, depth: int, *, quoted: bool = False) -> str:
+        """Read a word, or, `quoted`, the part of one up to the closing quote."""
         parts: list[str] = []
         while self.at < len(self.text):
             sign = self.text[self.at]
-            if plain := _PLAIN.match(self.text, self.at):
-                parts.append(plain[0])
+            if plain := (_QUOTED if quoted else _PLAIN).match(self.text, self.at):
+                parts.append(plain[0] if quoted else plain[0].strip("'"))
                 self.at = plain.end()
+            elif sign == '"':
+                self.at += 1
+                if quoted:
+                    break
+                parts.append(self._word(depth, quoted=True))
             elif sign == self._escape:
                 follower = self.text[self.at + 1 : self.at + 2]
-                parts.append("" if follower == "\n" else follower)
+                if quoted:
+                    parts.append(follower if follower in '"\\$`' else f"{sign}{follower}")
+                elif follower != "\n":
+                    parts.append(follower)
                 self.at += 2
-            elif sign == "'":
-                found = self.text.find("'", self.at + 1)
-                found = len(self.text) if found < 0 else found
-                parts.append(self.text[self.at + 1 : found])
-                self.at = found + 1
-            elif sign == '"':
-                parts.append(self._quoted(depth))
             elif sign in "$`":
                 parts.append(self._expansion(depth))
             elif sign == "\\":  # PowerShell's folders
@@ -293,28 +287,6 @@ class _Reader:
                 self.at += 1
             else:
                 break
-        return "".join(parts)
-
-    def _quoted(self, depth: int) -> str:
-        parts: list[str] = []
-        self.at += 1
-        while special := _QUOTED_PART.search(self.text, self.at):
-            parts.append(self.text[self.at : special.start()])
-            self.at = special.start()
-            if special[0] == '"':
-                self.at += 1
-                return "".join(parts)
-            if special[0] == self._escape:
-                follower = self.text[self.at + 1 : self.at + 2]
-                parts.append(follower if follower in '"\\$`' else f"{self._escape}{follower}")
-                self.at += 2
-            elif special[0] == "\\":
-                parts.append("\\")
-                self.at += 1
-            else:
-                parts.append(self._expansion(depth))
-        parts.append(self.text[self.at :])
-        self.at = len(self.text)
         return "".join(parts)
 
     def _expansion(self, depth: int) -> str:
@@ -454,9 +426,10 @@ def fed_text(command: Command, commands: Sequence[Command]) -> str:
     return "\n".join(texts)
 
 
-_EDITORS: Final = frozenset("tee truncate patch install ed ex".split())
+_EDITORS: Final = frozenset("tee truncate patch install ed ex set-content add-content out-file clear-content".split())
+_FILTERS: Final = frozenset("sed gsed perl ruby awk gawk yq".split())
+_IN_PLACE: Final = lazy_compile(r"--in-place|-[^-]?[^-]?i")
 _COPIERS: Final = frozenset("cp mv copy-item move-item".split())
-_CMDLETS: Final = frozenset("set-content add-content out-file clear-content".split())
 _PATCHED: Final = lazy_compile(r"(?m)^\*\*\* (?:Update|Delete|Add) File: (.+)$")
 
 
@@ -471,12 +444,8 @@ def written_files(command: Command) -> list[str]:
     for invocation in invocations(command):
         name, words = invocation.name.lower(), invocation.arguments
         operands = [word for word in words if word[:1] != "-"]
-        in_place = name in ("sed", "gsed", "perl", "ruby", "awk", "gawk", "yq") and any(
-            word == "--in-place" or word.startswith("--in-place=") or (word[:2] != "--" and "i" in word[:4])
-            for word in words
-            if word[:1] == "-"
-        )
-        if in_place or name in _EDITORS or name in _CMDLETS:
+        in_place = name in _FILTERS and any(_IN_PLACE.match(word) for word in words)
+        if in_place or name in _EDITORS:
             files += operands
         elif name in _COPIERS and len(operands) > 1:
             files.append(operands[-1])

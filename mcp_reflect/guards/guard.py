@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.errors import InputError
@@ -64,7 +65,7 @@ _SHELL_WORDS: Final = frozenset("bash sh zsh shell terminal exec command cmd pow
 _POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
 _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
 _PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "notebook_path", "target_file")
-ONE_DASH: Final = frozenset(
+_ONE_DASH: Final = frozenset(
     "go terraform tofu packer vault consul nomad find java javac gcc clang ffmpeg openssl xcodebuild mvn mvnw".split()
 )
 """Programs whose long options have one dash: `-race` is not a cluster of letters."""
@@ -102,7 +103,7 @@ class Guard:
     def keys(self) -> tuple[str, ...]:
         """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
         if self.tool in (SHELL, POWERSHELL):
-            return tuple({f"$ {_program(head.split()[0])}": None for head in self.has[0]})
+            return tuple({f"$ {Invocation(head.split()[0], ()).name.lower()}": None for head in self.has[0]})
         if self.tool == EDIT:
             return tuple({_path_key(path): None for path in self.has[0]})
         return (_tool_key(self.tool),)
@@ -209,9 +210,9 @@ class Call:
         return read_commands(command_text(self.arguments), powershell=self.powershell) if self.shell else ()
 
     @cached_property
-    def invocations(self) -> tuple[tuple[Command, Invocation], ...]:
-        """The programs that it starts, each with its command."""
-        return tuple((command, found) for command in self.commands for found in invocations(command))
+    def programs(self) -> "tuple[Program, ...]":
+        """The programs that it starts."""
+        return tuple(Program(self, command, found) for command in self.commands for found in invocations(command))
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -245,15 +246,11 @@ class Call:
     @property
     def keys(self) -> set[str]:
         """The keys under which guards of this call are looked up."""
-        keys = {f"$ {_program(found.program)}" for _, found in self.invocations}
+        keys = {f"$ {program.found.name.lower()}" for program in self.programs}
         for file in self.written:
             *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
             keys |= {last, "*", f"*.{last.rsplit('.', 1)[-1]}", f"{last}/", *(f"{folder}/" for folder in folders)}
         return keys | {_tool_key(self.tool)}
-
-
-def _program(program: str) -> str:
-    return (base_name(program).partition("@")[0] or program).lower()
 
 
 def _tool_key(tool: str) -> str:
@@ -268,95 +265,91 @@ def _path_key(path: str) -> str:
     return f"{last}/" if path.endswith("/") else last
 
 
-# Matching
-
-
-def matches(guard: Guard, call: Call) -> bool:
-    """True for a call that goes against the guard."""
-    if guard.tool == EDIT and guard.has:
-        written = (file for file in call.written if any(_is_path(file, path) for path in guard.has[0]))
-        return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
-    if guard.tool in (SHELL, POWERSHELL):
-        here = guard.tool == SHELL or call.powershell
-        return here and any(_is_met(guard, call, command, found) for command, found in call.invocations)
-    return (
-        _tool_key(guard.tool) == _tool_key(call.tool)
-        and all(any(_has_value(call, item) for item in group) for group in guard.has)
-        and not any(_has_value(call, item) for item in guard.lacks)
-    )
-
-
-def _is_met(guard: Guard, call: Call, command: Command, found: Invocation) -> bool:
-    for head in guard.has[0]:
-        rest = after_head(head.split(), found, any_case=call.powershell)
-        if rest is None or (rest and not _ASKING.isdisjoint(rest[:1])):
-            continue
-        part = _Part(call, command, found, rest)
-        if all(any(part.has(item) for item in group) for group in guard.has[1:]):
-            return not any(part.has(item) for item in guard.lacks)
-    return False
-
-
-def after_head(head: Sequence[str], found: Invocation, *, any_case: bool = False) -> tuple[str, ...] | None:
-    """Return the arguments without the subcommands of `head`, None where the program or a subcommand is another."""
-    program, *subcommands = head
-    same = _is_path(found.program, program) if "/" in program else found.name == program
-    if not same and not (any_case and found.name.lower() == program.lower()):
-        return None
-    words = list(found.arguments)
-    at = 0
-    for name in subcommands:
-        while at < len(words) and words[at] != name and not _is_path(words[at], name):
-            # A word behind a flag may be its value: `git -C web push`.
-            if words[at][:1] != "-" and (at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]):
-                return None
-            at += 1
-        if at == len(words):
-            return None
-        del words[at]
-    return tuple(words)
-
-
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The part of a call that a program and its arguments are."""
+class Program:
+    """A program that a command of a call starts."""
 
     call: Call
     command: Command
     found: Invocation
-    arguments: tuple[str, ...]
 
-    def has(self, item: str) -> bool:
-        """True if the item of a guard is there."""
-        commands = self.call.commands
+    @property
+    def earlier(self) -> tuple[Command, ...]:
+        """The commands before it."""
+        return self.call.commands[: self.call.commands.index(self.command)]
+
+    @property
+    def readers(self) -> list[str]:
+        """The programs that its output is piped into."""
+        later = self.call.commands[self.call.commands.index(self.command) + 1 :]
+        return [found.name for other in later if other.pipe == self.command.pipe for found in invocations(other)]
+
+    @property
+    def in_background(self) -> bool:
+        """Whether nobody waits for it."""
+        return self.command.background or ("run_in_background", "true") in self.call.values
+
+    @property
+    def text(self) -> str:
+        """The text that it is given: its arguments, a here-document, what is piped into it."""
+        return fed_text(self.command, self.call.commands)
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether `-rf` means `-r -f`."""
+        return self.found.name not in _ONE_DASH and not self.call.powershell
+
+    @property
+    def flags(self) -> list[tuple[str, str]]:
+        """Its flags, those of a cluster one by one, each with its value or the word behind it."""
+        flags: list[tuple[str, str]] = []
+        for word, behind in pairwise((*self.found.arguments, "")):
+            if word[:1] != "-" or word in ("-", "--"):
+                continue
+            name, equal, value = word.partition(":" if self.call.powershell and ":" in word else "=")
+            value = value if equal else "" if behind[:1] == "-" else behind
+            if not self.has_clusters or len(name) == 2 or name[:2] == "--":
+                flags.append((name, value))
+            elif _CLUSTER.fullmatch(name):
+                flags += [(f"-{letter}", value) for letter in name[1:]]
+            else:  # -n50, and a long flag with one dash
+                flags += [(word[:2], word[2:]), (name, value)]
+        return flags
+
+    def has(self, item: str, arguments: Sequence[str] | None = None) -> bool:
+        """Return whether the item of a guard is there; `arguments` are those behind the subcommands."""
+        words = self.found.arguments if arguments is None else arguments
         if item == ANY_ARGUMENT:
-            return any(is_operand(word) for word in self.arguments)
+            return any(is_operand(word) for word in words)
         if item == "&":
-            return self.command.background or ("run_in_background", "true") in self.call.values
+            return self.in_background
         if item.startswith("| "):
-            later = commands[commands.index(self.command) + 1 :]
-            return any(other.pipe == self.command.pipe and base_name(other.words[0]) == item[2:] for other in later)
+            return item[2:] in self.readers
         if item.endswith(" &&"):
-            earlier = commands[: commands.index(self.command)]
-            return any(_starts_with(other, item.split()[:-1]) for other in earlier)
+            return any(_starts_with(other, item.split()[:-1]) for other in self.earlier)
         if item.endswith(" ..."):
             return item[:-4] in self.found.wrappers
         if item[:1] == '"':
-            return has_words(fed_text(self.command, commands), item.strip('"'))
+            return has_words(self.text, item.strip('"'))
         if item[:1] == "-":
-            clusters = self.found.name not in ONE_DASH and not self.call.powershell
-            return has_flag(self.arguments, item, clusters=clusters, any_case=self.call.powershell)
+            return self._has_flag(item)
         if variable := _VARIABLE.fullmatch(item):
             return self._sets(variable[1], variable[2])
-        return any(_is_argument(word, item) for word in self.arguments) or (
-            "/" in item and _is_path(self.found.program, item)
-        )
+        return any(_is_argument(word, item) for word in words) or ("/" in item and _is_path(self.found.program, item))
+
+    def _has_flag(self, item: str) -> bool:
+        if item in self.found.arguments:
+            return True
+        name, equal, value = item.partition("=")
+        for flag, given in self.flags:
+            same = flag.lower() == name.lower() if self.call.powershell else flag == name
+            if same and (not equal or given == value):
+                return True
+        return False
 
     def _sets(self, name: str, value: str) -> bool:
         set_here = [*self.command.assignments, *self.command.words]
-        for other in self.call.commands:
-            if other is self.command:
-                break
+        for other in self.earlier:
             if other.words[0] in ("", "export", "set", "declare"):
                 set_here += [*other.assignments, *other.words]
         pairs = (word.partition("=") for word in set_here)
@@ -372,36 +365,69 @@ def _starts_with(command: Command, words: Sequence[str]) -> bool:
     return False
 
 
+# Matching
+
+
+def matches(guard: Guard, call: Call) -> bool:
+    """True for a call that goes against the guard."""
+    if guard.tool == EDIT and guard.has:
+        written = (file for file in call.written if any(_is_path(file, path) for path in guard.has[0]))
+        return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
+    if guard.tool in (SHELL, POWERSHELL):
+        here = guard.tool == SHELL or call.powershell
+        return here and any(_is_met(guard, program) for program in call.programs)
+    return (
+        _is_same_tool(guard.tool, call.tool)
+        and all(any(_has_value(call, item) for item in group) for group in guard.has)
+        and not any(_has_value(call, item) for item in guard.lacks)
+    )
+
+
+def _is_same_tool(one: str, other: str) -> bool:
+    """True for one name; hosts write the server before it in their own way, or leave it out."""
+    (servers, _, name), (others, _, same) = one.lower().rpartition("__"), other.lower().rpartition("__")
+    return name == same and (servers.endswith(others) or others.endswith(servers))
+
+
+def _is_met(guard: Guard, program: Program) -> bool:
+    for head in guard.has[0]:
+        rest = after_head(head.split(), program)
+        if rest is None or (rest and rest[0] in _ASKING):
+            continue
+        if all(any(program.has(item, rest) for item in group) for group in guard.has[1:]):
+            return not any(program.has(item, rest) for item in guard.lacks)
+    return False
+
+
+def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
+    """Return the arguments without the subcommands of `head`, None where the program or a subcommand is another."""
+    name, *subcommands = head
+    found = program.found
+    same = _is_path(found.program, name) if "/" in name else found.name == name
+    if not same and not (program.call.powershell and found.name.lower() == name.lower()):
+        return None
+    words = list(found.arguments)
+    at = 0
+    for subcommand in subcommands:
+        while at < len(words) and words[at] != subcommand and not _is_path(words[at], subcommand):
+            # A word behind a flag may be its value: `git -C web push`.
+            if words[at][:1] != "-" and (at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]):
+                return None
+            at += 1
+        if at == len(words):
+            return None
+        del words[at]
+    return tuple(words)
+
+
 def is_operand(word: str) -> bool:
     """True for an argument that is neither a flag nor a number nor a setting."""
     return bool(word) and word[0] not in "-<>" and not _NUMBER.fullmatch(word) and "=" not in word
 
 
-def has_flag(words: Sequence[str], flag: str, *, clusters: bool = True, any_case: bool = False) -> bool:
-    """True if a flag is among the arguments of a program: alone, with a value, or in a cluster of letters."""
-    name, equal, value = flag.partition("=")
-    name = name.lower() if any_case else name
-    for at, word in enumerate(words):
-        if word[:1] != "-":
-            continue
-        given, has_value, attached = word.partition("=")
-        given = given.partition(":")[0].lower() if any_case else given
-        if given == name:
-            actual = attached if has_value else next(iter(words[at + 1 : at + 2]), "")
-        elif clusters and len(name) == 2 and word[1:2] != "-" and name[1] in word[1:2]:
-            actual = word[2:] or next(iter(words[at + 1 : at + 2]), "")
-        elif clusters and len(name) == 2 and _CLUSTER.fullmatch(word) and name[1] in word:
-            actual = next(iter(words[at + 1 : at + 2]), "")
-        else:
-            continue
-        if not equal or actual == value:
-            return True
-    return False
-
-
 def _is_argument(word: str, item: str) -> bool:
     if word[:1] == "-":
-        word = word.partition("=")[2]
+        word = word.partition("=")[2] or word[2:]
     return _is_path(word, item) or word.rsplit(":", 1)[-1] == item
 
 
@@ -409,12 +435,10 @@ def _is_path(path: str, item: str) -> bool:
     """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
     path, item = path.replace("\\", "/").removeprefix("./"), item.replace("\\", "/").removeprefix("./")
     if not path or not item:
-        return path == item
-    if path == item:
-        return True
-    if item == "/":
         return False
-    if path.endswith(f"/{item}"):
+    if item == "/":
+        return path == item
+    if path == item or f"/{path.rstrip('/')}".endswith(f"/{item}"):
         return True
     if item[-1] == "/":
         return f"/{item}" in f"/{path}/"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mcp_reflect.guards.commands import base_name
 from mcp_reflect.guards.derivation import ORDER, derive
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Call, Guard, meets_everything
 from mcp_reflect.guards.programs import DEPTHS, TARGETED
@@ -75,16 +76,16 @@ def derive_from_words(wording: Wording) -> Guard | None:
         return guard
     if guard := _tool(wording):
         return guard
-    if ORDER.search(wording.mistake) or ORDER.search(wording.correction):
-        return None  # what comes first may have run in an earlier call
-    if guard := _replaced(wording):
+    ordered = ORDER.search(wording.mistake) or ORDER.search(wording.correction)
+    if not ordered and (guard := _replaced(wording)):
         return guard
     found: dict[str, Guard] = {}
     for command in dict.fromkeys(_wrong_commands(wording)):
         wrong, right = _call(command), _right_call(command, wording)
-        mistake = wording.mistake if command in wording.mistake else f"`{command}`: {wording.mistake}"
-        guard = derive(wrong, right, Wording(mistake, wording.correction))
-        if guard is not None and (_is_narrow(guard) or (right is not None and _REPLACED.search(wording.mistake))):
+        guard = derive(wrong, right, Wording(f"`{command}`: {wording.mistake}", wording.correction))
+        if guard is None or (ordered and not _is_of_one_call(guard)):
+            continue  # what comes first may have run in an earlier call
+        if _is_narrow(guard) or (right is not None and _REPLACED.search(wording.mistake)):
             found[str(guard)] = guard
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -106,9 +107,13 @@ def _call(command: str) -> Call:
 
 
 def _is_narrow(guard: Guard) -> bool:
-    first = guard.has[0] if guard.has else ()
     lacks = any(not item.endswith(" &&") for item in guard.lacks)
-    return len(guard.has) > 1 or lacks or any(" " in head for head in first)
+    return len(guard.has) > 1 or lacks or any(" " in head for heads in guard.has[:1] for head in heads)
+
+
+def _is_of_one_call(guard: Guard) -> bool:
+    """True if a flag, a variable or a word of a text decides, which no earlier call can have brought."""
+    return any(item[0] in '-"' or item[-1] == "=" for group in (*guard.has[1:], guard.lacks) for item in group)
 
 
 def _edited_file(wording: Wording) -> Guard | None:
@@ -135,7 +140,7 @@ def _tool(wording: Wording) -> Guard | None:
     has = [f"{match[1]}: > {match[2]}" for match in _OVER.finditer(text)]
     has += [f"{match[1]}: {match[2]}" for match in _VALUE.finditer(text)]
     has += [f'"{match[0]}"' for match in _HOST.finditer(text)]
-    has += [f'"{word}"' for word in tokens_of(text) if word[:1] == "#" and len(word) > 2]
+    has += [f'"{word}"' for word in tokens_of(text) if word[:1] == "#" and word not in wording.right]
     lacks = [match[1] for match in _WITHOUT.finditer(text) if _IDENTIFIER.fullmatch(match[1])]
     return Guard(tools[0], tuple((item,) for item in has[:3]), tuple(lacks[:1])) if has or lacks else None
 
@@ -152,7 +157,9 @@ def _wrong_commands(wording: Wording) -> Iterator[str]:
     verb = next(iter(tokens_of(wording.mistake)), "").lower()
     if not said and verb in _GIT_VERBS:
         branch = _BRANCH.search(wording.mistake)
-        yield f"git {'push' if branch else _GIT_VERBS[verb]}{f' origin {branch[1]}' if branch else ''}"
+        flags = (word for word in tokens_of(wording.mistake) if word in wording.wrong and word[:1] == "-")
+        command = "push" if branch else _GIT_VERBS[verb]
+        yield " ".join(("git", command, *flags, *(("origin", branch[1]) if branch else ())))
 
 
 def _commands_shared(wording: Wording) -> Iterator[str]:
@@ -166,19 +173,18 @@ def _commands_shared(wording: Wording) -> Iterator[str]:
             continue
         runs = [run for run in wording.runs(program, wording.correction) if any(word[:1] == "-" for word in run)]
         runs += [words[words.index(program) + 1 :] for words in commands if program in words[:2]]
-        for mistaken in wording.runs(program) if runs else ():
-            depth = common(mistaken, runs[0])
-            other = runs[0][depth : depth + 1]
-            changed = mistaken[depth : depth + 1] if depth and other and _PROGRAM.fullmatch(other[0]) else []
-            yield " ".join((program, *mistaken[:depth], *changed))
-            break
+        mistaken = wording.runs(program)[:1]
+        if runs and mistaken:
+            depth = common(mistaken[0], runs[0])
+            other = "".join(runs[0][depth : depth + 1])
+            yield " ".join((program, *mistaken[0][: depth + bool(depth and _PROGRAM.fullmatch(other))]))
 
 
 def _is_command(span: str) -> bool:
-    first, *others = span.split() or [""]
-    name = first.rsplit("/", 1)[-1]
-    plain = bool(others) and first.islower() and first.isascii() and first.replace("-", "").isalnum()
-    return name in DEPTHS or first in _STARTERS or plain or bool(_CMDLET.match(first))
+    words = [word for word in span.split() if "=" not in word] or [""]
+    name = words[0].rsplit("/", 1)[-1]
+    plain = len(words) > 1 and words[0].islower() and words[0].replace("-", "").isalnum()
+    return name in DEPTHS or words[0] in _STARTERS or plain or bool(_CMDLET.match(words[0]))
 
 
 def _commands_said(text: str) -> Iterator[str]:
@@ -192,37 +198,38 @@ def _commands_said(text: str) -> Iterator[str]:
         if name in _STARTERS and at < len(words):
             name = words[at]
             at += 1
-        following = words[at] if at < len(words) else ""
-        sure = name not in _ENGLISH or following[:1] == "-" or start == 0 or words[start - 1].lower() in _VERBS
-        known = name.removeprefix("./") in DEPTHS or _CMDLET.fullmatch(name)
-        if not known or not sure or (name in _ENGLISH and start and following in _STOPS):
+        name = name.removeprefix("./")
+        is_flag = words[at : at + 1] and words[at][:1] == "-"
+        sure = name not in _ENGLISH or is_flag or start == 0 or words[start - 1].lower() in _VERBS
+        if not sure or not (name in DEPTHS or _CMDLET.fullmatch(name)):
             continue
-        depth = DEPTHS.get(name.removeprefix("./"), 0)
+        depth = DEPTHS.get(name, 0)
         left = depth + 1 if depth or name in TARGETED else 0
         while at < len(words) and not raw[at - 1].endswith((",", ";", ":", ".", ")")):
             word = words[at]
             plain = word.isalpha() and word.islower()
-            if (
+            if word == "with" and words[at + 1 : at + 2] and words[at + 1][:1] == "-":  # `gh pr merge with --admin`
+                words[at], raw[at] = "", ""
+            elif (
                 word in _STOPS
-                or (depth and word.isdigit())
-                or (plain and (left <= 0 or word.endswith("ed")))
-                or not word.isascii()
                 or word[:1].isupper()
+                or (plain and (left <= 0 or word.endswith("ed")))
+                or (depth and word.isdigit())
             ):
                 break
             left -= plain
             at += 1
-        yield " ".join(words[start:at])
+        yield " ".join(filter(None, words[start:at]))
 
 
 def _right_call(wrong: str, wording: Wording) -> Call | None:
     """Return the right way by the words: the same program first, the flag that was missing, else another program."""
     commands = [span for span in wording.right_spans if _is_command(span)] or [*_commands_said(wording.correction)]
     commands = [command for command in commands if not wrong.startswith(command)]
-    program = wrong.split(maxsplit=1)[0].rsplit("/", 1)[-1]
-    for call in map(_call, commands):
-        if any(found.name == program for _, found in call.invocations):
-            return call
+    program = base_name(wrong.split(maxsplit=1)[0])
+    calls = map(_call, commands)
+    if same := next((call for call in calls if any(one.found.name == program for one in call.programs)), None):
+        return same
     flags = [word for word in (*wording.missing, *wording.right_spans) if word[:1] == "-" and len(word) > 1]
     if flags and flags[0] not in wrong.split():
         return _call(f"{wrong} {flags[0]}")

@@ -1,5 +1,6 @@
 """What the words of a lesson name as wrong and as right: flags, programs, files, and commands in code spans."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,8 @@ from typing import Final
 from mcp_reflect.patterns import lazy_compile
 
 _TOKEN: Final = lazy_compile(r"`+|[^\s`]+")
+_FLAG: Final = r"(--?[A-Za-z][\w-]*)"
+_PAIR: Final = lazy_compile(rf"{_FLAG}[^\s`]*(?: [A-Z\d]\S*)?`? (?:\(or |\(|or |/ )`?{_FLAG}")
 _CLAUSE_ENDS: Final = (".", ";", ":", ",", "!", "?", ")", "—", "–")
 _STRIPPED: Final = "\"'()[]{},;:!?“”‘’"
 # Words that turn the clause after them: in a mistake to what was missing, in a correction to what was wrong.
@@ -68,27 +71,11 @@ class Wording:
         """The code spans of what is right."""
         return [span.text for span in self._parts[1][2] if not span.turned]
 
-    def follows(self, program: str, subcommand: str) -> bool | None:
-        """Return whether the mistake names the program with the subcommand; None where it does not name it."""
-        tokens = tokens_of(self.mistake)
-        after = [tokens[at + 1] if at + 1 < len(tokens) else "" for at, word in enumerate(tokens) if word == program]
-        return any(word.startswith(subcommand) for word in after) if after else None
-
     def alternatives(self, flag: str) -> tuple[str, ...]:
         """Return the other form of a flag that the lesson names: `--dry-run (or -n)`, `--limit HOST` (-l)."""
-        found: list[str] = []
-        for text in (self.mistake, self.correction):
-            words = text.replace("`", " ").split()
-            tokens = [_stripped(word) for word in words]
-            for at, token in enumerate(tokens):
-                if token.partition("=")[0] != flag:
-                    continue
-                for place in range(at + 1, min(at + 4, len(tokens))):
-                    other = tokens[place]
-                    joined = words[place][:1] == "(" or words[place - 1].strip("(") in ("or", "/")
-                    if joined and other[:1] == "-" and other.startswith("--") != flag.startswith("--"):
-                        found.append(other)
-        return tuple(found)
+        pairs = (match.groups() for text in (self.mistake, self.correction) for match in _PAIR.finditer(text))
+        found = (one if other == flag else other for one, other in pairs if flag in (one, other))
+        return tuple(other for other in found if other.startswith("--") != flag.startswith("--"))
 
     def after(self, program: str, text: str | None = None) -> frozenset[str]:
         """Return the words right after a program in the mistake (or `text`), up to the end of a code span or clause."""
@@ -96,12 +83,8 @@ class Wording:
 
     def runs(self, program: str, text: str | None = None) -> list[list[str]]:
         """Return the same words in their order, for each time that the program is named."""
-        return self._runs(self.mistake if text is None else text, program)
-
-    @staticmethod
-    def _runs(text: str, program: str) -> list[list[str]]:
         runs: list[list[str]] = []
-        for part in text[:_MOST_CHARS].replace("`", "\n").replace(";", "\n").split("\n"):
+        for part in re.split("[`;\n]", (self.mistake if text is None else text)[:_MOST_CHARS]):
             words = [_stripped(word) for word in part.split()]
             runs += [words[at + 1 :] for at, word in enumerate(words) if word.rsplit("/", 1)[-1] == program]
         return runs
