@@ -99,10 +99,9 @@ async def ranking(seed: int, low: float, high: float, count: int) -> tuple[float
         scores: list[float] = []
         for name in ids:
             lesson = await engine.bank.lessons.get(engine.scopes.own, name)
-            estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, lesson)
-            if name not in hits and not estimate["harmful"]:
+            if name not in hits and not lesson.harmful:
                 raise RuntimeError(f"{name} was held back and is not proved harmful")
-            scores.append(hits.get(name, float(estimate["mean"]) - 1))
+            scores.append(hits.get(name, lesson.rate - 1))
     return kendall(scores, truth), kendall([good[name] for name in ids], truth), count - len(hits)
 
 

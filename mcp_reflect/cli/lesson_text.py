@@ -38,7 +38,7 @@ def status(lesson: Lesson) -> str:
     return lesson.trust.value if lesson.state is State.ACTIVE else lesson.state.value
 
 
-def lesson_page(lesson: Lesson, estimate: Mapping[str, Any], guards: GuardMode) -> str:
+def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
     """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project."""
     word = status(lesson)
     lines = [styled(lesson.id, BOLD) + f"  {lesson.kind}, " + styled(word, _STATUS_STYLES.get(word, DIM))]
@@ -53,7 +53,7 @@ def lesson_page(lesson: Lesson, estimate: Mapping[str, Any], guards: GuardMode) 
         "project": lesson.project or "all projects",
         "source": f"{lesson.source} ({lesson.agent})" if lesson.agent else lesson.source,
         "importance": f"{lesson.importance:.2f}",
-        "effectiveness": effectiveness_text(lesson, estimate),
+        "effectiveness": effectiveness_text(lesson),
         "learned": learned,
     }
     return "\n".join(
@@ -88,13 +88,12 @@ def short_fields(lesson: Lesson) -> dict[str, str]:
     return {name: visible(text) for name, text in texts.items() if text}
 
 
-def effectiveness_text(lesson: Lesson, estimate: Mapping[str, Any]) -> str:
+def effectiveness_text(lesson: Lesson) -> str:
     """Return what the outcomes of a lesson say about it."""
     if lesson.effectiveness is None:
         return f"not known yet; shown {_times(lesson.times_applied)}"
-    interval = f"{estimate['low']:.2f} to {estimate['high']:.2f}"
-    harmful = "; proved harmful" if estimate.get("harmful") else ""
-    return f"{lesson.effectiveness:.2f} ({interval} by its evidence); shown {_times(lesson.times_applied)}{harmful}"
+    rate = f"{lesson.rate:.2f} by its evidence{', proved harmful' if lesson.harmful else ''}"
+    return f"{lesson.effectiveness:.2f} ({rate}); shown {_times(lesson.times_applied)}"
 
 
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

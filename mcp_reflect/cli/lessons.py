@@ -189,7 +189,7 @@ async def _show(do: Do, options: Namespace) -> None:
         del known["lesson"]
         write_json({**plain(shown.lesson), **known})
     else:
-        write_line(lesson_page(shown.lesson, shown.effectiveness_estimate, shown.guards))
+        write_line(lesson_page(shown.lesson, shown.guards))
 
 
 async def _history(do: Do, options: Namespace) -> None:

@@ -9,6 +9,7 @@ from mcp_reflect.models.lesson import EDITABLE, Lesson, State
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.curation import reopened, settled
 from mcp_reflect.services.promote import refresh
+from mcp_reflect.storage.views import lesson_row
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -32,11 +33,10 @@ async def act(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def lesson_details(engine: "Engine", lesson_id: str) -> dict[str, Any]:
-    """Return what the dashboard fetches only for a lesson that is opened: its versions, links and effectiveness."""
+    """Return what the dashboard fetches only for a lesson that is opened: its versions and links."""
     scope = engine.scopes.own
     lesson = await engine.bank.lessons.get(scope, lesson_id, "id")
     return {
-        "effectiveness_estimate": await engine.bank.lessons.effectiveness(scope, lesson),
         "versions": compact(await engine.bank.lessons.history(scope, lesson.id)),
         "links": await engine.bank.lessons.links(scope, lesson.id),
     }
@@ -46,7 +46,7 @@ async def _decide(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any
     approved = request["action"] == "approve"
     lesson = await engine.bank.lessons.decide(engine.scopes.own, _text(request, "id"), approved=approved)
     said = "Approved: trusted, and recalled from now on." if approved else "Rejected: retired, and no longer recalled."
-    return await _changed(engine, lesson, said)
+    return _changed(lesson, said)
 
 
 _STATES: Final = {
@@ -60,7 +60,7 @@ async def _set_state(engine: "Engine", request: Mapping[str, Any]) -> dict[str, 
     state, done, said = _STATES[request["action"]]
     reason = f"{done}: {quoted(request.get('reason') or 'a person said so', 500)}"
     lesson = await engine.bank.lessons.set_state(engine.scopes.own, _text(request, "id"), state, reason)
-    return await _changed(engine, lesson, said)
+    return _changed(lesson, said)
 
 
 async def _edit(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ async def _edit(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("changes", "it is not an object of fields to change", f"Send any of {', '.join(EDITABLE)}.")
     lesson = await engine.edit_lesson(_text(request, "id"), cast("dict[str, Any]", changes))
     said = f"Changed, and quarantined: {lesson.held}." if lesson.held else "Changed; the wording before is in History."
-    return await _changed(engine, lesson, said)
+    return _changed(lesson, said)
 
 
 async def _merge(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,8 +107,8 @@ async def _undo(engine: "Engine", request: Mapping[str, Any]) -> dict[str, Any]:
     return {"said": f"Undone: {len(undone.restored)} records are as they were.{stay}", "reload": True}
 
 
-async def _changed(engine: "Engine", lesson: Lesson, said: str) -> dict[str, Any]:
-    return {"said": said, "row": await engine.bank.views.row(engine.scopes.own, lesson)}
+def _changed(lesson: Lesson, said: str) -> dict[str, Any]:
+    return {"said": said, "row": lesson_row(lesson)}
 
 
 def _text(request: Mapping[str, Any], name: str) -> str:

@@ -80,6 +80,8 @@ FEW: Final = 3
 """Lessons that a recall returns where the caller says nothing else."""
 UNKNOWN_SCORE: Final = 0.5
 """The score of a record without a score."""
+HARMFUL_RATE: Final = 0.25
+"""The smoothed rate of good outcomes at which a lesson is no longer recalled."""
 
 
 def lesson_text(mistake: str, correction: str) -> str:
@@ -207,6 +209,20 @@ class Lesson(LessonDraft):
     guard_repeats: int = 0
     created_at: float
     updated_at: float
+
+    @property
+    def rate(self) -> float:
+        """The rate of its good outcomes, 0..1, smoothed by four outcomes at an even chance: lessons rank by it."""
+        return (self.wins + 2) / (self.wins + self.losses + 4)
+
+    @property
+    def harmful(self) -> bool:
+        """True if its outcomes prove that it does more harm than good: four failures in a row, or as clear a record."""
+        return self.rate <= HARMFUL_RATE
+
+    def estimate(self) -> dict[str, float | bool]:
+        """Return what its outcomes say: the smoothed rate (`mean`) to three places, and whether it is harmful."""
+        return {"mean": round(self.rate, 3), "harmful": self.harmful}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

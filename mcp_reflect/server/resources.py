@@ -101,7 +101,7 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
     versions = [_shown(version) for version in await bank.lessons.history(scope, name)]
     return {
         **_shown(plain(lesson)),
-        "effectiveness_estimate": await bank.lessons.effectiveness(scope, lesson),
+        "effectiveness_estimate": lesson.estimate(),
         # The words of a version were judged when they were written, the reason for it was not.
         "versions": [{**version, "reason": without_orders(str(version.get("reason", "")))} for version in versions],
         "links": without_orders(await bank.lessons.links(scope, name)),

@@ -93,14 +93,14 @@ async def due(context: Context) -> bool:
     digest, dreamed_at = await context.bank.consolidations.last(context.scopes.own)
     if dreamed_at // DAY == context.clock.now() // DAY:
         return False
-    records, _ = await context.bank.consolidations.load(context.scopes.own)
+    records = await context.bank.consolidations.load(context.scopes.own)
     return len(records) > 1 and digest_of(records) != digest
 
 
 async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Lesson]]:
     """Return the plan of rules, and its records."""
-    records, rates = await context.bank.consolidations.load(scope)
-    return await asyncio.to_thread(planned, records, rates), records
+    records = await context.bank.consolidations.load(scope)
+    return await asyncio.to_thread(planned, records), records
 
 
 async def prompt(context: Context) -> str:

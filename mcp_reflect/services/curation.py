@@ -128,7 +128,7 @@ async def shown(engine: Engine, sent: Sent, *, whole: bool) -> Shown:
     return Shown(
         lesson=found,
         guards=mode_in(engine.settings.guards, await engine.bank.guards.mode(own)),
-        effectiveness_estimate=dict(await engine.bank.lessons.effectiveness(own, found)),
+        effectiveness_estimate=found.estimate(),
         versions=compact(await engine.bank.lessons.history(own, found.id)) if whole else [],
         links=list(await engine.bank.lessons.links(own, found.id)),
         neighbors=list(await engine.bank.views.neighbors(own, "record", found.id)),

@@ -11,7 +11,6 @@ from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalizatio
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
-from mcp_reflect.storage.effectiveness import Rates, rates
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, lessons_from, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, points, same_record
 
@@ -23,12 +22,12 @@ ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two me
 _HARMFUL: Final = "its outcomes prove that it does more harm than good"
 
 
-def planned(records: Sequence[Lesson], rates: Rates) -> DreamPlan:
+def planned(records: Sequence[Lesson]) -> DreamPlan:
     """Return the plan of rules alone."""
     useless = {
         record.id
         for record in records
-        if record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED and rates.harmful(record)
+        if record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED and record.harmful
     }
     groups = same_groups(record for record in records if record.id not in useless)
     similar = clusters([first for first, *_ in groups])
@@ -82,9 +81,8 @@ def _grouped(records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], 
 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
-    evidence = (record.wins + 2) / (record.wins + record.losses + 4)
     trust = -list(Trust).index(record.trust)
-    return trust, -round(evidence, 4), -record.strength, -record.importance, record.text, record.id
+    return trust, -round(record.rate, 4), -record.strength, -record.importance, record.text, record.id
 
 
 MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
@@ -96,11 +94,9 @@ _RESTORED: Final = (*(field.name for field in fields(LessonDraft) if field.name 
 class ConsolidationRepository(Repository):
     """Dreams. Their plans add and supersede: every record stays, and is linked."""
 
-    async def load(self, scope: Scope) -> tuple[list[Lesson], Rates]:
-        """Return the important recent records of a project, without global ones, and its rates."""
-        return await self.db.look(
-            scope.tenant, lambda reading: (_records(reading, scope), rates(reading, scope)), long=True
-        )
+    async def load(self, scope: Scope) -> list[Lesson]:
+        """Return the important recent records of a project, without global ones."""
+        return await self.db.look(scope.tenant, lambda reading: _records(reading, scope), long=True)
 
     async def last(self, scope: Scope) -> tuple[str, float]:
         """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""

@@ -13,7 +13,6 @@ from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Tr
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import guards as guards_table
 from mcp_reflect.storage import screening, similarity
-from mcp_reflect.storage.effectiveness import rates
 from mcp_reflect.storage.graph import MENTIONS, named
 from mcp_reflect.storage.repository import (
     LISTS,
@@ -129,10 +128,6 @@ class LessonRepository(Repository):
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""
         return [row["task_type"] for row in await self.db.rows("task_types", scoped(scope))]
-
-    async def effectiveness(self, scope: Scope, lesson: Lesson) -> dict[str, float | bool]:
-        """Return the lesson's posterior against the base rate of its task type: see Rates.effectiveness."""
-        return (await self.db.look(scope.tenant, lambda reading: rates(reading, scope))).effectiveness(lesson)
 
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Return the earlier and other wordings of a record, oldest first."""

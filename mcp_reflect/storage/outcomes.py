@@ -1,6 +1,9 @@
-"""Outcomes of using lessons: recorded once for each recall and lesson; the latest one counts."""
+"""Outcomes of using lessons: recorded once for each recall and lesson, the latest one; and a lesson's totals."""
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
@@ -8,9 +11,61 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import lessons
-from mcp_reflect.storage.effectiveness import BACKED_WEIGHT, EVIDENCE_WEIGHT, WeightedOutcome, total
 from mcp_reflect.storage.recalls import RecallRepository, recall_row
 from mcp_reflect.storage.repository import BankContext, Repository, Writing, lesson_from, scoped
+
+# Totals over outcomes. A moving average that starts at .5 is shown; ranking uses wins and losses, each weighted by its
+# evidence. Both are folds over the outcomes in the order in which they were first recorded, so recording the same
+# outcome twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
+START: Final = 0.5
+RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
+BACKED_WEIGHT: Final = 0.6  # of an agent's own word with results or a quotation that nobody saw but the agent
+EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRIC: 1.0, Evidence.TEST: 1.0}
+
+# All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no
+# amount of praise lifts a lesson above one that a test has proved.
+MAX_SELF_REPORTED: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedOutcome:
+    """An outcome: success is 1, 0.5 or 0, weight in (0, 1]; `proven` unless it is only an agent's own word."""
+
+    success: float
+    weight: float
+    proven: bool = True
+
+
+class Totals(NamedTuple):
+    """The sum of a lesson's outcomes; `effectiveness` is None before the first.
+
+    `proof` is the weight of the proven ones; from `MAX_SELF_REPORTED` on, wins and losses count these alone.
+    """
+
+    effectiveness: float | None
+    wins: float
+    losses: float
+    proof: float
+
+
+def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
+    """Fold outcomes, oldest first. The average stays in 0..1 for any outcomes."""
+    return [Totals(None, 0.0, 0.0, 0.0), *running_totals(outcomes)][-1]
+
+
+def running_totals(outcomes: Iterable[WeightedOutcome]) -> Iterator[Totals]:
+    """Yield the totals after each outcome, oldest first."""
+    average = START
+    weight, wins = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by `proven`
+    for outcome in outcomes:
+        average += RATE * outcome.weight * (outcome.success - average)
+        weight[outcome.proven] += outcome.weight
+        wins[outcome.proven] += outcome.weight * outcome.success
+        allowed = max(MAX_SELF_REPORTED - weight[True], 0.0)
+        share = min(1.0, allowed / weight[False]) if weight[False] else 0.0
+        won = wins[True] + share * wins[False]
+        lost = max(weight[True] + share * weight[False] - won, 0.0)
+        yield Totals(average, won, lost, weight[True])
 
 
 class OutcomeRepository(Repository):

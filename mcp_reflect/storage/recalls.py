@@ -28,7 +28,6 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.signature import drawn
-from mcp_reflect.storage.effectiveness import Rates, rates
 from mcp_reflect.storage.repository import (
     BankContext,
     Derived,
@@ -62,7 +61,7 @@ _SHOWN: Final = (
 ).split()
 
 
-def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> str | None:
+def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
     lesson = candidate.lesson
     if query.strong_only and not candidate.strong:
         return "weak"
@@ -74,12 +73,12 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery, rates: Rates) -> s
         return "other_tags"
     if lesson.importance < query.min_importance:
         return "below_min_importance"
-    if query.min_effectiveness and rates.mean(lesson) < query.min_effectiveness:
+    if query.min_effectiveness and lesson.rate < query.min_effectiveness:
         return "below_min_effectiveness"
-    return "proved_harmful" if rates.harmful(lesson) else None
+    return "proved_harmful" if lesson.harmful else None
 
 
-def _score(candidate: Candidate, rates: Rates, now: float) -> float:
+def _score(candidate: Candidate, now: float) -> float:
     """Return the score of a hit, 0..1: above one half for a strong one, else below.
 
     Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
@@ -89,7 +88,7 @@ def _score(candidate: Candidate, rates: Rates, now: float) -> float:
         return 1.0
     lesson = candidate.lesson
     worth = (
-        0.4 * rates.mean(lesson)
+        0.4 * lesson.rate
         + 0.2 * lesson.importance
         + 0.1 * lesson.confidence
         + 0.15 * 0.5 ** (max(now - lesson.updated_at, 0) / DAY / HALF_LIFE_DAYS)
@@ -324,14 +323,14 @@ def _ranked(
     search = Search(reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit))
     filtered = by_worth or bool(ask.kinds or ask.tags)
     candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
-    base_rates, hidden = rates(reading, scope), Counter(not_relevant=not_relevant)
+    hidden = Counter(not_relevant=not_relevant)
     fitting: list[Candidate] = []
     for candidate in _with_misfits(reading, ask, candidates):
-        if reason := _reason_to_hide(candidate, ask, base_rates):
+        if reason := _reason_to_hide(candidate, ask):
             hidden[reason] += 1
         else:
             fitting.append(candidate)
-    scores = {candidate.lesson.id: _score(candidate, base_rates, now) for candidate in fitting}
+    scores = {candidate.lesson.id: _score(candidate, now) for candidate in fitting}
     fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
     chosen = _pick(fitting, ask, hidden)
     shown = [one.lesson for one in chosen]

@@ -10,8 +10,8 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.effectiveness import PRIOR_STRENGTH, REACH, Rates, WeightedOutcome, rates, running_totals
 from mcp_reflect.storage.graph import NAMED
+from mcp_reflect.storage.outcomes import WeightedOutcome, running_totals
 from mcp_reflect.storage.repository import Reading, Repository, Row, lessons_from, readable, scoped
 from mcp_reflect.storage.warnings import counts
 
@@ -57,10 +57,6 @@ class Views(Repository):
         return await self.db.look(
             scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
         )
-
-    async def row(self, scope: Scope, lesson: Lesson) -> list[Any]:
-        """Return a lesson as a row of the dashboard's table, after a change."""
-        return lesson_row(lesson, await self.db.look(scope.tenant, lambda reading: rates(reading, scope)), whole=True)
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
         """Return counts of a scope; `average_lesson_effectiveness` (0..1) is None before the first outcome.
@@ -112,7 +108,7 @@ MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; ch
 LESSON_COLUMNS: Final = (
     *("id", "kind", "state", "trust", "source", "is_global", "task_type", "text", "mistake", "correction", "why"),
     *("symptoms", "keywords", "tags", "importance", "confidence", "strength", "uses", "effectiveness"),
-    *("wins", "losses", "base_rate", "worth", "harmful", "held", "reflection_id", "external_id", "agent"),
+    *("wins", "losses", "rate", "harmful", "held", "reflection_id", "external_id", "agent"),
     *("created_at", "updated_at"),
 )
 _WORDS: Final = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags", "external_id")
@@ -128,14 +124,13 @@ Table = dict[str, Any]
 def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool) -> Table:
     where = scoped(scope)
     events = {"limit": MOST_EVENTS, **where}
-    known = rates(reading, scope)
 
-    def order(lesson: Lesson) -> tuple[Any, ...]:  # active records by worth, then those in quarantine or out of use
+    def order(lesson: Lesson) -> tuple[Any, ...]:  # active records by rate, then those in quarantine or out of use
         held = lesson.trust is Trust.QUARANTINED
-        return lesson.state is not State.ACTIVE, held, -known.mean(lesson), -lesson.importance, lesson.id
+        return lesson.state is not State.ACTIVE, held, -lesson.rate, -lesson.importance, lesson.id
 
     records = sorted(lessons_from(reading.rows("board_lessons", {"limit": most, **where}), reading.log), key=order)
-    rows = [lesson_row(record, known, whole=whole) for record in records]
+    rows = [lesson_row(record, whole=whole) for record in records]
     ids = [record.id for record in records]
     places = {record_id: place for place, record_id in enumerate(ids)}
     links = reading.rows("board_links", {"ids": ids})
@@ -148,7 +143,6 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         "project": scope.project,
         "at": int(now),
         "records": reading.rows("board_lesson_count", where)[0]["count"],
-        "prior": {"strength": PRIOR_STRENGTH, "reach": REACH},
         "lessons": {"columns": LESSON_COLUMNS, "rows": rows},
         "outcomes": {"columns": _OUTCOME_COLUMNS, "rows": list(outcomes)},
         "links": [
@@ -186,15 +180,13 @@ def _table(log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Cal
     return {"columns": columns, "rows": readable(rows, values, log)}
 
 
-def lesson_row(lesson: Lesson, known: Rates, *, whole: bool) -> list[Any]:
+def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
     """Return a lesson in the order of LESSON_COLUMNS; `text` is None if mistake and correction repeat it."""
     values: dict[str, Any] = {name: getattr(lesson, name, None) for name in LESSON_COLUMNS}
     values |= {
         "is_global": int(not lesson.project),
         "uses": lesson.times_applied,
-        "base_rate": known.base_rate(lesson),
-        "worth": known.mean(lesson),
-        "harmful": int(known.harmful(lesson)),
+        "harmful": int(lesson.harmful),
         "created_at": int(lesson.created_at),
         "updated_at": int(lesson.updated_at),
     }

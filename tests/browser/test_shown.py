@@ -1,6 +1,5 @@
 """The board as a person uses it in Chromium: every control of what only shows."""
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -12,7 +11,6 @@ from playwright.sync_api import expect
 
 from mcp_reflect.dashboard.page import ASSETS
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.storage.effectiveness import PRIOR_STRENGTH, REACH, Rates
 from tests.browser.conftest import Open, Opened
 
 pytestmark = pytest.mark.browser
@@ -275,9 +273,8 @@ def test_who_wants_no_motion_gets_none(open_page: Open, file: Path) -> None:
 def test_the_rate_of_the_page_is_the_banks(shown: Opened) -> None:
     cases = [(2.0, 2.0), (0.3, 3.7), (9.5, 1.25), (250.0, 40.0), (1200.0, 3.0), (1.0, 1.0)]
     script = (ASSETS / "rate.js").read_text(encoding="utf-8")
-    prior = json.dumps({"strength": PRIOR_STRENGTH, "reach": REACH})
     told = shown.page.evaluate(
-        f"cases => {{ {script}; return cases.map(([a, b]) => Object.values(posterior(a, b, 0.5, {prior}))) }}",
+        f"cases => {{ {script}; return cases.map(([a, b]) => posterior(a, b).mean) }}",
         [list(case) for case in cases],
     )
     for (wins, losses), found in zip(cases, told, strict=True):
@@ -285,5 +282,4 @@ def test_the_rate_of_the_page_is_the_banks(shown: Opened) -> None:
             id="les_1", project="", text="x", mistake="x", correction="y", wins=wins, losses=losses,
             created_at=0, updated_at=0,
         )  # fmt: skip
-        estimate = Rates({}).effectiveness(lesson)
-        assert found == pytest.approx([estimate[name] for name in ("mean", "low", "high")], abs=6e-4)
+        assert found == pytest.approx(lesson.rate)

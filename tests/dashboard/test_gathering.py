@@ -23,14 +23,13 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
     data = await collect(engine)
     (lesson,) = records(data["lessons"])
     kept = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
-    estimate = await engine.bank.lessons.effectiveness(engine.scopes.own, kept)
     assert (lesson["task_type"], lesson["uses"], lesson["trust"], lesson["source"]) == (
         "orders",
         1,
         "confirmed",
         "agent",
     )
-    assert lesson["worth"] == pytest.approx(estimate["mean"], abs=0.0006)
+    assert lesson["rate"] == pytest.approx(kept.rate, abs=0.0001)
     assert lesson["text"] is None
     outcomes = records(data["outcomes"])
     assert [(one["success"], one["evidence"]) for one in outcomes] == [(1, "test"), (0, "self")]

@@ -22,7 +22,6 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.lesson import Lesson, RecordKind, State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.consolidation import clusters, planned, same_groups
-from mcp_reflect.storage.effectiveness import Rates
 from tests.held_clock import HeldClock
 
 ROOT = Path(__file__).parent.parent.parent
@@ -152,7 +151,7 @@ async def test_of_two_dreams_at_once_the_second_skips_what_the_first_changed(eng
     await reflections(engine, *SAME)
     clock.time += 1
     plan = (await engine.dream(plan_only=True)).plan
-    records, _ = await engine.bank.consolidations.load(engine.scopes.own)
+    records = await engine.bank.consolidations.load(engine.scopes.own)
     assert (await engine.dream()).status == "applied"
     after = await everything(engine)
     _, _, skipped = await engine.bank.consolidations.apply(engine.scopes.own, plan, records)
@@ -256,7 +255,7 @@ def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(text
     kept = [group[0] for group in groups]
     assert all(len(group) == 1 for group in same_groups(kept))
     assert sorted(one.id for group in groups for one in group) == sorted(one.id for one in one)
-    assert not planned(kept, Rates({})).merges
+    assert not planned(kept).merges
 
 
 async def test_dreams_log_their_events_with_the_keys_of_the_page(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.effectiveness import WeightedOutcome, total
+from mcp_reflect.storage.outcomes import WeightedOutcome, total
 from mcp_reflect.storage.similarity import alike, same_lesson
 
 SUCCESS = st.sampled_from([0.0, 0.5, 1.0])

@@ -68,7 +68,7 @@ function timeEnds(low, high) {
 }
 
 // The posterior of outcomes, told up to each moment (or within `span` seconds before it), at a hundred moments at most.
-function course(outcomes, rate, prior, span) {
+function course(outcomes, span) {
   const told = [...outcomes].sort((one, other) => one.at - other.at);
   if (!told.length) return [];
   const begin = Math.floor(told[0].at / DAY) * DAY;
@@ -90,7 +90,7 @@ function course(outcomes, rate, prior, span) {
       count -= 1;
       if (past + 1 === told.length) break;
     }
-    points.push({ at: Math.min(at, Math.ceil(store.data.at / DAY) * DAY), ...posterior(Math.max(wins, 0), Math.max(losses, 0), rate, prior), count, share: all ? good / all : null, all });
+    points.push({ at: Math.min(at, Math.ceil(store.data.at / DAY) * DAY), ...posterior(Math.max(wins, 0), Math.max(losses, 0)), count, share: all ? good / all : null, all });
   }
   return points;
 }

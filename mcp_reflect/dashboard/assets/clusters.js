@@ -98,9 +98,9 @@ function clustersView(context) {
   function node(lesson, [cx, cy], number) {
     const open = () => context.open(lesson);
     const kind = lesson.harmful ? "harmful" : tried(lesson) ? "tried" : "untried";
-    const words = `${seen(first(lesson))} ${seen(second(lesson))} (${tried(lesson) ? percent(lesson.worth) : "untried"})`;
+    const words = `${seen(first(lesson))} ${seen(second(lesson))} (${tried(lesson) ? percent(lesson.rate) : "untried"})`;
     const circle = svg("circle", { class: `node ${kind}`, cx, cy, r: radius(lesson) }, svg("title", null, words));
-    if (kind === "tried") circle.style.fillOpacity = String(0.15 + 0.85 * lesson.worth);
+    if (kind === "tried") circle.style.fillOpacity = String(0.15 + 0.85 * lesson.rate);
     return svg("g", { role: "button", tabindex: number ? "-1" : "0", "aria-label": words,
       on: { click: open, keydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } } } }, circle);
   }

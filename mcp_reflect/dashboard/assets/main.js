@@ -12,7 +12,7 @@ const context = {
   act,
   actions: (lesson) => lessonActions(context, lesson),
   curve(lesson) {
-    const points = course(lesson.outcomes ?? [], lesson.base_rate, store.data.prior, 0);
+    const points = course(lesson.outcomes ?? [], 0);
     return points.length > 1 ? courseFigure("As it was told", points) : null;
   },
 };
@@ -112,7 +112,7 @@ function drawTiles() {
   const lessons = active.filter((lesson) => lesson.kind === "lesson" && lesson.trust !== "quarantined");
   const outcomes = store.outcomes.length;
   const sum = (field) => store.outcomes.reduce((total, one) => total + one[field], 0);
-  const works = posterior(sum("wins"), sum("losses"), 0.5, store.data.prior); // as the chart over time says it
+  const works = posterior(sum("wins"), sum("losses")); // as the chart over time says it
   const warned = store.warnings.filter((one) => one.shown);
   const heeded = warned.filter((one) => one.sequel === "heeded").length;
   fill(find("tiles"),

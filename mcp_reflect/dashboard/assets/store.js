@@ -45,10 +45,10 @@ class Store {
 
   interval(lesson) {
     // Thousands of lessons have the same evidence, most of them none.
-    const key = `${lesson.wins} ${lesson.losses} ${lesson.base_rate}`;
+    const key = `${lesson.wins} ${lesson.losses}`;
     let found = this.intervals.get(key);
     if (!found) {
-      found = posterior(lesson.wins, lesson.losses, lesson.base_rate, this.data.prior);
+      found = posterior(lesson.wins, lesson.losses);
       this.intervals.set(key, found);
     }
     return found;
@@ -100,8 +100,8 @@ function haystack(lesson) {
 // The bank's own order, by worth, needs none.
 const ORDERS = {
   new: (one, other) => other.created_at - one.created_at || (one.id < other.id ? 1 : -1),
-  uses: (one, other) => other.uses - one.uses || other.worth - one.worth,
-  importance: (one, other) => other.importance - one.importance || other.worth - one.worth,
-  evidence: (one, other) => other.wins + other.losses - one.wins - one.losses || other.worth - one.worth,
-  doubt: (one, other) => one.worth - other.worth || other.losses - one.losses,
+  uses: (one, other) => other.uses - one.uses || other.rate - one.rate,
+  importance: (one, other) => other.importance - one.importance || other.rate - one.rate,
+  evidence: (one, other) => other.wins + other.losses - one.wins - one.losses || other.rate - one.rate,
+  doubt: (one, other) => one.rate - other.rate || other.losses - one.losses,
 };

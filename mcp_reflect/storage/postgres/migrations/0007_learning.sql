@@ -22,6 +22,10 @@ CREATE TABLE promotions (
 -- Nothing reads these any more.
 DROP TABLE payoffs;
 DROP TABLE leases;
+DROP TRIGGER rates_changed ON lessons;
+DROP TRIGGER rates_erased ON lessons;
+DROP FUNCTION change_rates();
+DROP TABLE rates;
 
 -- Each process keeps the signs of vectors itself: a search by pgvector on the server took longer.
 DROP TRIGGER IF EXISTS signs_added ON vectors;

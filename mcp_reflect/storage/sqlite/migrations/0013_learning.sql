@@ -26,3 +26,7 @@ CREATE TABLE promotions (
 -- Nothing reads these any more.
 DROP TABLE payoffs;
 DROP TABLE leases;
+DROP TRIGGER rates_taken;
+DROP TRIGGER rates_added;
+DROP TRIGGER rates_erased;
+DROP TABLE rates;

@@ -56,11 +56,6 @@ WHERE links.from_id = :lesson_id AND links.relation = 'merged_into'
   AND kept.tenant = :tenant AND kept.project IN (:project, '')
 ORDER BY kept.id LIMIT 1;
 
--- name: base_rates
--- The weights of the good outcomes of a scope's lessons, and of all outcomes, by task type.
-SELECT task_type, sum(wins) AS wins, sum(told) AS told
-FROM rates WHERE tenant = :tenant AND project IN (:project, '') GROUP BY task_type;
-
 -- name: task_outcome_add
 -- Store the outcome of a task whose lessons were recalled; the latest wins.
 INSERT INTO task_outcomes (recall_id, success, evidence, created_at) VALUES (:recall_id, :success, :evidence, :now)

@@ -44,14 +44,6 @@ UPDATE lessons SET project = :project, digest = :digest WHERE tenant = :tenant A
 -- Remove the vectors of a record, which are stored by scope: they are made anew.
 DELETE FROM vectors WHERE lesson = (SELECT row FROM lessons WHERE id = :id);
 
--- Tables whose rows are counted in both projects: the sum stays.
-
--- name: project_move_rates
-INSERT INTO rates (tenant, project, task_type, wins, told)
-SELECT tenant, :project, task_type, wins, told FROM rates WHERE tenant = :tenant AND project = :old
-ON CONFLICT (tenant, project, task_type)
-DO UPDATE SET wins = rates.wins + excluded.wins, told = rates.told + excluded.told;
-
 -- name: project_add_failures
 -- A call that failed in both: one row has the counts of both.
 UPDATE failures SET times = failures.times + old.times, works = failures.works + old.works,
@@ -78,9 +70,6 @@ WHERE tenant = :tenant AND project = :old
 UPDATE sessions SET project = :project
 WHERE tenant = :tenant AND project = :old
   AND id NOT IN (SELECT id FROM sessions WHERE tenant = :tenant AND project = :project);
-
--- name: project_drop_rates
-DELETE FROM rates WHERE tenant = :tenant AND project = :old;
 
 -- name: project_drop_steps
 DELETE FROM steps WHERE tenant = :tenant AND project = :old;
