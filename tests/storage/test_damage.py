@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import BankDamagedError
+from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import copy_daily, health, restore
 from mcp_reflect.storage.sqlite.files import ASIDE
@@ -169,6 +169,8 @@ async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, ban
         with pytest.raises(BankDamagedError):
             await first.store_lesson(**lesson(1000))
         stored = await first.store_lesson(**lesson(1001))
+        with pytest.raises(BankError, match="was removed or replaced while it was open"):
+            await second.recall(task="Task T1")
         assert (await second.bank.lessons.get(second.scopes.own, stored.lesson_id)).mistake == lesson(1001)["mistake"]
     assert counted(bank_path)["lessons"] == 1
 

@@ -1,4 +1,4 @@
-"""The bank's file removed, moved, replaced or taken away while servers have it open: noticed, without a restart."""
+"""The bank's file removed, moved or replaced while a server has it open, in a forked process, and behind a link."""
 
 import asyncio
 import os
@@ -16,13 +16,10 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.repository import Writing
-from mcp_reflect.storage.sqlite.database import Database
 
 TASK = "deploy with a migration"
 LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
 OTHER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
-LINK = {"from_id": "a", "relation": "b", "to_kind": "c", "to_id": "d"}
 
 
 @pytest.fixture
@@ -40,90 +37,35 @@ def texts(path: Path) -> set[str]:
         return {row[0] for row in looking.execute("SELECT mistake FROM lessons")}
 
 
-async def test_after_its_removal_the_bank_begins_anew(before: Engine, bank_path: Path) -> None:
-    bank_path.unlink()
-    assert not (await before.recall(task=TASK)).lessons
-    await before.store_lesson(**OTHER)
-    assert texts(bank_path) == {OTHER["mistake"]}
+async def replace_bank(path: Path) -> None:
+    async with Engine(Settings(bank=path.with_name("new.db"), project="app")) as other:
+        await other.store_lesson(mistake="Forgot the third thing", correction="Write it down")
+    path.with_name("new.db").replace(path)
 
 
-async def test_after_the_removal_of_its_folder_the_bank_begins_anew(before: Engine, bank_path: Path) -> None:
-    shutil.rmtree(bank_path.parent)
-    await before.store_lesson(**OTHER)
-    assert [hit.mistake for hit in (await before.recall(task="read the configuration")).lessons] == [OTHER["mistake"]]
-    assert texts(bank_path) == {OTHER["mistake"]}
-
-
-async def test_a_file_in_the_place_of_its_folder_is_told_and_recovered_from(before: Engine, bank_path: Path) -> None:
-    moved = bank_path.parent.rename(bank_path.parent.with_name("moved"))
-    bank_path.parent.touch()
-    for call in (before.recall(task=TASK), before.store_lesson(**OTHER)):
-        with pytest.raises(BankError, match=r"cannot be used: .*Set MCP_REFLECT_BANK to a file"):
-            await call
-    bank_path.parent.unlink()
-    moved.rename(bank_path.parent)
-    await before.store_lesson(**OTHER)
-    assert texts(bank_path) == {LESSON["mistake"], OTHER["mistake"]}
-
-
-async def test_a_bank_that_was_moved_away_takes_along_what_its_log_held(before: Engine, bank_path: Path) -> None:
-    elsewhere = bank_path.rename(bank_path.with_name("elsewhere.db"))
-    await before.store_lesson(**OTHER)
-    assert texts(elsewhere) == {LESSON["mistake"]}
-    assert texts(bank_path) == {OTHER["mistake"]}
-
-
-async def test_another_server_that_starts_after_a_removal_shares_nothing_with_the_old_file(
-    before: Engine, settings: Settings, bank_path: Path
+@pytest.mark.parametrize("how", ["removed", "folder removed", "moved", "replaced"])
+async def test_a_bank_that_went_away_is_told_once_and_the_next_call_uses_what_is_there(
+    before: Engine, settings: Settings, bank_path: Path, how: str
 ) -> None:
-    bank_path.unlink()
+    there: set[str] = set()
+    match how:
+        case "removed":
+            bank_path.unlink()
+        case "folder removed":
+            shutil.rmtree(bank_path.parent)
+        case "moved":
+            bank_path.rename(bank_path.with_name("elsewhere.db"))
+        case _:
+            await replace_bank(bank_path)
+            there = {"Forgot the third thing"}
+    with pytest.raises(BankError, match="was removed or replaced while it was open; nothing of this call was stored"):
+        await before.store_lesson(**OTHER)
+    await before.store_lesson(**OTHER)
     async with Engine(settings) as second:
-        await second.store_lesson(**OTHER)
-        await before.store_lesson(mistake="Forgot the third thing", correction="Write it down")
-        assert texts(bank_path) == {OTHER["mistake"], "Forgot the third thing"}
         assert (await second.recall(task="read the configuration")).lessons
-
-
-async def test_a_bank_that_takes_the_place_of_another_is_the_one_that_counts(
-    before: Engine, settings: Settings, bank_path: Path, tmp_path: Path
-) -> None:
-    async with Engine(Settings(bank=tmp_path / "new.db", project="app")) as other:
-        await other.store_lesson(**OTHER)
-    (tmp_path / "new.db").replace(bank_path)
-    assert OTHER["mistake"] in {hit.mistake for hit in (await before.recall(task="read the configuration")).lessons}
-    await before.store_lesson(mistake="Forgot the third thing", correction="Write it down")
-    assert texts(bank_path) == {OTHER["mistake"], "Forgot the third thing"}
-    async with Engine(settings) as later:
-        assert (await later.recall(task="read the configuration")).lessons
-
-
-async def test_a_write_is_not_acknowledged_whose_file_is_removed_meanwhile(bank_path: Path) -> None:
-    database = Database(bank_path)
-
-    def write_and_remove(tx: Writing) -> None:
-        tx.run("link_add", LINK)
-        bank_path.unlink()
-
-    try:
-        with pytest.raises(BankError, match="was removed or replaced while this was written"):
-            await database.write("local", write_and_remove)
-        await database.write("local", lambda tx: tx.run("link_add", LINK))
-        assert await database.rows("link_list", {"from_id": "a", "tenant": "local"})
-    finally:
-        await database.close()
-
-
-async def test_a_write_that_waited_while_the_file_was_replaced_goes_into_the_new_one(
-    before: Engine, bank_path: Path
-) -> None:
-    with closing(sqlite3.connect(bank_path, isolation_level=None)) as holding:
-        holding.execute("BEGIN IMMEDIATE")
-        waiting = asyncio.create_task(before.store_lesson(**OTHER))
-        await asyncio.wait([waiting], timeout=0.05)
-        bank_path.rename(bank_path.with_name("elsewhere.db"))
-        holding.execute("ROLLBACK")
-        assert (await waiting).status == "stored"
-    assert texts(bank_path) == {OTHER["mistake"]}
+    assert texts(bank_path) == {OTHER["mistake"], *there}
+    if how == "moved":
+        assert texts(bank_path.with_name("elsewhere.db")) == {LESSON["mistake"]}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

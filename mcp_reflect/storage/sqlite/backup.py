@@ -125,7 +125,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 
 def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
-    fresh = not path.exists() or files.hollow(path)
+    fresh = not path.exists() or files.is_empty(path)
     try:
         files.prepare(path, busy_seconds)
         damaged = files.is_damaged(path)

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from functools import cache, partial
@@ -27,14 +27,13 @@ from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, num
 
 BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
 _PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
-_MOST_CHANGES: Final = 3  # files that may follow each other at the path while a call begins
 _WORK: Final = "-- work"  # in the place of a statement, with the function to run as its only parameter
+_STEPS: Final = 10_000  # of SQLite's machine, some 0.2 ms, after which a statement may be stopped
 _CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetches its own
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "long read"]
-_READS: Final[tuple[_Use, ...]] = ("read", "long read")
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
@@ -121,11 +120,6 @@ class SqliteExecutor:
         return self._connection.execute(queries()[name], compared(values))
 
 
-# SQLite's locks do not survive a fork, so a bank that was open then is refused in the child.
-_OPENED: Final[set[Identity]] = set()
-_INHERITED: Final[set[Identity]] = set()
-
-
 class _Session(sqlite3.Connection):
     """A connection that takes a function of many statements in the place of one statement.
 
@@ -133,7 +127,7 @@ class _Session(sqlite3.Connection):
     """
 
     cancelled = threading.Event()
-    """Set when the caller of the function that runs was cancelled: its next statement fails."""
+    """Set when the caller of the function that runs was cancelled: its statements fail from then on."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         if sql != _WORK:
@@ -146,21 +140,13 @@ class _Session(sqlite3.Connection):
 
 
 class _Connection:
-    """A connection of aiosqlite, opened when it is first used, and the file that it is for.
+    """A connection of aiosqlite, opened when it is first used, and the file that it is for."""
 
-    Brief writes run on the connection that reads: a write on another one empties its cache of pages.
-    """
-
-    def __init__(self, path: Path, use: _Use, opened: OpenedFile, *, durable: bool) -> None:
-        self._path = path
-        self._use = use
-        self._durable = durable
+    def __init__(self, path: Path, opened: OpenedFile, synchronous: str) -> None:
         self.opened = opened
+        self._path = path
+        self._synchronous = synchronous
         self._opening: asyncio.Task[aiosqlite.Connection] | None = None
-        self._turn = threading.Lock()  # of what runs, which may be interrupted
-        self._running: threading.Event | None = None
-        self.memory: Identity | None = None
-        """The shared memory of the log that it reads."""
 
     async def run(self, work: Callable[[sqlite3.Connection, OpenedFile], _Result]) -> _Result:
         """Run `work` on the connection's thread. If the caller is cancelled, nothing of it runs after this returns."""
@@ -168,81 +154,73 @@ class _Connection:
         context, cancelled = copy_context(), threading.Event()
 
         def call(session: _Session) -> None:
-            with self._turn:
-                if cancelled.is_set():
-                    return
-                self._running = session.cancelled = cancelled
+            session.cancelled = cancelled
+            session.set_progress_handler(cancelled.is_set, _STEPS)
             try:
                 results.append(context.run(work, session, self.opened))
             finally:
-                with self._turn:
-                    self._running = None
-                    del session.cancelled
+                del session.cancelled  # what reads the rest of a log when the connection is closed is not stopped
+                session.set_progress_handler(None, 0)
 
         connection = await self._open()
+        running = asyncio.ensure_future(_awaited(connection.execute(_WORK, (call,))))
         try:
-            await connection.execute(_WORK, (call,))
+            await asyncio.shield(running)
         except asyncio.CancelledError:
-            with self._turn:
-                cancelled.set()
-                if self._running is cancelled:
-                    await connection.interrupt()
-            await asyncio.shield(asyncio.ensure_future(_ended(connection)))
+            cancelled.set()
+            await asyncio.wait([running])
+            if not running.cancelled():
+                running.exception()
             raise
         return results[0]
 
     async def close(self, *, move_log: bool = False) -> None:
-        """Close the connection after all that runs on it; `move_log` moves its log into the file."""
+        """Close the connection after all that runs on it; `move_log` moves its log into the file first."""
         opening, self._opening = self._opening, None
-        if opening is None:
-            return
-        with suppress(sqlite3.Error, OSError):
-            await asyncio.wait([opening])
-            connection = opening.result()
-            if move_log:  # it waits for the write lock, so that no process restarts the log meanwhile: see `checkpoint`
-                with suppress(sqlite3.Error):
-                    await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
-            await connection.close()
+        if opening is not None:
+            with suppress(sqlite3.Error, OSError):
+                await asyncio.wait([opening])
+                connection = opening.result()
+                if move_log:
+                    with suppress(sqlite3.Error):
+                        await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+                await connection.close()
 
     async def _open(self) -> aiosqlite.Connection:
         """Return the connection; a caller that is cancelled leaves it to the next one, or to `close`."""
         if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
             connection = aiosqlite.Connection(self._connect, iter_chunk_size=_CHUNK)
-            _stop_at_exit(connection)
+            _OPEN.add(connection)
+            _stop_at_exit(os.getpid())
             self._opening = asyncio.ensure_future(_awaited(connection))
         return await asyncio.shield(self._opening)
 
     def _connect(self) -> _Session:
-        read_only, frozen = bool(self.opened.read_only), self.opened.frozen is not None
-        session = files.connect(self._path, read_only=read_only, frozen=frozen, wait=0, kind=_Session)
+        read_only, alone = bool(self.opened.read_only), self.opened.alone
+        session = files.connect(self._path, read_only=read_only, alone=alone, wait=0, kind=_Session)
         try:
             session.row_factory = sqlite3.Row
-            synchronous = "FULL" if self._use == "write" and self._durable else "NORMAL"
-            for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
+            for pragma in ("foreign_keys = ON", f"synchronous = {self._synchronous}", "secure_delete = ON", _CACHE):
                 session.execute(f"PRAGMA {pragma}")
             number_of(session, "user_version")  # opens the log
         except sqlite3.Error:
             session.close()
             raise
-        self.memory = identity(files.beside(self._path, "-shm"))
         return session
 
 
-async def _awaited(connection: aiosqlite.Connection) -> aiosqlite.Connection:
-    return await connection
+async def _awaited(awaitable: Awaitable[_Result]) -> _Result:
+    return await awaitable
 
 
-async def _ended(connection: aiosqlite.Connection) -> None:
-    """Wait until what was cancelled has ended: an empty statement runs after it."""
-    await connection.execute("")
-
-
-# A connection's thread holds up the end of the process, and a program may forget to close its bank.
 _OPEN: Final = WeakSet[aiosqlite.Connection]()
+_PROCESSES: Final[dict[Identity, int]] = {}  # that opened each file: SQLite's locks do not survive a fork
 
 
 @cache
-def _watch_for_exit() -> None:
+def _stop_at_exit(_process: int) -> None:
+    """Stop the connections that a program forgot to close: their threads hold up the end of its process."""
+
     def stop() -> None:
         threading.main_thread().join()
         for connection in list(_OPEN):
@@ -251,26 +229,11 @@ def _watch_for_exit() -> None:
     threading.Thread(target=stop, name="bank", daemon=True).start()
 
 
-def _stop_at_exit(connection: aiosqlite.Connection) -> None:
-    _OPEN.add(connection)
-    _watch_for_exit()
-
-
-def _after_fork() -> None:  # the child has none of the threads
-    _INHERITED.update(_OPENED)
-    _OPEN.clear()
-    _watch_for_exit.cache_clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
 class Database(repository.Database):
     """One bank file. Every method raises BankError if the file cannot be used.
 
-    Each call checks that the file that it has open is still at the path. An acknowledged write is on disk, in that
-    file. Readers never wait for a writer.
+    An acknowledged write is on disk. Readers never wait for a writer. Brief writes run on the connection that reads: a
+    write on another one empties its cache of pages.
     """
 
     def __init__(
@@ -290,7 +253,6 @@ class Database(repository.Database):
         self._durable = durable
         self._opened: OpenedFile | None = None
         self._connections: dict[_Use, _Connection] = {}
-        self._damaged: set[Identity] = set()
         self._opening = asyncio.Lock()
         self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
 
@@ -329,27 +291,21 @@ class Database(repository.Database):
     async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:  # noqa: ARG002
         """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
 
-        It runs outside of the event loop, and again if the file is locked or replaced before it is committed. If the
-        caller is cancelled, it is written whole or not at all. With `brief`, a power cut may lose it, and no caller
-        waits for another process for long. Raises BankReadOnlyError, BankBusyError (after `busy_seconds`, or 10 ms) or
-        BankError.
+        It runs outside of the event loop, and again if the file is locked. If the caller is cancelled, it is written
+        whole or not at all. With `brief`, a power cut may lose it, and no caller waits for another process for long.
+        Raises BankReadOnlyError, BankBusyError (after `busy_seconds`, or 10 ms) or BankError.
         """
 
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result, set[str]] | None:
+            raw.execute("BEGIN IMMEDIATE")
             try:
-                raw.execute("BEGIN IMMEDIATE")
-                if number_of(raw, "user_version") != opened.schema or opened.identity != identity(self.path):
+                if number_of(raw, "user_version") != opened.schema:
                     return None
                 writing = Writing(SqliteExecutor(raw, self._log), self._log)
                 result = work(writing)
                 raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            if opened.identity != identity(self.path):
-                raise BankError(
-                    f"The bank {self.path} was removed or replaced while this was written; it may not have been kept. "
-                    "Try again."
-                )
             if files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
@@ -370,29 +326,27 @@ class Database(repository.Database):
         *,
         writes: bool = False,
     ) -> _Result:
-        """Return the result of `work` on a connection to the file at the path.
+        """Return the result of `work` on a connection; it returns None if another release has upgraded the file.
 
-        `work` returns None if the file or its schema has changed. It is repeated for `seconds` while it finds the file
-        locked: SQLite's own busy handler tries less and less often, while a new process tries at once, so under load
-        the longest waiter comes last. Here everybody tries after a random pause.
+        It is repeated for `seconds` while it finds the file locked: SQLite's own busy handler tries less and less
+        often, while a new process tries at once, so under load the longest waiter comes last. Here everybody tries
+        after a random pause.
         """
-        end, changes = time.monotonic() + seconds, 0
-        async with self._explained(use):
-            while changes < _MOST_CHANGES:
+        end = time.monotonic() + seconds
+        async with self._explained():
+            while True:
                 try:
                     connection = await self._connection(use, writes=writes)
                     if (result := await connection.run(work)) is not None:
                         return result
                     self._opened = None
-                    changes += 1
                 except sqlite3.OperationalError as error:
                     if not files.locked(error) or time.monotonic() >= end:
                         raise
                     await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
-            raise BankError(f"The bank {self.path} is replaced again and again. Try again when that has ended.")
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
-        """Return the connection for a use, to the file that is at the path now."""
+        """Return the connection for a use."""
         async with self._opening:
             opened = await self._examine()
             if writes and opened.read_only:
@@ -401,57 +355,45 @@ class Database(repository.Database):
                 if opened.read_only:
                     raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
             connection = self._connections.get(use)
-            if connection is not None:
-                if connection.opened == opened:
-                    return connection
-                del self._connections[use]
-                await self._leave(connection)
-            self._connections[use] = _Connection(self.path, use, opened, durable=self._durable)
-            return self._connections[use]
+            if connection is None or connection.opened != opened or opened.alone:
+                if connection is not None:
+                    await connection.close()
+                synchronous = "FULL" if use == "write" and self._durable else "NORMAL"
+                connection = self._connections[use] = _Connection(self.path, opened, synchronous)
+            return connection
 
     async def _examine(self) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
-        if current in _INHERITED:
+        if current and _PROCESSES.get(current, os.getpid()) != os.getpid():
             raise BankError(
                 f"The bank {self.path} was open when this process was forked, and cannot be used in it. "
                 "Open it after the fork, or start the process anew (spawn)."
             )
         before, self._opened = self._opened, None  # set again at the end: an error here examines anew
-        if before is not None and before.identity == current:
-            if files.hollow(self.path):
-                raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
-            if before.frozen is None:
-                self._opened = before
-                return before
-        elif before is not None:
-            # Finish the file that was open where it is now, and keep its log off the file that replaced it.
-            self._log.warning("bank_replaced", bank=str(self.path), found=current is not None)
-            # A writer may be in a transaction, and notices by itself.
-            for connection in [self._connections.pop(use) for use in _READS if use in self._connections]:
-                await self._leave(connection)
-                if connection.memory is not None and connection.memory == identity(files.beside(self.path, "-shm")):
-                    files.clear_logs(self.path)
-        self._opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
-        _OPENED.add(self._opened.identity)
+        if before is None or before.alone:
+            self._opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
+            _PROCESSES.setdefault(self._opened.identity, os.getpid())
+        elif before.identity != current:
+            while self._connections:  # their log must not be read into the file that is there now
+                await self._connections.popitem()[1].close(move_log=True)
+            raise BankError(
+                f"The bank {self.path} was removed or replaced while it was open; nothing of this call was stored. "
+                "Try again: the next call uses the file that is there then."
+            )
+        elif files.is_empty(self.path):
+            raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
+        else:
+            self._opened = before
         return self._opened
 
-    async def _leave(self, connection: _Connection) -> None:
-        """Close a connection to a file that is no longer the bank, after moving its log into it."""
-        await connection.close(move_log=connection.opened.identity not in self._damaged)
-
-    async def set_aside(
-        self, error: BankDamagedError, use: _Use | None = None, *, sure: bool = False
-    ) -> BankDamagedError:
-        """Move the damaged file away (`sure`: without a check), and return an error that says where."""
+    async def _set_aside(self, error: BankDamagedError) -> BankDamagedError:
+        """Move the damaged file away, and return an error that says where."""
         async with self._opening:
-            connection = self._connections.get(use) if use and self._opened else None
-            damaged = connection.opened.identity if connection else identity(self.path)
-            self._opened = None
+            damaged = self._opened.identity if self._opened else identity(self.path)
+            await self.close()  # before another file is at the path: SQLite removes a log by its name
             with explained(self.path):
-                aside, copy = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now(), sure)
-            if damaged is not None and identity(self.path) != damaged:
-                self._damaged.add(damaged)
+                aside, copy = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now())
         text = f"{error} It may have been set aside by another server a moment ago: try once more."
         if aside is not None:
             text = (
@@ -462,11 +404,11 @@ class Database(repository.Database):
         return BankDamagedError(text)
 
     @asynccontextmanager
-    async def _explained(self, use: _Use | None = None) -> AsyncGenerator[None]:
+    async def _explained(self) -> AsyncGenerator[None]:
         try:
             with explained(self.path):
                 yield
         except BankDamagedError as error:
             if not self._sets_aside:
                 raise
-            raise await asyncio.shield(self.set_aside(error, use)) from error
+            raise await asyncio.shield(self._set_aside(error)) from error

@@ -23,22 +23,20 @@ _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
 
 _Kind = TypeVar("_Kind", bound=sqlite3.Connection)
 
-# A file as the system identifies it: device and inode. While a server runs, the file at a path can be replaced. SQLite
-# continues with the file that it has open, and what is written there is lost; so each use compares.
+# A file as the system identifies it: device and inode. While a server runs, the file at a path can be replaced.
 Identity: TypeAlias = tuple[int, int]
 
 
 class OpenedFile(NamedTuple):
     """The state of a file: the schema's version, and why the file cannot be written, if so.
 
-    `frozen` is the file's time in ns and its bytes if it lies in a folder that takes no log: SQLite then reads it as it
-    was then, so each call examines the file anew.
+    `alone`: no log can be made beside it, so that SQLite reads it without locks, as it was when it was opened.
     """
 
     schema: int
     identity: Identity
     read_only: str | None = None
-    frozen: tuple[int, int] | None = None
+    alone: bool = False
 
     @property
     def engine(self) -> str:
@@ -49,9 +47,13 @@ class OpenedFile(NamedTuple):
 def identity(path: Path) -> Identity | None:
     """Return the file at `path`; None if there is none, or if it cannot be examined."""
     with suppress(OSError):
-        status = path.stat()
-        return status.st_dev, status.st_ino
+        return _identity(path)
     return None
+
+
+def _identity(path: Path) -> Identity:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -70,7 +72,7 @@ def log_bytes(path: Path) -> int:
     return _size(beside(path, "-wal")) or 0
 
 
-def hollow(path: Path) -> bool:
+def is_empty(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
     return _size(path) == 0
 
@@ -104,16 +106,16 @@ def connect(
     path: Path,
     *,
     read_only: bool = False,
-    frozen: bool = False,
+    alone: bool = False,
     wait: float = 5.0,
     kind: type[_Kind] = sqlite3.Connection,
 ) -> _Kind:
-    """Connect to a file that exists; a statement waits `wait` seconds for others.
+    """Connect to a file that exists; a statement waits `wait` seconds for others. See OpenedFile for `alone`.
 
-    A frozen file is read without locks and without its log. SQLite checkpoints by itself after a commit, without the
-    write lock; before 3.51.3 that can lose pages (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
+    SQLite checkpoints by itself after a commit, without the write lock; before 3.51.3 that can lose pages
+    (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
     """
-    address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if frozen else ''}"
+    address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if alone else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
     try:
         if not read_only:
@@ -124,6 +126,19 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Return a connection that can read a file, and whether that is `alone`."""
+    connection = connect(path, read_only=not _may_write(path))
+    try:
+        number_of(connection, "user_version")  # opens the log
+    except sqlite3.OperationalError:
+        connection.close()
+        if log_bytes(path):
+            raise
+        return connect(path, read_only=True, alone=True), True
+    return connection, False
 
 
 def number_of(connection: sqlite3.Connection, pragma: str) -> int:
@@ -167,34 +182,28 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     set aside, OSError or sqlite3.Error.
     """
     _make_private(path)
-    if hollow(path) and log_bytes(path):  # SQLite would delete the log
+    if is_empty(path) and log_bytes(path):  # SQLite would delete the log
         raise BankDamagedError(f"The bank {path} is empty beside its log.")
     _refuse_foreign(path)
     if not _may_write(path):
         return _read_only(path, "the file or its folder may not be written")
-    try:
-        _use_wal(path, busy_seconds)
-    except sqlite3.OperationalError as error:
-        if not _says_full(error, path) or hollow(path) or log_bytes(path):
-            raise
-        # Not even the log's shared memory fits on the disk: the file can be read.
+    if not _use_wal(path, busy_seconds):
         return _read_only(path, "the disk is full. Free some space")
     with closing(connect(path, wait=busy_seconds)) as connection:
         version = version_of(connection, path)
         if version < newest():
             upgrade(connection, path)
         reason = newer(version) if version > newest() else None
-        status = path.stat()
-        return OpenedFile(max(version, newest()), (status.st_dev, status.st_ino), reason)
+        return OpenedFile(max(version, newest()), _identity(path), reason)
 
 
-def clear_logs(path: Path) -> None:
-    """Move a log whose file is gone away from `path`: SQLite would read it into the next file there."""
-    beside(path, "-shm").unlink(missing_ok=True)
-    for ending in ("-wal", "-journal"):
-        log = beside(path, ending)
-        if log.exists():
-            log.rename(beside(path, f".left-{time.time_ns()}{ending}")) if log.stat().st_size else log.unlink()
+def _read_only(path: Path, reason: str) -> OpenedFile:
+    """Open a file that cannot be written, for reading."""
+    connection, alone = connect_to_read(path)
+    with closing(connection):
+        if not (version := version_of(connection, path)):
+            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
+        return OpenedFile(version, _identity(path), reason, alone)
 
 
 def _may_write(path: Path) -> bool:
@@ -207,7 +216,7 @@ def _make_private(path: Path) -> None:
     if not path.exists():
         with _alone(path.parent):
             if not path.exists():
-                clear_logs(path)
+                _clear_logs(path)
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         return
     if not path.is_file():  # a folder, a FIFO (opening it would block), a device
@@ -221,10 +230,19 @@ def _make_private(path: Path) -> None:
                 file.chmod(status.st_mode & 0o700)
 
 
+def _clear_logs(path: Path) -> None:
+    """Move a log whose file is gone away from `path`: SQLite would read it into the next file there."""
+    beside(path, "-shm").unlink(missing_ok=True)
+    for ending in ("-wal", "-journal"):
+        log = beside(path, ending)
+        if log.exists():
+            log.rename(beside(path, f".left-{time.time_ns()}{ending}")) if log.stat().st_size else log.unlink()
+
+
 def _refuse_foreign(path: Path) -> None:
     """Refuse what is not a bank, without locks or a log, so that not a byte of it changes."""
     try:
-        with closing(connect(path, read_only=True, frozen=True)) as connection:
+        with closing(connect(path, read_only=True, alone=True)) as connection:
             version_of(connection, path)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB:
@@ -259,30 +277,6 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             if not set(ours.execute(columns)) <= set(connection.execute(columns)):
                 raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
     return version
-
-
-def _read_only(path: Path, reason: str) -> OpenedFile:
-    """Open a file that cannot be written, for reading."""
-    status = path.stat()
-    connection, frozen = connect_to_read(path)
-    with closing(connection):
-        if not (version := version_of(connection, path)):
-            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        as_of = (status.st_mtime_ns, status.st_size) if frozen else None
-        return OpenedFile(version, (status.st_dev, status.st_ino), reason, as_of)
-
-
-def connect_to_read(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Return a connection that can read a file, even if no log can be made beside it; True if it is frozen then."""
-    connection = connect(path, read_only=not _may_write(path))
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        if log_bytes(path):
-            raise
-        return connect(path, read_only=True, frozen=True), True
-    return connection, False
 
 
 def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
@@ -342,20 +336,11 @@ _NO_SHARED_MEMORY: Final = (
     sqlite3.SQLITE_IOERR_SHMSIZE,
     sqlite3.SQLITE_IOERR_SHMLOCK,
 )
+_SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for
 
 
-_SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for beside a log
-
-
-def _says_full(error: sqlite3.Error, path: Path) -> bool:
-    """True if SQLite failed because the disk has no room; for shared memory it has no such code."""
-    if error.sqlite_errorcode in _NO_SHARED_MEMORY:
-        return shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES
-    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL
-
-
-def _use_wal(path: Path, busy_seconds: float) -> None:
-    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do.
+def _use_wal(path: Path, busy_seconds: float) -> bool:
+    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do; False if the disk is full.
 
     BankError where processes cannot map memory together, as on network drives: the log needs that.
     """
@@ -366,18 +351,21 @@ def _use_wal(path: Path, busy_seconds: float) -> None:
                 mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode in _NO_SHARED_MEMORY and not _says_full(error, path):
-                mode = "none"
-            elif not locked(error) or time.monotonic() > end:
-                raise
-            else:
+            if locked(error) and time.monotonic() < end:
                 mode = None
                 time.sleep(0.01)
+            elif error.sqlite_errorcode not in _NO_SHARED_MEMORY:
+                raise
+            elif shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES:
+                return False
+            else:
+                mode = "none"
     if mode != "wal":
         raise BankError(
             f"The bank {path} is on a drive where processes cannot share memory, as on network drives. Set "
             "MCP_REFLECT_BANK to a file on a disk of this machine, or use a bank on PostgreSQL."
         )
+    return True
 
 
 def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
@@ -385,10 +373,7 @@ def checkpoint(holding: sqlite3.Connection, path: Path) -> bool:
 
     Raises sqlite3.OperationalError if another process holds the write lock.
     """
-    current = identity(path)
     with write_lock(holding), closing(connect(path, wait=0)) as moving:
-        if current is None or identity(path) != current:
-            return False  # another file: `holding` keeps no writer out of that one
         busy, frames, moved = moving.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         return not busy and frames == moved
 
@@ -420,14 +405,13 @@ class SetAside(NamedTuple):
     copy: Path | None
 
 
-def set_aside(path: Path, damaged: Identity | None, now: float, sure: bool = False) -> SetAside:
+def set_aside(path: Path, damaged: Identity | None, now: float) -> SetAside:
     """Move the file `damaged` and its log away from `path`, and put the newest sound daily copy there.
 
-    Another process may have been first, or, unless it is `sure`, the error may have been temporary: then nothing is
-    moved. Raises OSError.
+    Another process may have been first, or the error may have been temporary: then nothing is moved. Raises OSError.
     """
     with _alone(path.parent):
-        if damaged is None or identity(path) != damaged or not (sure or hollow(path) or is_damaged(path)):
+        if damaged is None or identity(path) != damaged or not (is_empty(path) or is_damaged(path)):
             return SetAside(None, None)
         aside, copy = move(path, stamped(path, ASIDE, now)), sound_copy(path)
         if copy is not None:
@@ -445,7 +429,7 @@ def move(path: Path, target: Path) -> Path:
 
 def is_damaged(path: Path) -> bool:
     """True if SQLite finds a fault in the file. Reads all of it."""
-    if hollow(path) and log_bytes(path):
+    if is_empty(path) and log_bytes(path):
         return True
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
