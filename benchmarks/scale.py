@@ -42,7 +42,7 @@ from mcp_reflect.schemas.lessons import ImportArguments
 from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage import lessons, screening
-from mcp_reflect.storage.retrieval.terms import STOP_WORDS
+from mcp_reflect.storage.retrieval.index import STOP_WORDS
 from mcp_reflect.storage.sqlite.database import Database
 
 VOCABULARY: Final = 50_000

@@ -25,8 +25,7 @@ from mcp_reflect.models.hook import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
-from mcp_reflect.storage.folders import note_project
-from mcp_reflect.storage.spool import Spool, team_spool
+from mcp_reflect.storage.spool import Spool, note_project, team_spool
 
 if TYPE_CHECKING:
     import subprocess

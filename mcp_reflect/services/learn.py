@@ -31,7 +31,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.signature import digest
-from mcp_reflect.storage.retrieval.terms import STOP_WORDS, terms_of
+from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
 
 HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),

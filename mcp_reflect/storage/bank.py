@@ -10,8 +10,8 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
-from mcp_reflect.storage.folders import forget_projects
 from mcp_reflect.storage.repository import BankContext, Database, Opened
+from mcp_reflect.storage.spool import forget_projects
 
 if TYPE_CHECKING:
     from mcp_reflect.storage.retrieval.embeddings import Embedder
@@ -91,7 +91,7 @@ class Bank:
 
     @cached_property
     def promotions(self):
-        from mcp_reflect.storage.promotions import PromotionRepository
+        from mcp_reflect.storage.findings import PromotionRepository
 
         return PromotionRepository(self.context)
 

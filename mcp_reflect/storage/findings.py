@@ -1,4 +1,4 @@
-"""What rules found hard-won in sessions, and the calls of a session in which they look for it."""
+"""What rules found hard-won in sessions, the calls in which they look for it, and lessons in instruction files."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
 from mcp_reflect.models.finding import Finding, FindingState, Seen, SessionCall, StoredFinding
+from mcp_reflect.models.promotion import Promotion
 from mcp_reflect.storage.repository import (
     Derived,
     Repository,
@@ -150,6 +151,26 @@ class FindingRepository(Repository):
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:
         """Drop the calls of a session that has ended; its findings stay."""
         tx.run("session_call_trim", scoped(scope, session=session, last=2**31 - 1))
+
+
+class PromotionRepository(Repository):
+    """Promotions by project and file."""
+
+    async def of(self, scope: Scope) -> list[Promotion]:
+        """Return the promotions of a project, by file."""
+        rows = await self.db.rows("promotions", scoped(scope))
+        return [from_json(Promotion, json.loads(row["body"])) for row in rows]
+
+    @transaction
+    def put(self, tx: Writing, scope: Scope, promotion: Promotion) -> None:
+        """Keep a promotion in place of the file's earlier one."""
+        values = {"file": promotion.file, "body": asdict(promotion), "now": self.clock.now()}
+        tx.run("promotion_put", scoped(scope, **values))
+
+    @transaction
+    def drop(self, tx: Writing, scope: Scope, file: str) -> None:
+        """Forget the promotion of a file."""
+        tx.run("promotion_drop", scoped(scope, file=file))
 
 
 def _call(row: Row) -> SessionCall:

@@ -4,12 +4,14 @@ The SQL is in .sql files; values are bound, and redacted before they are written
 """
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import wraps
+from dataclasses import dataclass, fields
+from functools import cache, wraps
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from mcp_reflect.clock import DAY, Clock
@@ -18,10 +20,42 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text, quoted
-from mcp_reflect.storage.sql import LESSON_FIELDS
 
 if TYPE_CHECKING:
     from types import CoroutineType
+
+_HEAD: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
+
+# Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
+_FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
+_COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
+LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
+_LESSON_COLUMNS: Final = (*LESSON_FIELDS, "tenant", "digest")
+
+
+def queries_in(folder: Path) -> dict[str, str]:
+    """Return the SQL of the queries in a folder by name."""
+    text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.sql"))
+    changed = (name for name in _LESSON_COLUMNS if name not in (*_FIXED, *_COUNTED))
+    text = text.replace("/*columns*/", ", ".join(_LESSON_COLUMNS))
+    text = text.replace("/*values*/", ", ".join(f":{name}" for name in _LESSON_COLUMNS))
+    text = text.replace("/*changes*/", ", ".join(f"{name} = :{name}" for name in changed))
+    parts = _HEAD.split(text)
+    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+
+
+@cache
+def queries() -> dict[str, str]:
+    """Return every query by name in SQLite's SQL; other engines translate them, or have their own."""
+    return queries_in(Path(__file__).parent / "sqlite" / "queries")
+
+
+@cache
+def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
+    """Return every migration as (version, SQL), oldest first; the version is the file's leading number."""
+    files = sorted(folder.glob("[0-9]*.sql"))
+    return tuple((int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files)
+
 
 Values = Mapping[str, Any]
 _STRUCTURES: Final = (dict, list, tuple)

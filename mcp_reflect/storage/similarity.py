@@ -11,9 +11,8 @@ from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.repository import Reading
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows
+from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, telling_words
 from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
-from mcp_reflect.storage.retrieval.terms import telling_words
 from mcp_reflect.word_vectors import shared_table
 
 # Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,

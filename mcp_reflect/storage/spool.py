@@ -1,4 +1,7 @@
-"""Calls that a short-lived process could not note in time: lines beside the bank, which a later process takes in."""
+"""Files beside the bank: calls that a hook could not note in time, and the project of each folder in which hooks ran.
+
+Lines of the first are taken in by a later process. To find out a project takes longer than a hook may.
+"""
 
 import _thread
 import json
@@ -7,8 +10,6 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
-
-from mcp_reflect.security.redact import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,8 @@ _MAX_LINE_BYTES: Final = 32_768
 
 def append(bank: str, *records: dict[str, Any]) -> bool:
     """Append records, redacted, each as a line with its checksum; return whether all of them fitted."""
+    from mcp_reflect.security.redact import clean  # noqa: PLC0415 - it takes as long to import as the rest of a hook
+
     texts = [json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace") for record in records]
     fits = True
     with _locked(bank + ENDING) as file:
@@ -111,3 +114,39 @@ def _locked(path: str) -> Generator[BinaryIO]:
 
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield file
+
+
+_FOLDERS: Final = ".folders"
+_MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
+
+
+def project_in(bank: str, folder: str) -> str | None:
+    """Return the project of a folder, None where no hook found it out yet."""
+    return _folders(bank).get(folder)
+
+
+def note_project(bank: str, folder: str, project: str) -> None:
+    """Keep the project of a folder. Raises OSError if that cannot be written."""
+    known = _folders(bank)
+    if known.get(folder) == project:
+        return
+    known.pop(folder, None)
+    kept = dict([*known.items(), (folder, project)][-_MOST_FOLDERS:])
+    draft = f"{bank}{_FOLDERS}.{os.getpid()}"
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(kept, file, ensure_ascii=False)
+    os.replace(draft, bank + _FOLDERS)  # noqa: PTH105 - pathlib takes as long to import as all of this
+
+
+def forget_projects(bank: str) -> None:
+    """Forget the projects of all folders: names have changed."""
+    with suppress(OSError):
+        os.unlink(bank + _FOLDERS)  # noqa: PTH108 - pathlib takes as long to import as all of this
+
+
+def _folders(bank: str) -> dict[str, str]:
+    try:
+        with open(bank + _FOLDERS, encoding="utf-8") as file:  # noqa: PTH123 - same
+            return dict(json.load(file))
+    except (OSError, ValueError, TypeError):
+        return {}

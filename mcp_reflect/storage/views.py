@@ -10,7 +10,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.graph import NAMED
+from mcp_reflect.storage.lessons import NAMED
 from mcp_reflect.storage.outcomes import WeightedOutcome, running_totals
 from mcp_reflect.storage.repository import Reading, Repository, Row, lessons_from, readable, scoped
 from mcp_reflect.storage.warnings import counts

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.graph import named
+from mcp_reflect.storage.lessons import named
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.index import ANALYZER, document
-from mcp_reflect.storage.retrieval.terms import terms_of
+from mcp_reflect.storage.retrieval.index import ANALYZER, document, terms_of
 from mcp_reflect.storage.retrieval.vectors import word_vector
 
 LESSON = {"mistake": "Deployed with a stale kubeconfig", "correction": "Fetch the credentials before it"}

@@ -22,39 +22,6 @@ async def test_a_shared_common_word_alone_never_fits_strongly(engine: Engine) ->
         assert (hit.fit, hit.score < 0.5) == ("weak", True)
 
 
-async def test_a_lesson_on_another_tool_than_the_task_names_does_not_fit_strongly(engine: Engine) -> None:
-    npm = await engine.store_lesson(
-        mistake="Installed the packages with npm against another lock file", correction="Run npm ci for the lock file"
-    )
-    task = "install the packages of the lock file with {}"
-    (hit,) = (await engine.recall(task=task.format("pip"))).lessons
-    assert (hit.id, hit.fit) == (npm.lesson_id, "weak")
-    assert hit.why.partition("; ")[0].endswith(", but about another tool")  # a short answer has the first clause only
-    (hit,) = (await engine.recall(task=task.format("npm"))).lessons
-    assert hit.fit == "strong"
-
-
-@pytest.mark.parametrize(
-    ("command", "product"),
-    [("psql", "PostgreSQL"), ("kubectl apply", "Kubernetes"), ("kubectl apply", "k8s"), ("systemctl", "systemd")],
-)
-async def test_a_lesson_on_a_program_is_about_the_product_that_a_task_names(
-    engine: Engine, command: str, product: str
-) -> None:
-    await engine.store_lesson(
-        mistake=f"Ran {command} against the production cluster from an old shell", correction="Name the host each time"
-    )
-    (hit,) = (await engine.recall(task=f"restart the production cluster of {product} from a shell")).lessons
-    assert (hit.fit, "another tool" in hit.why) == ("strong", False)
-
-
-async def test_a_tag_names_the_tool_of_a_lesson_too(engine: Engine) -> None:
-    lesson = {"mistake": "Logged in by ssh and renewed the certificates of all hosts at once", "tags": ["ansible"]}
-    await engine.store_lesson(**lesson, correction="Renew the certificates host by host")
-    (hit,) = (await engine.recall(task="Renew the certificates of the hosts with ansible")).lessons
-    assert (hit.fit, "another tool" in hit.why) == ("strong", False)
-
-
 async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_weakly(engine: Engine) -> None:
     where = {"task_type": "deploy", "context": "release of the shop"}
     await engine.store_lesson(mistake="Forgot the notes", correction="Write them first", **where)

@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_reflect.stemmer import stem
-from mcp_reflect.storage.retrieval.terms import terms_of
+from mcp_reflect.storage.retrieval.index import terms_of
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ import psycopg
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.postgres.database import Database
-from mcp_reflect.storage.postgres.statements import PostgresRow, sent
+from mcp_reflect.storage.postgres.database import Database, PostgresRow, sent
 from mcp_reflect.storage.repository import Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files

@@ -12,8 +12,7 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.signature import fingerprint
 from mcp_reflect.storage.repository import Reading, Writing, lesson_from, scoped
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark
-from mcp_reflect.storage.retrieval.terms import STOP_WORDS, words_of
+from mcp_reflect.storage.retrieval.index import STOP_WORDS, TermCounts, find_rows, mark, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
 from mcp_reflect.word_vectors import shared_table
 
@@ -52,7 +51,7 @@ NEAR_FOR_MORE: Final = 0.15  # the same where the caller asks for more than a fe
 WEAK_BY_SEVERAL: Final = 0.12  # the score of a weak fit by several words whose meaning is less close
 
 
-# Identifiers and tools: they tell a lesson's subject better than common words.
+# Identifiers tell a lesson's subject better than common words.
 
 # Paths, dotted and snake_case names, addresses of hosts: parts joined by a sign that prose does not put there.
 _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
@@ -60,47 +59,6 @@ _CODE: Final = lazy_compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
 _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
-
-_TOOLS: Final = frozenset(
-    """alembic ansible apk aws az bash bazel cargo celery clang cmake composer conda cron crontab curl deno django
-    docker dotnet duckdb elasticsearch esbuild eslint ffmpeg flake8 gcc gcloud gh git gitlab gradle grafana grpcurl
-    gunicorn heroku jest jq java javac journalctl k8s kafka kubectl kubernetes kustomize launchctl ldap maven memcached
-    mongo mongod mongosh mvn mypy mysql mysqldump nginx ninja npm npx nvm openssl pandas pg_dump pg_restore php pip
-    pipenv pipx pnpm podman poetry postgres postgresql powershell prettier prisma prometheus psql pulumi pyright pytest
-    python rabbitmq rails rake redis rg rsync ruby ruff rustc rustup s3 scp sqlite sqlite3 ssh ssh-keygen strace sudo
-    svn systemctl systemd terraform tmux tox tsc uv uvicorn vagrant valgrind vim vitest webpack wget xcodebuild
-    yarn""".split()
-)
-"""Names of programs that work on their own: a lesson on one of them says nothing about another."""
-
-_SPELLINGS: Final = {
-    "k8s": "kubernetes",
-    "postgresql": "postgres",
-    "sqlite3": "sqlite",
-    "crontab": "cron",
-    "mvn": "maven",
-}
-_PRODUCTS: Final = {
-    program: product
-    for product, programs in {
-        "aws": "s3",
-        "git": "gh",
-        "java": "gradle javac maven",
-        "kubernetes": "helm kubectl kustomize",
-        "mongo": "mongod mongosh",
-        "mysql": "mysqldump",
-        "postgres": "pg_dump pg_restore psql",
-        "python": "mypy pandas pip pipenv pipx poetry pyright pytest ruff tox uv",
-        "systemd": "journalctl systemctl",
-    }.items()
-    for program in programs.split()
-}
-"""The product that a program belongs to, by which a task may name it."""
-
-_TOOL_WORDS: Final = frozenset("apt black brew bun bundle flask gem go helm make node perl sed tar vite zip".split())
-_COMMAND: Final = lazy_compile(r"`(?:sudo\s+)?(?:\./)?([a-zA-Z][\w-]+)|(?<![\w/.])\./([\w-]+)")
-_WORD: Final = lazy_compile(r"[a-z][a-z0-9_-]+")
-
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
 _ERROR_CODE: Final = lazy_compile(r"\b([A-Z]{1,5}-?(?=\d{3})|(?:HTTP|status|exit code|errno) ?)(\d{1,6})\b")
@@ -122,17 +80,6 @@ def is_rare(word: str) -> bool:
     """True if a lower-case word, with and without an ending, is not one of the tokens of the packaged table."""
     forms = (word, word.removesuffix("s"), word.removesuffix("es"), word.removesuffix("ed"), word.removesuffix("ing"))
     return not any(map(shared_table().knows, dict.fromkeys(forms)))
-
-
-def tools_of(text: str) -> frozenset[str]:
-    """Return the programs that a text names; those whose name is also a word only as the first word of a command."""
-    commands = {name.lower() for pair in _COMMAND.findall(text) for name in pair if name}
-    named = _TOOLS & set(_WORD.findall(text.lower())) | _TOOL_WORDS & commands
-    return frozenset(_SPELLINGS.get(name, name) for name in named)
-
-
-def _with_products(tools: Collection[str]) -> set[str]:
-    return {*tools, *(_PRODUCTS[name] for name in tools if name in _PRODUCTS)}
 
 
 def error_codes(text: str) -> dict[str, set[str]]:
@@ -346,8 +293,7 @@ class Search:
         """
         ask, matches = self._query, self.matches()
         near = NEAR_FOR_MORE if ask.wants_more else NEAR
-        text = text_of(ask)
-        tools, codes = tools_of(text), error_codes(text)
+        codes = error_codes(text_of(ask))
         context = context_hash(ask.context) if ask.context is not None else None
         identified = _identified(self._reading, self._scope, ask.symptoms)
         ids = {lesson.id for lesson in identified}
@@ -361,24 +307,17 @@ class Search:
             same_context = context is not None and lesson.context_hash == context
             wanted = match.in_common(near) or (same_type and (same_context or ask.task == ask.task_type))
             if by_error or (wanted and lesson.id not in ids):
-                misfit = _misfit(lesson, () if by_error else tools, codes)
+                misfit = _misfit(lesson, codes)
                 best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
         return best, sum(not match.in_common(near) for match in matches)
 
 
-def _misfit(lesson: Lesson, tools: Collection[str], codes: Mapping[str, set[str]]) -> str:
-    """Return why a lesson does not surely fit a task that names these tools and error codes, empty if it may."""
-    text = "\n".join((lesson.text, *lesson.symptoms))
-    others = error_codes(text) if codes else {}
+def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
+    """Return why a lesson does not surely fit a task that names these error codes, empty if it may."""
+    others = error_codes("\n".join((lesson.text, *lesson.symptoms))) if codes else {}
     same_form = codes.keys() & others.keys()
-    if same_form and all(codes[form].isdisjoint(others[form]) for form in same_form):
-        return "about another error code"
-    named = tools_of(lesson.text) if tools else frozenset[str]()
-    if not named:
-        return ""
-    named |= tools_of(" ".join((*lesson.tags, *lesson.keywords)))
-    same = not _with_products(named).isdisjoint(tools) or not _with_products(tools).isdisjoint(named)
-    return "" if same else "about another tool"
+    other = same_form and all(codes[form].isdisjoint(others[form]) for form in same_form)
+    return "about another error code" if other else ""
 
 
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:

@@ -20,8 +20,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, name_of
-from mcp_reflect.storage.sql import queries
+from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, name_of, queries
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 

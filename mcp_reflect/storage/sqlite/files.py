@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
-from mcp_reflect.storage.sql import migrations_in
+from mcp_reflect.storage.repository import migrations_in
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 # The files of a database; the main file is moved last, so that no process begins a new one beside its log.
