@@ -42,7 +42,7 @@ _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwarg
 _MOST_IGNORED: Final = 5
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PERCENT: Final = 100
-_NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|/\s*(\d+)|percent)?\s*")
+_NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|percent|(?:/|out of)\s*(\d+))?\s*")
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
 
@@ -405,21 +405,28 @@ def as_json(value: Any, info: ValidationInfo) -> Any:
     return parsed(value, ReadContext.of(info))
 
 
-def _as_share(value: Any, info: ValidationInfo) -> Any:
-    """Return a share from a number, `"0.8"`, `"80%"`, `"8/10"` or `high`; 2 to 10 are tenths, more a percentage."""
+def share_of(value: Any) -> Any:
+    """Return a share from a number, `"0.8"`, `"80%"`, `"8/10"` or `high`; anything else as it is.
+
+    A plain number of 2 to 10 is in tenths, a larger one a percentage.
+    """
     if isinstance(value, str):
-        if value.strip().lower() in SCORE_WORDS:
-            return SCORE_WORDS[value.strip().lower()]
         match = _NUMBER.fullmatch(value)
         if match is None:
-            return value
-        number = float(match[1].replace(",", "."))
-        value = number / (int(match[3] or _PERCENT) or 1) if match[2] else number
-    if isinstance(value, int | float) and 2 <= value <= _PERCENT:
-        share = value / (10 if value <= 10 else _PERCENT)
-        ReadContext.of(info).ignored.append(f"{info.field_name}: {value:g} read as {share:g}")
-        return share
-    return value
+            return SCORE_WORDS.get(value.strip().lower(), value)
+        value = float(match[1].replace(",", "."))
+        if match[2]:
+            return value / (int(match[3] or _PERCENT) or 1)
+    tenths_or_percent = isinstance(value, int | float) and 2 <= value <= _PERCENT
+    return value / (10 if value <= 10 else _PERCENT) if tenths_or_percent else value
+
+
+def _as_share(value: Any, info: ValidationInfo) -> Any:
+    share = share_of(value)
+    plain = value.strip() if isinstance(value, str) else value
+    if share != value and str(plain).replace(".", "", 1).isdigit() and float(plain) >= 2:
+        ReadContext.of(info).ignored.append(f"{info.field_name}: {float(plain):g} read as {share:g}")
+    return share
 
 
 def _as_count(value: Any) -> Any:

@@ -17,9 +17,10 @@ from mcp_reflect.config import Settings
 from mcp_reflect.critique.judging import FIELDS, read_opinion
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
-from mcp_reflect.models.common import SCORE_WORDS, Json
+from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.schemas.fields import share_of
 from mcp_reflect.schemas.triggers import StepArguments
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.services.critique import improvement_prompt, review_prompt
@@ -37,9 +38,11 @@ _BAD: Final = re.compile(
 _GOOD: Final = re.compile(r"(?i)\b(?:correct|right|good|fine|sound|accurate|complete|well|excellent)\b")
 _SCORE: Final = re.compile(
     r"""(?ix)[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]*(?:is|of|at)?\s*
-    (\d+(?:\.\d+)?)(?:\s*(?:/|out\ of)\s*(\d+)|\s*(%))?[*_]*\.?(?!\d)
-    |(?<![\d/])(\d+(?:\.\d+)?)\s*/\s*(5|10|100)(?=\s*(?:[.,;:!)\n-]|$))\.?"""
+    (\d+(?:\.\d+)?(?:\s*(?:/|out\ of)\s*\d+|\s*%)?)[*_]*\.?(?!\d)
+    |(?<![\d/])(\d+(?:\.\d+)?\s*/\s*(?:5|10|100))(?=\s*(?:[.,;:!)\n-]|$))\.?"""
 )
+_COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
+_OF_BANK: Final = ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
 
 
 class ReflectionTrigger(StrEnum):
@@ -211,13 +214,7 @@ class ReflectionEngine:
     def get_stats(self) -> dict[str, Any]:
         """Return counts of this engine's calls and of its lessons; the average is None before the first outcome."""
         stats = self._in_bank(lambda engine: engine.get_stats())
-        return {
-            **{name: self._did[name] for name in ("total_reflections", "retries_triggered", "improvements_made")},
-            **{
-                name: stats[name]
-                for name in ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
-            },
-        }
+        return {name: self._did[name] for name in _COUNTED} | {name: stats[name] for name in _OF_BANK}
 
     def _engine(self) -> Engine:
         return Engine(self.settings, tenant_id=_TENANT)
@@ -254,36 +251,21 @@ def _lesson(lesson: Lesson) -> ReflectionLesson:
 def _read(reply: str) -> tuple[Opinion, float | None]:
     """Read a reply and its score. The score is read apart: models write `8`, `"7/10"` and `80%` as well as .8."""
     found: dict[str, Json] | None = read_object(reply, {*FIELDS})
-    score: float | None = None
+    sent: Json = None
     text: Json = reply
     if found is not None:
-        score = _share(str(found.get("quality_score", found.get("score", ""))))
-        issues = found.get("issues")
-        listed = cast("list[Json]", issues) if isinstance(issues, list) else issues
-        text = {
-            "issues": [_issue(item) for item in listed] if isinstance(listed, list) else listed,
-            "suggested_fix": found.get("suggested_fix"),
-        }
+        sent, issues = found.get("quality_score", found.get("score")), found.get("issues")
+        issues = [_issue(item) for item in cast("list[Json]", issues)] if isinstance(issues, list) else issues
+        text = {"issues": issues, "suggested_fix": found.get("suggested_fix")}
     elif match := _SCORE.search(reply):
-        number, of, percent, bare, bare_of = match.groups()
-        score = _share(f"{number or bare}{percent or ''}/{of or bare_of or ''}")
+        sent = match[1] or match[2]
         text = f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
+    share = share_of(sent)
+    score = float(share) if isinstance(share, int | float) and 0 <= share <= 1 else None
     try:
         return read_opinion(text, "reply"), score
     except InputError:
         return Opinion(), score
-
-
-def _share(text: str) -> float | None:
-    """A score in 0..1 of `0.8`, `8`, `8/10`, `80`, `80%` or `high`; None of anything else."""
-    if text.strip().lower() in SCORE_WORDS:
-        return SCORE_WORDS[text.strip().lower()]
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*(?:(?:/|out of)\s*(\d*))?\s*", text)
-    if match is None:
-        return None
-    number = float(match[1])
-    whole = float(match[3]) if match[3] else 100 if match[2] or number > 10 else 10 if number > 1 else 1
-    return number / whole if whole and number <= whole else None
 
 
 def _issue(item: Json) -> Json:
