@@ -53,9 +53,6 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
 
 
-MOVING_SECONDS: Final = 2.0
-"""The longest wait of a first call for records that are given to the project's new name."""
-
 _CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase", "lesson_judged"})
 
 
@@ -104,7 +101,6 @@ class Engine:
         if scopes is None and own is None:  # a person's own bank: the files are on this machine
             self.bank.db.on_commit(_CHANGES_LESSONS, self._note_change)
         self._naming = asyncio.Lock()
-        self._moving: asyncio.Task[None] | None = None
         self._is_named = scopes is not None or own is not store
 
     async def __aenter__(self) -> Self:
@@ -113,23 +109,13 @@ class Engine:
     async def open(self) -> Self:
         """Find the name that the bank has for the project, once: it may have been renamed, or be in another folder.
 
-        Records that are under an older name are given to the project. Where that takes more than `MOVING_SECONDS`, the
-        engine works on under the older name until it is done; what `close` interrupts goes on at the next start.
+        Records that are under an older name are given to the project; what is interrupted goes on at the next start.
         """
         async with self._naming:
             if not self._is_named:
-                scopes = self.scopes
-                self.use(await self.bank.projects.resolve(scopes, stores=False))
-                if self.settings.stores_names:
-                    self._moving = asyncio.create_task(self._settle(scopes))
-                    await asyncio.wait([self._moving], timeout=MOVING_SECONDS)
-                    if self._moving.done():
-                        self._moving.result()
+                self.use(await self.bank.projects.resolve(self.scopes, stores=self.settings.stores_names))
                 self._is_named = True
         return self
-
-    async def _settle(self, scopes: Scopes) -> None:
-        self.use(await self.bank.projects.resolve(scopes, stores=True))
 
     def use(self, scopes: Scopes) -> None:
         """Work on in these projects."""
@@ -137,11 +123,6 @@ class Engine:
         self.context = replace(self.context, scopes=scopes)
         if self.bank.embeddings:
             self.bank.embeddings.use(scopes)
-
-    async def moved(self) -> None:
-        """Wait until the records of the project are under its name."""
-        if self._moving:
-            await self._moving
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -151,9 +132,6 @@ class Engine:
     async def close(self) -> None:
         """Close the bank, after the files into which lessons were promoted are brought into step with them."""
         try:
-            if self._moving and not self._moving.done():
-                self._moving.cancel()
-                await asyncio.wait([self._moving])
             await self._keep_files_in_step()
         finally:
             await self.bank.close()

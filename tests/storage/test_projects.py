@@ -116,20 +116,6 @@ async def test_a_bank_that_named_projects_by_path_moves_over(own: Settings, tmp_
     assert await found(replace(own, project=str(folder)), tmp_path) == ("github.com/acme/shop", 1), "the old name"
 
 
-async def test_a_first_call_is_answered_before_a_long_move_ends(
-    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = repository(tmp_path / "shop", SHOP)
-    await learn(replace(own, project=str(folder)), folder)
-    monkeypatch.setattr("mcp_reflect.services.engine.MOVING_SECONDS", 0)
-    async with Engine(replace(own, folder=folder)) as engine:
-        assert engine.scopes.own.project == str(folder)
-        assert (await engine.recall(task="Run tsc on the shop")).lessons
-        await engine.moved()
-        assert engine.scopes.own.project == engine.context.scopes.own.project == "github.com/acme/shop"
-        assert (await engine.recall(task="Run tsc on the shop")).lessons
-
-
 async def test_a_remote_that_is_added_later_keeps_the_lessons(own: Settings, tmp_path: Path) -> None:
     folder = repository(tmp_path / "shop")
     await learn(own, folder)
