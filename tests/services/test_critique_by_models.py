@@ -13,8 +13,7 @@ from mcp_reflect.critique.verify import Verified, verifier
 from mcp_reflect.critique.work import Work
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role, UnreachableError
-from mcp_reflect.models.critique import Critique, Opinion, Stopped
-from mcp_reflect.services.critique import Iteration
+from mcp_reflect.models.critique import Opinion, Stopped
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
@@ -112,14 +111,6 @@ async def test_a_model_judges_each_claim_and_gate_and_score_follow(settings: Set
     assert found.corrected_steps == ("3500 × 0.12 = 420", "420 × 6 = 2520")
 
 
-async def test_a_corrector_may_write_a_numbered_list(settings: Settings) -> None:
-    listed = "Improved reasoning:\n1. Roses are red\n2. Violets are blue"
-    with Scripted(BAD, listed, listed, GOOD) as llm:  # it is asked for JSON once more
-        async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM)
-    assert found.corrected_steps == tuple(BETTER)
-
-
 async def test_off_asks_neither_critic_nor_corrector(settings: Settings) -> None:
     with Scripted() as llm:
         async with thinking(settings, llm, "off") as engine:
@@ -143,31 +134,9 @@ async def test_criteria_and_lessons_reach_the_critic_and_secrets_do_not(settings
     assert found.criteria["rhyme"].score == 0.2
 
 
-async def test_callbacks_and_the_stream_tell_of_each_correction(engine: Engine) -> None:
-    started: list[tuple[int, tuple[str, ...]]] = []
-    done: list[tuple[int, tuple[str, ...]]] = []
-    await engine.critique(
-        goal="Sum",
-        steps=["2 + 2 = 5"],
-        on_start=lambda n, issues: started.append((n, issues)),
-        on_complete=lambda n, found: done.append((n, found)),
-    )
-    assert started == [(1, ("Step 1: 2 + 2 = 4, not 5",))]
-    assert done == [(1, ("2 + 2 = 4",))]
-    told = [one async for one in engine.critique_stream(goal="Sum", steps=["2 + 2 = 5"])]
-    assert told[0] == Iteration(iteration=1, issues=started[0][1], steps=("2 + 2 = 4",))
-    assert isinstance(told[1], Critique)
-    assert len(told) == 2
-
-
 async def test_a_stream_of_bad_input_raises_what_the_call_raises(engine: Engine) -> None:
     with pytest.raises(InputError, match="response"):
         _ = [one async for one in engine.critique_stream(goal="Add")]
-
-
-async def test_enhancing_reasoning_gives_the_steps_put_right(engine: Engine) -> None:
-    assert await engine.enhance_reasoning("Sum", ["2 + 2 = 5", "5 × 3 = 15"]) == ("2 + 2 = 4", "4 × 3 = 12")
-    assert await engine.enhance_reasoning("Sum", ["2 + 2 = 4"]) == ("2 + 2 = 4",)
 
 
 async def silent(iteration: int, version: Verified, issues: tuple[str, ...] | None) -> None:

@@ -125,15 +125,6 @@ async def test_a_tenant_sees_only_its_own_records(settings: Settings) -> None:
             assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
 
 
-async def test_a_text_orders_reflections_and_excludes_none(engine: Engine) -> None:
-    for task, importance in (("Bake bread", 0.9), ("Paint the fence", 0.7), ("Tune the piano", 0.3)):
-        await engine.reflect(
-            task=task, outcome="success", analysis={"reflection": f"{task}: so.", "importance": importance}
-        )
-    found = await engine.query_reflections("paint the fence", k=5)
-    assert [one.reflection for one in found] == ["Paint the fence: so.", "Bake bread: so."]
-
-
 async def test_a_scorer_of_ones_own_may_set_importance_and_confidence(settings: Settings) -> None:
     class Judge:
         def score(self, trace: Any) -> dict[str, float]:

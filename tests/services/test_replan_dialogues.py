@@ -80,6 +80,14 @@ async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(
     assert found.new_queries
 
 
+async def test_a_plan_by_rules_is_not_answered_again_once_a_model_is_there(settings: Settings) -> None:
+    with Scripted(ValueError("down"), said(WIDER)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            first = await engine.replan(**QUANTUM)
+            second = await engine.replan(search_id=first.search_id)
+    assert (first.thinker, second.thinker) == ("rules", NAME)
+
+
 async def test_nobody_is_asked_where_settings_say_so(bank_path: Any) -> None:
     with Scripted() as llm:
         async with Engine(Settings(bank=bank_path, project="app", replan_llm=False), llm=llm) as engine:

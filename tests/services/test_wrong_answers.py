@@ -1,6 +1,5 @@
 """Runs of which rules once said something false or useless, in the wordings in which users sent them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -37,21 +36,6 @@ async def test_the_next_task_is_not_told_the_value_of_this_one(engine: Engine, r
     values = [str(value) for name in run.differs for value in (run.accepted.get(name), run.refused.get(name))]
     told = "\n".join([await shown(engine, task) for task in (run.next_task, run.tool, run.error)])
     assert not [value for value in values if len(value) > 2 and value in told and value not in run.error]
-
-
-def both(call: dict[str, Any], failed: dict[str, Any]) -> Sequence[list[dict[str, Any]]]:
-    return [call, failed], [{**call, "content": "Called it"}, failed]
-
-
-@pytest.mark.parametrize(
-    "run",
-    both({"type": "tool_call", "tool_name": "warehouse.load", "arguments": {"table": "t"}},
-         {"type": "error_event", "content": "Column count mismatch"}),
-)  # fmt: skip
-async def test_an_error_without_a_name_belongs_to_the_call_before_it(engine: Engine, run: list[dict[str, Any]]) -> None:
-    reflection = await engine.reflect(task="Load it", outcome="failure", events=run)
-    assert "worked" not in reflection.reflection
-    assert "warehouse.load" in reflection.reflection
 
 
 @pytest.mark.parametrize(

@@ -68,21 +68,6 @@ async def test_tokens_are_counted_without_a_limit(settings: Settings) -> None:
             assert (found.tokens, (await engine.get_stats())["tokens"]) == ({"input": 900, "output": 40}, 940)
 
 
-async def test_a_query_needs_the_importance_and_any_tag_and_a_text_only_orders(settings: Settings) -> None:
-    async with Engine(settings) as engine:
-        for word, importance, tag in (("tests", 0.9, "ci"), ("cache", 0.6, "ops"), ("docs", 0.2, "ci")):
-            analysis = {"reflection": f"The {word} were forgotten.", "importance": importance, "tags": [tag]}
-            await engine.reflect(task=f"Ship the {word}", outcome="partial", analysis=analysis)
-
-        async def texts(query: str | None = None, **more: Any) -> list[str]:
-            return [item.reflection.split()[1] for item in await engine.query_reflections(query, **more)]
-
-        assert await texts() == ["tests", "cache"]
-        assert await texts("the cache was forgotten") == ["cache", "tests"]
-        assert await texts(min_importance=0.1, tags=["ci"]) == ["tests", "docs"]
-        assert set(await texts("cache", tags=["ci", "ops"])) == {"tests", "cache"}
-
-
 async def test_records_that_name_a_file_or_an_error_code_are_neighbors(client: Client) -> None:
     lesson = {"mistake": "Edited src/shop.py and got E4012", "correction": "Generate it"}
     stored = await told(client, "store_lesson", lesson)

@@ -146,11 +146,6 @@ async def test_it_works_in_a_loop_and_archives_no_lesson_of_anybody_else(setting
         assert (await engine.get_stats())["lessons_stored"] == 1
 
 
-async def test_a_step_has_two_reflections_also_without_a_run(client: Client) -> None:
-    answers = [await told(client, "should_reflect", {"tool_failures": 1, "step_number": 7}) for _ in range(3)]
-    assert [answer["reflect"] for answer in answers] == [True, True, False]
-
-
 async def test_the_sessions_of_two_engines_are_counted_apart(tmp_path: Path) -> None:
     for _ in range(2):
         async with Engine(Settings(bank=tmp_path / "bank.db")) as engine:
