@@ -19,12 +19,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
-def test_the_examples_of_the_page_run() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 4
-    space: dict[str, Any] = {}
+@pytest.mark.parametrize("page", ["python.md", "systems.md"])
+def test_the_examples_of_a_page_run(page: str, settings: Settings) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    space: dict[str, Any] = {"settings": settings}
     for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), space)  # noqa: S102 - our own page
+        exec(compile(block, page, "exec"), space)  # noqa: S102 - our own page
 
 
 async def test_generating_stores_nothing_and_storing_twice_stores_once(settings: Settings) -> None:

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
-from tests.secrets import SECRETS, found_in
-from tests.server.calls import refused
 from tests.services.replan_calls import CATALOG, HELP, QUANTUM
 
 WORDS = [f"word{number}" for number in range(3000)]
@@ -78,18 +75,3 @@ async def test_suggestions_beside_a_report_extend_the_search(engine: Engine) -> 
 async def test_a_bad_word_among_thousands_is_named(engine: Engine, word: str) -> None:
     with pytest.raises(InputError, match=r"catalog\[0\]\.vocabulary\[3000\]: it holds"):
         await engine.replan(**{**QUANTUM, "catalog": [{**CATALOG[0], "vocabulary": [*WORDS, word]}]})
-
-
-async def test_an_entry_that_is_no_object_is_named(client: Client) -> None:
-    assert (await refused(client, "replan_search", {**QUANTUM, "catalog": ["sessions"]})).startswith("catalog[0]: ")
-
-
-async def test_no_secret_of_a_catalog_reaches_the_bank(engine: Engine, bank_path: Path) -> None:
-    entry = {
-        "table": "sessions",
-        "description": SECRETS["llm_key"],
-        "vocabulary": [*WORDS, *SECRETS.values()],
-        "fields": {"owner": list(SECRETS.values())},
-    }
-    await engine.replan(**{**QUANTUM, "catalog": [entry]})
-    assert found_in(bank_path.parent) == {}

@@ -1,5 +1,7 @@
 """The two dialogues through the tool, on each rung and in each era of the protocol."""
 
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ from mcp.client import ClientRequestContext
 from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.protocol import UnreachableError
+from mcp_reflect.llm.protocol import Reply, Request, UnreachableError
+from mcp_reflect.llm.runner import CALL_SECONDS
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
@@ -108,3 +111,38 @@ async def test_planning_leaves_an_export_as_it_was(client: Client, engine: Engin
     await told(client, "replan_search", QUANTUM)
     after, _ = await contents(engine)
     assert after == before
+
+
+class Silent:
+    """Never answers, and keeps how long each request was to take."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float | None] = []
+
+    async def complete(self, request: Request) -> Reply:
+        self.seconds.append(request.timeout)
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+
+async def test_a_model_that_never_answers_leaves_the_mechanical_plan(settings: Settings, era: Era) -> None:
+    llm = Silent()
+    async with (
+        Engine(replace(settings, llm_seconds=0.05), llm=llm) as engine,
+        Client(build(engine=engine), mode=era) as client,
+    ):
+        found = await told(client, "replan_search", QUANTUM)
+        again = await told(client, "replan_search", {"search_id": found["search_id"]})
+    assert (found["thinker"], found["stopped"]) == ("rules", "deadline")
+    assert "no reply within 0.05 s" in found["note"]
+    assert found["new_queries"]
+    assert again == found
+    assert len(llm.seconds) == 1
+
+
+async def test_a_call_asks_for_no_more_than_its_time(settings: Settings) -> None:
+    with Scripted(said(WIDER)) as llm:
+        async with Engine(replace(settings, llm_seconds=3600), llm=llm) as engine:
+            found = await engine.replan(**QUANTUM)
+    assert (llm.asked[0].timeout or CALL_SECONDS + 1) <= CALL_SECONDS == 45
+    assert found.stopped is None

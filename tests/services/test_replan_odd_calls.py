@@ -9,7 +9,7 @@ from mcp import Client
 from mcp_reflect.replan.messages import is_friendly
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
-from tests.server.calls import refused, told
+from tests.server.calls import told
 from tests.services.replan_calls import QUANTUM
 
 
@@ -81,20 +81,3 @@ async def test_any_script_gets_a_plan_and_a_friendly_word(client: Client, text: 
 
 async def test_nothing_came_back_may_be_said_by_an_empty_list(engine: Engine) -> None:
     assert (await engine.replan(**QUANTUM, results=[])).new_queries
-
-
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"user_message": "x", "catalog": QUANTUM["catalog"]}, "queries: it is empty."),
-    (empty("a", "x", limit=10**30), "queries[0].limit: 1000000000000000000000000000000 is too large. Send 1000000"),
-    (empty("a", "x", filters={"f": "x" * 10_000}), "queries[0].filters: it has 10001 characters. Send at most"),
-    (
-        {**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]},
-        "catalog[0].vocabulary[0]: it is a list, not text.",
-    ),
-    ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: it is missing."),
-]
-
-
-@pytest.mark.parametrize(("arguments", "start"), BAD)
-async def test_what_cannot_be_used_is_named(client: Client, arguments: dict[str, Any], start: str) -> None:
-    assert (await refused(client, "replan_search", arguments)).startswith(start)

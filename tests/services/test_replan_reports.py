@@ -69,6 +69,14 @@ async def test_after_the_last_retry_it_gives_up_and_asks_nobody(settings: Settin
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x"}, "queries: it is empty."),
+    ({**QUANTUM, "queries": [{"table": "a", "limit": 10**30}]}, "queries[0].limit: 1000000000000000000000000000000 is"),
+    (
+        {**QUANTUM, "queries": [{"table": "a", "filters": {"f": "x" * 10_000}}]},
+        "queries[0].filters: it has 10001 characters. Send at most",
+    ),
+    ({**QUANTUM, "catalog": ["sessions"]}, "catalog[0]: "),
+    ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: it is missing."),
+    ({**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]}, "catalog[0].vocabulary[0]: it is a list, not"),
     ({**QUANTUM, "queries": [{"table": {}}]}, "queries[0].table: it is an object, not text."),
     ({**QUANTUM, "queries": [{"table": "a", "limit": "ten"}]}, "queries[0].limit: it is text, not a whole number."),
     ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 1_000_000}]}, "queries[0].query_text: it has 1000000"),
@@ -104,6 +112,14 @@ async def test_secrets_reach_neither_the_bank_nor_the_language_model(settings: S
         "user_message": secrets,
         "queries": [query],
         "zero_result_tables": ["sessions", SECRETS["llm_key"]],
+        "catalog": [
+            {
+                "table": "sessions",
+                "description": SECRETS["llm_key"],
+                "vocabulary": [*SECRETS.values()],
+                "fields": {"owner": [*SECRETS.values()]},
+            }
+        ],
     }
     with Scripted(said(WIDER)) as llm:
         async with Engine(settings, llm=llm) as engine:
