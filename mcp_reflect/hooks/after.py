@@ -11,6 +11,7 @@ from mcp_reflect.hooks.before import WatchedCall, due, lesson_of, lesson_words, 
 from mcp_reflect.hooks.texts import correction_text
 from mcp_reflect.models.run import ErrorCategory, Failure
 from mcp_reflect.models.warning import KnownFailure, Match
+from mcp_reflect.runs.known_failures import forms_of
 
 _LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
 # Where the error only says that a thing does not exist, another call's correction names another thing.
@@ -39,8 +40,15 @@ def after_failure(
     if again is not None:
         return _told(call, again, same_call=True)
     others = () if failure.category in _OF_ONE_CALL else same_error
-    told = (_told(call, known, same_call=False) for known in others if known.exact != call.forms.exact_key)
+    akin = (known for known in others if known.exact != call.forms.exact_key and _is_akin(known, call))
+    told = (_told(call, known, same_call=False) for known in akin)
     return next(filter(None, told), None)
+
+
+def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
+    """Return whether two calls have one program, or one tool: "not done" of another program is another error."""
+    heads = (forms_of(known.tool, known.arguments).head, call.forms.head)
+    return len({head.partition(" ")[0].partition(":")[2] for head in heads}) == 1
 
 
 def corrected(call: WatchedCall) -> Iterator[KnownFailure]:

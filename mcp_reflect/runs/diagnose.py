@@ -19,7 +19,7 @@ from mcp_reflect.models.run import (
 )
 from mcp_reflect.runs.calls import Call, action_in, calls_of, category_of
 from mcp_reflect.runs.differences import names_alike
-from mcp_reflect.runs.hard_won import refusal_in
+from mcp_reflect.runs.hard_won import difference_between, refusal_in, session_call
 from mcp_reflect.runs.known_failures import failure_of, forms_of
 from mcp_reflect.runs.remedies import corrections_from, findings_in
 from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
@@ -310,10 +310,15 @@ def _failures(reading: _Reading) -> tuple[Failure, ...]:
         worked = reading.righted.get(item.index)
         # The arguments of another tool are values of its task, which a later call must not be told to send.
         told = is_shell(item.tool) or file_of(item.arguments) is not None
-        other = worked.arguments if worked and worked.exact != item.exact and told else None
+        other = worked.arguments if worked and worked.exact != item.exact and told and _is_form(item, worked) else None
         if item.tool and item.fault is not None:
             failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
     return tuple(failures)
+
+
+def _is_form(failed: Call, worked: Call) -> bool:
+    """True where the second call is the first in another form, and not what was done before it worked."""
+    return difference_between(session_call(0, failed), session_call(0, worked)) is not None
 
 
 def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:

@@ -81,12 +81,12 @@ def session_call(number: int, call: Call) -> SessionCall:
     fault = call.fault
     text = fault.text if fault else call.answer
     line = headline(text, -1 if is_shell(call.tool) else 0) if fault else _last_line(text)
-    line = refusal_in(text) or line
+    told = line if fault or len(text) > MOST_LINE else "; ".join(text.split("\n"))
     return SessionCall(
         number=number,
         tool=call.tool,
         arguments=shortened(call.arguments),
-        line=line[:MOST_LINE],
+        line=(refusal_in(text) or told)[:MOST_LINE],
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
         expected=bool(REFUSED.search(text[:2_000])) or call.empty or _probes(call.tool, call.arguments),
@@ -225,6 +225,8 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
     if wrong.program in _PROBES | READING_PROGRAMS:
         return absent and any(_same_file(str(item.before), str(item.after)) for item in difference.changes)
     same = wrong.subcommand == right.subcommand
+    if not same and _looks(wrong) and not _looks(right):
+        return False  # what a look misses is put right by an act, which is no form of the look
     # Where it only found nothing, or did not know the subcommand, the rest of the command has to be the same.
     return (same and len(difference.changes) <= FEW) if not failed.failed else same or not _USAGE.match(failed.line)
 

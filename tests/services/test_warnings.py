@@ -321,3 +321,20 @@ async def test_what_hooks_show_is_counted_once_each_time(engine: Engine) -> None
             await services.warnings.remind(engine.context, session, "Run tsc on the shop")
     lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert lesson.times_applied == 2
+
+
+async def test_an_act_that_came_before_a_check_is_told_to_no_other_task(engine: Engine) -> None:
+    def called(command: str, content: str, code: int = 0) -> list[dict[str, object]]:
+        return [{"tool": "Bash", "arguments": {"command": command}}, {"content": content, "exit_code": code}]
+
+    events = [
+        *called("./mailer send 'Standup moved' ann,bob,cid,dan,eve", "queued for 5 recipients"),
+        *called("./mailer check", "not done", 1),
+        *called("./mailer send 'Standup moved' dan,eve", "queued for 2 recipients"),
+        *called("./mailer check", "done"),
+    ]
+    await engine.reflect(task="Send 'Standup moved' to five people", outcome="success", events=events)
+    for command in ("./mailer check", "./imgtool check"):
+        before = await engine.before_call("Bash", {"command": command}, session="s2")
+        after = await engine.after_call("Bash", {"command": command}, error="Exit code 1\nnot done", session="s2")
+        assert "dan,eve" not in f"{before and before.text} {after.text}"
