@@ -1,23 +1,21 @@
 """Whether a prompt corrects how the agent works, for longer than its task.
 
-A correction stands in a sentence of its own: it says from now on, never, without asking me, we use this here. A task may
-have the same words ("make sure that the form is never submitted twice"): there they are about the program, and stand
-behind a verb that orders it. A question, and what is quoted or in code, corrects nothing.
+Each sentence is weighed by its cues, and several have to agree. For a correction speak: what holds from now on, a
+complaint that it was said before, how it is done here, always and never, a ban, a limit, a wish about the agent, a
+rebuke, a rejection, and above all words of the agent's own work: commits, tests, tools, files, answers. Against it:
+that the sentence is about a thing of the program. A task, a question, and what holds for now leave only the strongest.
 
-The tables have the words of English, German, French, Spanish, Portuguese, Italian, Dutch, Japanese and Chinese.
+The cues have the words of English, German, French, Spanish, Portuguese, Italian, Dutch, Japanese and Chinese.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 
 _MOST_CHARS: Final = 1_500  # of a prompt: what follows is a specification or was pasted
-
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    return lazy_compile("(?:" + "|".join(f"(?:{pattern})" for pattern in patterns) + ")")
-
+_ENOUGH: Final = 6
 
 _CODE: Final = lazy_compile(r"```.*?(?:```|\Z)|^>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED: Final = lazy_compile(
@@ -25,107 +23,246 @@ _QUOTED: Final = lazy_compile(
 )
 _NAME: Final = lazy_compile(r"`[^`\n]*`")
 _SENTENCE: Final = lazy_compile(r"[^.!?。！？\n]+(?:[.](?=[\w/])[^.!?。！？\n]*)*[?？]?")
-_CLAUSE: Final = lazy_compile(r"[,;:，；：、—–]\s*|\s-+\s|\s(?=so (?:never|always|don't))")
 _LEAD: Final = lazy_compile(
-    r"(?:(?:no+|nope|nah|wrong|again|actually|wait|hey|ok|okay|hmm|um|well|and|but|so|also|oh|stop(?=[,.!])|look|listen|sorry|btw|fyi|pls|please|nein|bitte|und|doch|non"
-    r"|et|mais|stp|s'il te plaît|oye|por favor|y|pero|não|e|mas|ma|per favore|nee|en|maar|alsjeblieft|いや|違う|不对|不是|请|你)(?![\w'])[\s,:!.-]*)+"
+    r"(?:(?:hey|hi|ok|okay|hm+|um|well|and|but|so|also|oh|look|listen|sorry|btw|fyi|pls|please|kindly|thanks|bitte|und|doch"
+    r"|aber|et|mais|stp|oye|por favor|y|pero|e|mas|ma|però|per favore|en|maar|alsjeblieft|请|但是)(?![\w'])[\s,:!.-]*)+"
 )
 
-# What is about the program that is worked on, not about the way of working: orders, wishes, and what a program does.
-_TASK: Final = _any(
-    r"(?:add|make|ensure|implement|create|fix|update|change|rename|show|generate|summarize|translate|build|refactor|explain|design|extend|let|give|find|migrate|replace"
-    r"|convert|move|validate|check|verify|test|set|log|document|draft|tell|help|review|look|investigate|debug|port|draw|render|display|adjust|modify|improve|extract|remove)\b",
-    r"(?:i|we) (?:want|need|would like|'d like|remember|think|believe|wonder|am|was|have|had) (?!you\b)",
-    r"(?:can|could|would|will|is|are|was|were|do|does|did|should|shall|has|have|may|might) (?:you|i|we|it|the|this|that|there|they|these|those|a|an)\b",
-    r"(?:prüf|stell|sorge?\b|füge? |erstell|änder|zeig|erklär|implementier|bau|schreib)\w*", r"(?:assure|ajoute|crée|vérifie|montre|explique|modifie|implémente|corrige|fais en sorte)\b",
-    r"(?:asegúr|añad|agreg|cre[ae]\b|verific|muestr|explic|implement|corrig|haz )\w*", r"(?:certifi|garant|adicion|cri[ae]\b|mostr|corrij|faça )\w*",
-    r"(?:assicur|aggiung|crea\b|mostr|spieg|corregg|fai )\w*", r"(?:zorg|voeg|maak|controleer|toon|laat|leg uit)\b", r"(?:确保|添加|增加|创建|修复|实现|解释|检查|让|把|给)",
-)  # fmt: skip
-_THING: Final = _any(  # a sentence that begins so is about a thing of the program
-    r"(?!il (?:ne )?faut)(?:the|an?|every|all|each|if|when(?:ever)?|users?|it|there|der|die|das|ein\w*|wenn|le|la|les|l'|une?|el|los|las|si|os?|as?|uma?|se|il|lo|gli|i|de|het|een|als|ich|ik|j'\w+|je|yo|eu|io|(?:siempre|sempre) (?:me|mi|\w+o)|\w+o (?:siempre|sempre))\b", r"(?:页面|按钮|密码|用户|如果|当)|.*は(?:常に|絶対に)",
-)  # fmt: skip
-_CASE: Final = lazy_compile(r"(?:if|when(?:ever)?|wenn|sobald|si|se|als|quand|cuando|quando|如果|当)\b(?! you\b)")
-_FOR_NOW: Final = _any(
-    r"\b(?:for now|right now|yet|this time|just this once|for the moment|for today|at the moment)\b",
-    r"\b(?:in|for|with|on) this (?:task|pr|pull request|function|refactor|refactoring|file|one|change|step|method|class|ticket|dialog|component|case|page|commit|endpoint)\b",
-    r"\b(?:vorerst|diesmal|für jetzt|noch nicht|pour l'instant|cette fois|por ahora|esta vez|por enquanto|desta vez|per ora|questa volta|voorlopig|deze keer)\b", r"今回|とりあえず|暂时|这次",
-)  # fmt: skip
 
-# What holds from here on, or was said before: also in a sentence that orders something.
-_STANDING: Final = _any(
-    r"\b(?:from (?:now|here|today) on(?:wards?)?(?!,? (?:the|all|this|every|each) [\w ]{1,30}(?:should|must|will|shall|is|are)\b)|going forward|from this point on|henceforth|for future reference)\b",
-    r"\bi keep (?:telling|asking|reminding) you\b|\b(?:i|we)(?:'ve| have)? (?:already |just )?(?:told you|reminded you|warned you|asked you (?:already|before|not to|never|many|twice|several|to always|to stop)|said (?:it|this|that) (?:\w+ )?(?:times|before|already))\b",
-    r"\b(?:as|like) i(?:'ve| have)? (?:already )?(?:said|told|mentioned|asked) (?:before|already|earlier|last time|many|several|you)",
-    r"^(?:in (?:the )?future|as a (?:general )?rule)\b|^(?:use|run|don't|do|ask|write|keep|avoid)\b.*\bin (?:the )?future$", r"\bhow (?:many times|often) (?:do|must|have|did) i\b", r"\byou (?:keep|always|constantly|still keep) (?:\w+ing|forget|ignore|use|do|add|run|write|make)\b", r"\bwhy do you (?:keep|always|still)\b",
-    r"^you(?:'ve| have)? (?:just )?(?:(?!need)\w+ed|did|used|wrote|ran|made|forgot|put|broke|got) (?:[^,]* )?again\b|^again,? you\b|^you again\b|\bmake it a habit\b|\bkeep (?:that|this|it) in mind\b|\bget used to\b",
-    r"\b(?:(?:every|each) ?time|whenever) you (?!click|press|open|reload|refresh|log|visit|select|go|type|enter|submit|scroll|hover|close|load|start|switch|call|save|hit|tap|get|try)\w+", r"\bwe have a rule\b|\bour (?:rule|convention|policy|standard|guideline)s?(?: here)? (?:is|are|says?)\b|\bthe (?:house rule|convention|(?:rule|policy|standard) (?:here|in this \w+))(?: here)? (?:is|says?)\b",
-    r"\bab (?:jetzt|sofort|nun|heute)\b|^(?:in zukunft|künftig|zukünftig)\b|\bvon (?:nun|jetzt) an\b|\bgesagt,? dass|\b(?:dir|euch) (?:\w+ ){0,3}gesagt|\bwie oft (?:muss|soll|habe?) ich\b|\bdu (?:hast|benutzt|machst|vergisst) (?:\w+ ){0,2}?(?:schon wieder|ständig|dauernd|jedes mal)",
-    r"\bmerke? dir\b|\bdenke? (?:immer )?daran\b|\bvergiss nicht,? dass\b|\bnächste[sn]? mal(?!,? (?:wenn|dass))|\bhöre? (?:\w+ ){0,3}?auf\b",
-    r"\bà partir de maintenant\b|\bdorénavant\b|^(?:désormais|à l'avenir)\b(?!,? l)|\b(?:t'|vous |te l'|vous l')ai (?:déjà )?(?:dit|demandé|répété)\b|\bcombien de fois\b|\bprochaine fois\b(?! qu)|^(?:arrête|cesse)z? d[e']|\b(?:souviens-toi|rappelle-toi|retiens|n'oublie(?:z)? (?:pas|jamais)) (?:bien )?qu[e']",
-    r"\ba partir de ahora\b|\bde (?:ahora|aquí) en adelante\b|\b(?:te|os) (?:lo )?(?:he dicho|dije|había dicho|pedí)\b|\bcuántas veces\b|\bpróxima vez\b(?! que (?:el|la|un|se))|^(?:deja|dejad|para) de \w+r(?:lo|la|los|las)?\b|\b(?:recuerda|acuérdate(?: de)?|ten en cuenta|no (?:te )?olvides(?: de)?) que\b",
-    r"\ba partir de agora\b|\bde agora em diante\b|\bdoravante\b|\b(?:já (?:te|lhe|vos)? ?|eu (?:te )?(?:já )?(?:te )?)(?:disse|falei|avisei)\b|\bquantas vezes\b|\bpróxima vez\b(?! que (?:o|a|um))|^(?:pare|pára|para|deixe|chega) de \w+r\b|\b(?:lembre(?:-se)?(?: de)?|lembra|tenha em mente|não (?:se )?esqueça(?: de)?) que\b",
-    r"\bd'ora in (?:poi|avanti)\b|\bda (?:ora|adesso) in (?:poi|avanti)\b|\b(?:ti|vi|te l'|ve l')\s?(?:ho|avevo) (?:già )?(?:detto|chiesto)\b|\bquante volte\b|\bprossima volta\b(?! che (?:il|la|un|l'))|\b(?:smettila|smetti|smettetela|piantala|basta) (?:di|con)\b|\b(?:ricorda|ricordati|tieni (?:presente|a mente)|non dimenticare) che\b",
-    r"\bvanaf nu\b|\bvoortaan\b|\bin het vervolg\b|\bvan nu af aan\b|\bik (?:heb|had|zei) (?:\w+ ){0,4}?gezegd\b|\bhoe vaak (?:moet|heb) ik\b|\bvolgende keer\b(?! dat)|^stop met\b|\bhoud? (?:nou |eens )?op met\b|\bonthoud\b|\bdenk eraan\b|\bvergeet niet dat\b",
-    r"今後は?、|今後は|これからは|次回(?:から|は)|次から|今度から|(?:前に?も|何度も?|さっきも)(?:言|いい|お伝え)|覚えておいて|覚えといて|(?:のは|を|ことは)(?:もう)?(?:やめて|止めて)|二度と",
-    r"^(?:那)?(?:以后|今后|往后|下次|下回)(?!用户|登录)|从现在(?:开始|起)|(?:说|讲|告诉|提醒)过(?:你|了|多|很多|好几|不)|说了(?:多少|几|很多|好几)(?:次|遍)|记住(?!用户|密码|登录|我|账号)|请?记得[，：:]|别再|不要再|不要总|别总|不要每次|千万(?:不要|别)",
-)  # fmt: skip
+def _cue(words: str, asian: str = "(?!)", start: bool = False) -> re.Pattern[str]:
+    """Return a pattern of whole words. Those of `asian` may stand inside, as Japanese and Chinese write no spaces."""
+    anywhere = "" if start else r"(?<![a-z0-9_à-ÿ])"
+    found = rf"{anywhere}(?:{words})(?![a-z0-9_à-ÿ])|{asian}"
+    return lazy_compile(rf"\A\W*(?:{found})" if start else found)
 
-# Without asking, before each commit, no more: a bound on the agent's own steps.
-_BOUND: Final = _any(
-    r"\b(?:don't|do not|never|no) .*\bwithout (?:asking|my|checking|approval|permission|telling)\b|(?<!\bi )(?<!\bthey )\b(?:don't|do not) (?!need|want)\w+ .*\b(?:again|ever|anymore|any more|unless i)\b|\b(?:don't|no need to) ask (?:me )?(?:before|for|when|every)|^ask (?:me )?(?:first )?before\b|\b(?:don't|do not|never) .*\bby hand\b|^no \w+ in (?:the )?(?:commits?|commit messages|comments|code|answers|prs?)\b",
-    r"\b(?:before|after|on|for|with) (?:each|every) (?:commit|push|change|edit|pr|pull request|task|step|merge|release|deployment)\b", r"\b(?:keep|make|write|give) your (?:answers?|replies|summaries|explanations|messages|comments|commits?)\b|\byour (?:answers|replies|summaries|commit messages) (?:should|must)\b",
-    r"\bohne (?:mich )?(?:vorher )?zu fragen\b|\b(?:vor|nach) jede[mr] (?:commit|push|änderung|schritt|merge|release)\b|\bmehr,? ohne\b", r"\bsans (?:me )?(?:le )?demander\b|\b(?:avant|après) chaque (?:commit|push|modification|étape)\b|^ne \w+ plus (?:jamais |de |rien|d')",
-    r"\bsin (?:preguntar|consultar)\w*\b|\b(?:antes|después) de cada (?:commit|push|cambio|paso)\b|^no vuelvas a \w+r\b", r"\bsem (?:me )?(?:perguntar|consultar|avisar)\b|\b(?:antes|depois) de cada (?:commit|push|mudança|passo)\b|^não \w+ mais\b",
-    r"\bsenza (?:chieder|avvisar|consultar)\w*\b|\b(?:prima|dopo) (?:di )?ogni (?:commit|push|modifica|passo)\b|^non \w+ (?:più|mai più)\b", r"\bzonder (?:het )?(?:\w+ ){0,2}te vragen\b|\b(?:voor|na) elke (?:commit|push|wijziging|stap)\b|^(?!laat)\w+ (?:niets|geen|nooit) .*\bmeer\b",
-    r"\bdon't touch .*,? (?:it|they|that)\b|^ne touche(?:z|s)? (?:pas|jamais)\b|^no (?:toques|modifiques)\b|^não (?:mexa|toque)\b|^non toccare\b|^(?:kom|blijf) .*\b(?:niet aan|af)\b|^lass die finger\b|^fass\w* .*\bnicht an\b",
-    r"勝手に.*(?:ないで|するな)|(?:毎回|いちいち).*(?:ないで|やめ)", r"(?:没问我|不问我|没经过我).*(?:别|不要)|(?:不要|别|不许|不准)(?:擅自|随便|直接)",
-)  # fmt: skip
 
-# How to work, as an order at the beginning of a clause.
-_ORDER: Final = _any(
-    r"(?:you (?:should|must|have to|need to|can|may|are (?:not )?(?:allowed|supposed) to) )?(?:always|never|don't ever|do not ever) (?!mind\b|on\b|the\b|a\b|an\b|in\b|been\b|seen\b|again\b|said\b|\w+ed\b)\w+",
-    r"(?:stop|quit|no more) \w+ing\b(?! (?:here|there|now)\b)", r"you (?:should|must)(?:n't| not) (?!be\b)\w+", r"remember(?: that|$| to (?:always|never)|: )|(?:don't|do not|never) forget that", r"next time(?! (?:the|a|an|it|he|she|i|we|they|that|someone|somebody|users?|my)\b)",
-    r"i (?:don't|do not|never) want you to|i want you to (?:always|never)|i(?:'d| would)? prefer (?:that )?you (?:always|never)", r"i(?:'d| would) rather (?:you|that you)\b|(?:the )?same mistake (?:again|as)\b|(?:for the record|for your information|note for later|new rule|rule number)\b",
-    r"du (?:sollst|darfst|solltest|musst) (?:\w+ ){0,3}?(?:nie|niemals|nicht|kein\w*|immer|jedes mal)\b", r"tu (?:ne )?dois (?:jamais|toujours|pas)\b", r"(?:no )?debes (?:nunca|siempre)|(?:você|voce) (?:nunca|sempre) deve|(?:non )?devi (?:mai|sempre)\b", r"je (?:moet|mag) (?:\w+ ){0,2}?(?:nooit|altijd|niet|geen)\b",
-    r".*(?:絶対|決して)(?!.*(?:表示|よう)).*(?:ないで|するな|ないこと|ダメ|だめ|やめ)|.*(?:必ず|いつも|常に)(?!.*(?:ように|表示)).*(?:前に|使って|実行|てから)|.*前に(?:は)?必ず|.*もうやめて|.*(?:禁止|ルール)(?:です|だ|は|$)",
-    r"(?!密码|页面|按钮).*(?:永远(?:不要|别)|绝对?不(?:要|能|许)|一律|禁止)(?!.*用户)|.*(?:每次|总是|一定要|必须|都要)(?!.*用户).*(?:之前|先跑|先运行|先问|使用)",
-)  # fmt: skip
-# Always and never anywhere in a sentence that is not about a thing; English has them at the beginning of a clause.
-_EVER: Final = _any(
-    r"\b(?:nie|niemals|immer|grundsätzlich)\b(?! (?:wieder|noch|mehr|sichtbar|wenn)\b)", r"\b(?:toujours|jamais)\b(?! visible)", r"\b(?:nunca|jamás|jamais|siempre|sempre|mai)\b(?! vis[ií]b?v?el?)", r"\b(?:nooit|altijd)\b(?! zichtbaar)",
-)  # fmt: skip
+# For a correction.
 
-# How it is done here, as a fact.
-_PLACE: Final = _any(
-    r"\b(?:in (?:this|our) (?:repo|project|code ?base|repository|team|company|monorepo|api)|around here|on this (?:box|machine|team|project))\b", r"\b(?:in diesem (?:projekt|repo|repository|code)|bei uns)\b", r"\b(?:dans ce (?:projet|dépôt|repo|code)|chez nous)\b",
-    r"\b(?:en este (?:proyecto|repo|repositorio)|n[eo]ste (?:projeto|repo|repositório)|in questo (?:progetto|repo|repository)|da noi|in dit (?:project|repo)|bij ons)\b", r"(?:ここでは|この(?:プロジェクト|リポジトリ|コード)では|うちでは|弊社では)|(?:这个|本)(?:项目|仓库|代码库)(?:里|中)?",
-)  # fmt: skip
-_ONLY_TELLS: Final = _any(  # what is there, which says nothing of how to work
-    r"\bthere (?:is|are)\b|\bwe (?:have|want|need|support|call|show|get)\b|\b(?:gibt es|il y a|hay|há|tem|c'è|ci sono|er is|er zijn)\b|があ|有(?:一|两|几|个)",
-)  # fmt: skip
-_HABIT: Final = _any(
-    r"\bwe (?:always|never|only|exclusively) (?!wanted|had|got|saw|were|was|could|been|have|need|see|get|call|show|return|support|\w+ed\b)\w+", r"\bwe (?:don't|do not|no longer|can't|never) (?:ever )?(?:use (?!this|that|it\b)|do (?:that|this|it)\b|allow\b|want (?:any|\w+ing)|(?:commit|push|write|mock|deploy|edit|touch|log|hardcode|merge|squash|rebase|install|abbreviate|pin|nest|inline)\b)",
-    r"\bwe (?:use|write|run|log|format|deploy|commit|name|prefer|stick|work|keep|test|put|import|do)\b.*(?:\bhere\b|, not\b|,? (?:never|not) \w+|\binstead of\b|\bis not allowed\b|\beverywhere\b|\bonly\b)", r"^use \S+, (?:not|never) \S+|\b(?:is|are) (?:not allowed|forbidden) here\b", r"^(?:here|that's (?:not )?how)\b,? .*\bwe (?:\w+)\b|\bthis (?:repo|project|code ?base|repository|box|machine) (?:is|uses|has|only uses|runs) (?:.* )?only\b|\bonly (?:ever )?(?:use|run|commit|push) .*\bhere\b",
-    r"\b(?:don't|do not) \w+ .*, (?:we \w+|they(?:'re| are)|it's|that's|because|since)\b.*", r"\b(?:is|are) (?:read only|off limits|generated|overwritten)\b.*\b(?:never|ever|no|don't)\b",
-    r"\bwir (?:\w+en)\b.*\b(?:hier|immer|nie|niemals|kein\w*|nicht|statt|sondern)\b|\bhier (?:\w+ )?\w+en wir\b", r"\b(?:on|nous) (?:n')?(?!a\b|avons)\w+\b.*\b(?:ici|jamais|toujours|pas|plutôt|plus|uniquement|que)\b|\bici,? (?:on|nous)\b",
-    r"^(?:here|hier|ici|aquí|aqui|qui)\b.*, (?:not|never|no|nicht|kein\w*|pas|jamais|nunca|não|non|mai|niet|geen)\b|^(?:aquí|aqui|qui)\b.* s[ei] \w+|\b(?:aquí|aqui|qui)\b,? (?:\w+ ){0,3}?(?:usamos|usa|usiamo|utilizamos|utilizziamo|escribimos|escrevemos|scriviamo|hacemos|fazemos|trabajamos|nunca|siempre|sempre)\b|\b(?:usamos|usiamo|utilizamos|utilizziamo|escribimos|escrevemos|scriviamo|a gente (?:não )?usa)\b.*\b(?:aquí|aqui|qui|siempre|sempre|nunca|no|não|non|mai)\b",
-    r"\b(?:we|wij) \w+en\b.*\b(?:hier|nooit|altijd|geen|niet)\b|\bhier \w+en (?:we|wij)\b", r"(?:ここでは|私たちは).*(?:使って|使い|書きます|書いて|統一|ルール)(?!.*か$)", r"我们(?:这里|这边|这儿|项目|团队|都|一直|只|统一|从来|从不|不|里|在)+(?:用|使用|采用|写)(?!户)|我们.{1,12}(?:要放|都|必须|统一用|一律用)",
-)  # fmt: skip
-_REJECTS: Final = _any(
-    r"(?:no+|nope|nah|wrong|not like that|not again|that's (?:wrong|not right|not how)|again|actually|wait|stop|careful|why did you|you did it again|you got it wrong|argh|ugh)(?!\w)(?! (?:problem|worries|need))",
-    r"(?:nein|nee|no|não|non),? (?:so nicht|zo niet|così no|así no|assim não|pas comme ça)|não é assim|così no|así no|so nicht",
-)  # fmt: skip
-_FACT: Final = _any(
-    r"(?<!\bi )(?<!\bthey )\b(?:don't|do not|never) (?!worry|know|think|understand|like|change|touch that|do that\b|want|need|see|have|show)\w+",
-    r"\b(?:lives?|belongs?|goe?s?(?: through| next| in(?:to)?| under)|must (?:always|never|not)|(?:is|are) (?:always|never|not allowed|forbidden|off limits|stored|shared|generated|read|called|only|returned|utc|in (?:cents|utc|seconds|ms|milliseconds|meters|english)))\b",
-    r"\byou (?:must|have to|can't|cannot|mustn't) (?!add|fix|change|make)\w+", r"\b(?:gehör\w+|vont|van junto|vanno|ficam|staan|horen)\b",
-)  # fmt: skip
+_LASTING: Final = _cue(
+    r"from (?:now|here|today|this point) on(?:wards?)?|going forward|henceforth|(?:in"
+    r"|for) (?:the )?future(?! \w*(?:version|release))|(?:for )?next time(?! (?:the|a|an|it|he|she|we|they|that"
+    r"|someone|users?|my)\b)|for (?:the record|(?:future )?reference|your information)|(?:keep|bear"
+    r"|have) (?:\w+ )?in mind|as a (?:general )?rule|a habit|get used to|remember(?=:| that|$)|never forget"
+    r"|don't forget that|just so you know|note(?=:| that)|ab (?:jetzt|sofort|nun|heute)|von (?:nun|jetzt) an"
+    r"|\Ain zukunft|(?:zu)?künftig|nächste[sn]? mal|merke? dir|denk\w* (?:\w+ )?dr?an|vergiss nicht,? dass"
+    r"|à partir de maintenant|dorénavant|désormais|à l'avenir|prochaine fois|(?:souviens|rappelle)-toi|retiens"
+    r"|n'oublie\w* (?:pas|jamais) que|pense à toujours|a partir de ahora|de (?:ahora|aquí) en adelante"
+    r"|en (?:el )?(?:futuro|adelante)|próxima vez(?! que (?:el|la|un))|recuerda que|acuérdate|ten en cuenta"
+    r"|no (?:te )?olvides que|a partir de agora|de agora em diante|da\w*qui (?:pra|para|em) (?:frente|diante)"
+    r"|doravante|no futuro|lembre(?:-se)?(?: de)? que|lembra que|não (?:se )?esque\w+ que|d'ora in (?:poi|avanti)"
+    r"|da (?:ora|adesso) in (?:poi|avanti)|in futuro|prossima volta(?! che (?:il|la|un))|ricorda(?:ti)? che"
+    r"|tieni (?:presente|a mente)|non dimenticare che|vanaf nu|van nu af aan|voortaan|in het vervolg|volgende keer"
+    r"|onthoud|denk eraan|vergeet niet dat",
+    asian=r"今後|これから|次回|次から|今度から|覚えて(?:おいて|おけ|ね)|以后|今后|往后|下次|下回|从现在|记住(?!用户|密码|我)|记得[，,：:]|记着",
+)
+_REPEATED: Final = _cue(
+    r"i(?:'ve| have| had)? (?:\w+ )?(?:told|reminded|warned) you|(?:i|we)(?:'ve| have| had)? (?:\w+ )?asked you|i(?:'m"
+    r"| am) repeating|i (?:keep|have to) (?:\w+ing|repeat|say)|once more|how (?:many times|often) (?:do|must|have|did"
+    r"|should) i|(?<!the )(?:second|third|fourth|\d(?:nd|rd|th)|nth) time|you (?:\w+ )?(?:keep|always|constantly|again"
+    r"|still)|again you|you .* again|same mistake|mistake again|(?<!should )(?<!to )(?<!i )stop (?!here|there"
+    r"|now)\w+ing|quit \w+ing|no more \w+|enough with|(?:i|we)(?:'ve| have)? (?:\w+ )?said (?:it|this)|did i say"
+    r"|(?:said|told|asked|that's) .*twice|(?:dir|euch) (?:\w+ ){0,3}gesagt|(?:habe?|hatte) (?:\w+ ){0,4}gesagt"
+    r"|wie oft (?:muss|soll|habe?) ich|du .*(?:schon wieder|ständig|dauernd)|(?:zweite|dritte|vierte|fünfte)[sn]? mal"
+    r"|hör\w* (?:\w+ )?auf,?(?= \w)|(?:t'|l'|vous )ai (?:\w+ )?(?:dit|demandé|répété)|combien de fois|arrête\w* d[e']"
+    r"|cesse\w* d[e']|ne \w+ plus|tu (?:as )?encore|(?:deuxième|troisième) fois|(?:te|os) (?:lo )?(?:he dicho|dije"
+    r"|había dicho|pedí)|cuántas veces|otra vez (?:has|estás|usas|te)|has .*otra vez|(?:segunda|tercera"
+    r"|terceira) ve[zs]|deja(?:d)? de|para de|no vuelvas a|já (?:te |lhe )?(?:disse|falei|avisei|pedi)|quantas vezes"
+    r"|você .*de novo|(?:pare|pára|deixe|chega) de|(?:ho|avevo) (?:\w+ )?(?:detto|chiesto|ripetuto)|quante volte"
+    r"|hai .*(?:di nuovo|ancora)|di nuovo$|(?:seconda|terza) volta|smett\w+ (?:di|con)|basta (?:con|\w+re)|piantala"
+    r"|ik (?:heb|had|zei) (?:\w+ ){0,4}gezegd|heb ik (?:\w+ ){0,2}gezegd|hoe vaak (?:moet|heb) ik|je .*(?:weer|alweer)"
+    r"|(?:tweede|derde) keer|(?:stop|hou\w* op) met",
+    asian=r"(?:前に?も|何度も?|さっきも|もう).{0,6}(?:言|いい|伝え)|また.{1,20}(?:ています|てる|いますね|ましたね|たね)|やめて|(?:说|讲|告诉"
+    r"|提醒)过|说了.{0,3}(?:次|遍)|你又|又把|(?:别|不要)(?:再|总|老|每次)",
+)
+_PLACE: Final = _cue(
+    r"around here|(?:on|in|for|of|by) (?:this|our|the (?:whole|entire)) (?:repo\w*|project|code ?base|team|company"
+    r"|monorepo|workspace|product|box|machine|org\w*)s?|in (?:all )?our \w+|(?:this|our) (?:repo\w*|codebase"
+    r"|convention|policy|rule|standard)s? (?:is|uses|has|are)|by us|bei uns|in diesem (?:projekt|repo\w*|code)"
+    r"|chez nous|dans (?:ce|notre) (?:projet|dépôt|repo|code)|dans cette base|en (?:est[ea]|nuestr[oa]) (?:proyecto"
+    r"|repo\w*|equipo|empresa)|n[eo](?:ste|sso) (?:projeto|repo\w*)|da noi|in questo (?:progetto|repo\w*)|bij ons"
+    r"|in dit (?:project|repo\w*)",
+    asian=r"うち(?:で|の)|ここでは|この(?:プロジェクト|リポジトリ|コード)(?:では|は)|弊社|我们(?:这里|这边|项目|团队)|(?:这个|本)(?:项目|仓库|代码库)",
+)
+_HERE: Final = _cue(
+    r"(?<!let )(?<!should )(?<!can )(?<!do )(?<!did )(?<!could )we(?! (?:need|want|have (?:a|an|the|to|two|some|this)"
+    r"|got|get|see|had|were|was|decided|agreed|should|could|can\b(?!')|will|would|might|are (?:a|an|going)|support"
+    r"|call|don't have|always \w+ed))(?:'re|'ve)?|(?<!does )our|ours|(?<=\w )here(?=$|[,;:.])|wir(?! (?:haben|brauchen"
+    r"|wollen|hatten|müssen|sollten))|unser\w*|nous|on (?:n'\w+|ne \w+|utilise|écrit|fait|met|teste|travaille|déploie"
+    r"|passe|lance|garde|parle|prend|range)|notre|nos|ici|nosotros|nuestr[oa]s?|aquí|(?:us|utiliz|trabaj|hac|escrib"
+    r"|llam)[aei]mos|a gente|nós|noss[oa]s?|aqui|(?:usa|utiliza|faze|escreve)mos|noi|nostr[oaie]|\Aqui|(?:us|utilizz"
+    r"|scriv|facc)iamo|wij|ons|onze|hier",
+    asian=r"私たち|我们(?!需要|想|要|有|决定)|咱们|这里|这边|公司的",
+)
+_EVER: Final = _cue(
+    r"always|never|ever|every ?time|each time|whenever you|anymore|any more|everywhere|in all|(?:each|every) (?:commit"
+    r"|push|change|edit|pr|pull request|step|merge|release|deployment|time|ls|week)|no longer"
+    r"|when(?:ever)? you(?:'re)? (?:\w+ing|done|write|show|add|change|edit|use|run|are|create|commit|push|report|need"
+    r"|touch|make|do|find|don't|give)|(?:vor|nach) jede\w*|immer|nie|niemals|stets|grundsätzlich|jedes mal"
+    r"|jede[nmrs]? (?:commit|push|änderung|schritt|merge|release)|überall|toujours|jamais|à chaque|chaque|partout"
+    r"|siempre|nunca|jamás|cada|sempre|jamais|cada|toda vez|mai|ogni|ovunque|nooit|altijd|elke|telkens|overal",
+    asian=r"絶対|必ず|いつも|常に|毎回|決して|二度と|永远|总是|每次|一律|一定要|必须|从来|从不|千万|绝不|绝对",
+)
+_BAN: Final = _cue(
+    r"(?<!i )(?<!they )(?<!it )(?:don't|do not|dont)(?! (?:know|think|understand|like|see|get|have|worry|forget"
+    r"|want(?! you)|need(?! you)))|never|avoid|(?:not|isn't|aren't) (?:allowed|supposed|ok|okay|optional)|(?:must"
+    r"|should|may|can|could|need)(?:n't|not| not)|can't|cannot|nothing|leave \w+ alone|nobody|hands off"
+    r"|(?<![\w] )no(?= \w+(?:s|ing)?\b)(?! (?:one|idea|problem|worries|need|longer|more|no|it|the|i|we|you|that"
+    r"|this)\b)|(?<=so )no|(?<=please )no|(?<=said )no|nicht|keine?[nrms]?|nie|niemals|finger weg|lass (?:die|das|den"
+    r"|es)|ohne|ne|n'\w+|pas|jamais|sans|no (?:\w+(?:es|as|amos|emos|en|an)|se|l[oae]s?|hay)|nunca|nada de|sin"
+    r"|não(?!,)|sem|non(?!,)|mai|niente|senza|niet|geen|nooit|zonder",
+    asian=r"ないで|するな|ダメ|だめ|ないこと|不要|别|不许|不准|不能|不用|不可以|不得|勿|只能",
+)
+_LIMIT: Final = _cue(
+    r"generated|managed by|maintained by|owned by|belongs?|shared|frozen|legacy|vendor\w*|read.only|off limits|blocked"
+    r"|pinned|mandatory|required|forbidden|not allowed|not optional|prohibited|reserved|overwritten|must(?! be)"
+    r"|must (?:always|never|be (?:\w+ed|in))|no access|no internet|rules?|convention|policy|generiert|gehör\w+"
+    r"|verboten|pflicht|vorschrift|gesperrt|génér\w+|interdit\w*|obligatoires?|gener(?:ad|at)[oaie]s?|generan?"
+    r"|gerad[oa]s?|prohibid\w+|proibid\w+|obligatori\w+|vietat\w+|gegenereerd\w*|wordt gegenereerd|verboden|verplicht"
+    r"|regla|regra|regola|règle|regel|without (?:asking|checking|my|telling|approval|permission|review)"
+    r"|ask (?:me )?(?:first|before)|unless i|before you (?:say|tell|commit|push|claim|assume|delete)|ask the"
+    r"|ohne (?:mich |rücksprache|vorher|zu fragen)|frag\w*\b.* bevor|sans (?:me|le|mon|demander)|demande\b.* avant"
+    r"|sin (?:mi|pregunt\w+|consult\w+)|pregunta\b.* antes|sem (?:me|eu|falar|\w*pergunt\w+|consult\w+|avis\w+)"
+    r"|pergunte\b.* antes|senza (?:chied\w+|avvis\w+|consult\w+)|chied\w+\b.* prima|zonder (?:overleg"
+    r"|(?:\w+ ){0,3}te vragen)|vraag\b.* (?:voor|eerst)",
+    asian=r"生成|禁止|共有|ルール|自动生成|冻结|规定|勝手に|前に.*(?:確認|聞い)|擅自|随便|(?:先|没)问我|之前先|没有.*同意",
+)
+_WISH: Final = _cue(
+    r"you (?:\w+ )?(?:must|have to|need to|should|can only|may only|can't|cannot|shouldn't|mustn't|don't (?:have"
+    r"|need) to|don't need)(?:n't| not| never)?|you(?:'re| are) (?:not |only )?(?:supposed|allowed)|du (?:sollst"
+    r"|solltest|musst|darfst|brauchst)|tu (?:ne )?(?:dois|peux pas)|(?:no )?(?:debes|tienes que|puedes)"
+    r"|você (?:não )?(?:deve|tem que|precisa|pode)|(?:non )?devi|je (?:moet|mag|hoeft)|i(?:'d| would)? (?:prefer"
+    r"|rather) (?:you|(?:\w+ ){1,3}over|\w+ing|that)|i need you to|i like it (?:when|if)|i (?:don't|do not"
+    r"|never) (?:want|need|like)(?= you| any| \w+ in| \w+ \w+ in)|i want you to|i'd like you to|not a fan|i hate"
+    r"|(?:answer|repl|respond|speak|antwort|répon|respond|rispond|antwoord)\w* (?:\w+ ){0,3}(?:in|en|em|auf"
+    r"|het) (?:english|german|french|spanish|portuguese|italian|dutch|deutsch|englisch|français|anglais|español|inglés"
+    r"|português|inglês|italiano|inglese|nederlands|engels)|ich (?:will|möchte|bevorzuge),? (?:kein\w*|nicht|dass du)"
+    r"|je (?:préfère|veux pas|ne veux)|prefiero|prefiro|(?:no )?quiero que|no quiero|não quero|quero que você"
+    r"|preferisco|non voglio|voglio che|ik wil (?:geen|niet|dat je)",
+    asian=r"你(?:必须|要|应该|不能|不用)|(?:返事|回答|返答).*(?:日本語|英語)で|用(?:中文|英文|英语)(?:回答|回复)|方がいい|ほしくない|我(?:更)?喜欢"
+    r"|我不想",
+)
+_REBUKE: Final = _cue(
+    r"why (?:did|do|are|have|would) you|you(?:'ve| have)? (?:just |again |straight )?(?!need|want)(?:\w+ed|did|used"
+    r"|wrote|ran|made|forgot|put|broke|got|took|began|keep|mix)(?: |$)|you should(?:'ve| have)|your \w+ (?:\w+ )?keeps"
+    r"|seriously|warum (?:hast|benutzt|machst|nimmst) du|du hast|pourquoi (?:tu|as-tu|utilises)|tu as|por qué (?:has"
+    r"|usas|haces)|has (?:\w+ )?\w+do|por que você|você \w+(?:ou|eu|iu)|perché (?:hai|usi)|hai \w+to|l'hai"
+    r"|waarom (?:heb|gebruik) je|je hebt",
+    asian=r"なぜ.*(?:した|ている)の|你(?:怎么|为什么|又)",
+)
+_REJECTS: Final = _cue(
+    r"no+pe|no+(?! (?:need|problem|worries))|nah|wrong|not like that|not again|that's not how|(?:once )?again|actually"
+    r"|wait|hold on|careful|ugh|argh|whoa|let me correct|nein|falsch|so nicht|faux|non|no così|não|não é assim|así no"
+    r"|nee|pas comme ça",
+    asian=r"いや|違|ちがう|不对|不是|错",
+    start=True,
+)
+_FACT: Final = _cue(
+    r"(?<!it )(?<!that )(?<!this )(?:is|are|returns?|contains?|means?|lives?|starts?|must|runs|go(?:es)?|listens?)|ist"
+    r"|sind|van|vanno|ficam|staan|heißt|enthält|est|sont|es|son|está|están|são|è|sono|zijn",
+    asian=r"単位|单位",
+)
+_WORK: Final = _cue(
+    r"(?:commit|push|merg|rebas|branch|squash|stag|deploy|lint|format|mock|test|install|snapshot|migrat|refactor"
+    r"|rewrit|hard-?cod|downgrad|bump|revert)\w*|prs?|pull requests?|ci|main|master|prod|production|git|sudo|by hand"
+    r"|manually|npm|pnpm|yarn|bun|node|pip|uv|poetry|cargo|gradle|maven|make|docker|kubectl|pytest|tsc|rg|grep|any|var"
+    r"|const|print|console\.log|logger|logs?|todos?|docstrings?|comments?|emojis?|classes|exports?|imports?|use|using"
+    r"|run|running|ask|asking|call|check|write|writing|edit|touch|edits?|creat\w+|guess\w*|assum\w+|tell|say|show me"
+    r"|answers?|repl(?:y|ies)|explain\w*|apologi\w+|summar\w+|speak|keep|put|names?|approv\w+|permission|plan|diffs?"
+    r"|files?|folder|directory|director(?:y|ies)|repo\w*|code|codebase|changelog|readme|lock|lockfile|dependenc(?:y"
+    r"|ies)|packages?|librar(?:y|ies)|fixtures?|messages?|english|generated|secrets?|credentials|versions?|pin|history"
+    r"|docs|env|staging|sandbox|destructive|drop\w*|delet\w+|units?|cents|utc|convention|spelling|style|types?"
+    r"|variables?|columns?|schema|functions?|config|datei\w*|ordner|paket\w*|englisch\w*|benutz\w*|verwend\w*|nutz\w*"
+    r"|schreib\w*|lösch\w*|frag\w*|änder\w*|kommentar\w*|abhängigkeit\w*|antwort\w*|beträge|notebook|produktion"
+    r"|utilis\w+|anglais|montre\w*|fichiers?|lanc\w+|modifi\w+|touch\w+|écri\w+|demand\w+|commentaires?|dépendances?"
+    r"|supprim\w+|répon\w+|centimes|scripts?|inglés|inglês|inglese|us(?:a|ar|es|o|e|ando|amos|are|iamo|i)|archivos?"
+    r"|arquivos?|file|ejecut\w+|rod(?:e|ar|a)|execut\w+|esegu\w+|toc(?:ar|ques|aras?|a|care)|modific\w+|escrib\w+"
+    r"|escrev\w+|scriv\w+|pregunt\w+|pergunt\w+|chied\w+|coment\w+|comment\w+|d[ei]pend\w+|borr\w+|apag\w+|cancell\w+"
+    r"|elimin\w+|resp(?:uesta|osta|ond)\w*|rispo\w+|centavos|céntimos|centesimi|carpeta|cartella|pasta|gebruik\w*"
+    r"|engels|bestand\w*|draai\w*|aanpas\w*|schrijf\w*|vraag\w*|vragen|commentaar|afhankelijkhe\w+|verwijder\w*"
+    r"|antwoord\w*|productie|map",
+    asian=r"テスト|ブランチ|プッシュ|マージ|分支|コミット|ファイル|フォルダ|コメント|実行|使|ログ|編集|削除|確認|返事|英語|日本語|単位|セント|型|追加|インストール|提交"
+    r"|代码|文件|注释|测试|依赖|用(?!户)|推送|改|删|问|运行|跑|文档|回答|单位|直接|目录",
+)
+
+# Against it.
+
+_THING: Final = _cue(
+    r"(?!il (?:ne )?faut|a (?:gente|partir)|(?:the|an?|every|all|les?|la|der|die|das|el|los|las|os?|as?|il|lo|gli|i|de"
+    r"|het) (?:tests?|comment\w*|commit\w*|kommentare?|coment\w*|commentaires?|files?|code|fixtures?|config|script"
+    r"|folder|directory|branch\w*|migration\w*|rule|map|cartella|carpeta|directorio|diretório)\b)(?:the|an?"
+    r"|every(?! time)|all|it|there|users?|der|die|das|eine?|les?|la|une?|el|los|las|os?|as?|uma?|il|lo|gli|i \w+[ei]"
+    r"|de|het|een|(?:ich|je|yo|eu|io|ik|i) (?:always|\w+ (?:immer|nie|jamais|toujours|nunca|siempre|sempre|mai|nooit"
+    r"|altijd)))",
+    asian=r"l'",
+    start=True,
+)
+_PROGRAM: Final = _cue(
+    r"users?|buttons?|pages?|dropdown|forms?|fields?|banner|modal|dialog|header|footer|login|password|customers?"
+    r"|clients?|menu|screen|widget|rows?|cells?|click\w*|session (?:has )?expire\w*|redirect\w*|display\w*|retr(?:y"
+    r"|ies)|reject\w*|token|should(?! (?:only|never|always|not))|worker|job|shop|three|add an?|benutzer\w*|nutzer\w*"
+    r"|kunden?|seite|knopf|feld|passwor[td]\w*|anzeig\w*|utilisateurs?|bouton|champ|clients?|mot de passe|usuarios?"
+    r"|botón|campo|contraseña|clientes?|usuários?|botão|senha|utent[ei]|pulsante|clienti|gebruikers?|knop|veld"
+    r"|klanten?|wachtwoord|import|importación|importação|importazione|i (?:always |still |again |\w+ )?(?:get|got|see"
+    r"|tried)|crash\w*|error:|exception|traceback|doesn't work|not working|is broken|stopped working|fails?|failing"
+    r"|flaky|finish\w*|geht nicht|stürzt|funktioniert nicht|schlägt fehl|plante|ne marche|no funciona|não funciona"
+    r"|dá erro|non (?:funziona|risponde)|crasht|hangen|werkt niet|(?<=, )(?:just|only|nur|juste)|solo el|apenas"
+    r"|alleen de|(?:the|that) (?:first|second|third|whole)|worked|there(?:'s| is| are)|missing|forgot|forgotten|missed"
+    r"|hay|falta\w*|manca\w*|manque\w*|ontbreekt|fehlt|il y a|es gibt|oublié|olvidado|esqueceu|dimenticato|vergeten"
+    r"|vergessen|c'è|ci sono|er (?:is|zijn)",
+    asian=r"ユーザー|ボタン|画面|パスワード|表示|ページ|用户|按钮|页面|密码|登录|导入|エラー|落ち|報告|报错|崩溃|失败|だけ|があ|足り|漏|缺|有(?:一|两|几|个)",
+)
+_TASK: Final = _cue(
+    r"(?!(?!let|can|could|would|will)\S+ (?:\S+ )?(?:always|never|immer|nie|toujours|jamais|siempre|nunca|sempre|mai"
+    r"|altijd|nooit|only))(?:add|make|ensure|implement|create|fix|update|change|rename|show|generate|translate|build"
+    r"|refactor|design|extend|let's?|give|find|migrate|replace|convert|move|validate|verify|set|document|draft|help"
+    r"|review|look|take a|investigate|debug|port|draw|plot|render|display|adjust|modify|improve|extract|remove|train"
+    r"|compare|split|revert|undo|prepare|redirect|write (?:an?|the|me|in|it)|build|delete|summarize|explain|tell|list"
+    r"|check|find|test (?:it|this|that)|run (?:the|it|this|only)|use (?:the|a|an|it) (?:\w+ )?(?:one|option|approach"
+    r"|version|first|second|small|existing|\w+ instead|\w+ for that)|(?:can|could|would|will|is|are|was|were|do|does"
+    r"|did|should|shall|has|have|may|might) (?:you|i|we|it|the|this|that|there|they|these|those|a"
+    r"|an)(?! (?:please )?(?:stop|not))|(?:i|we) (?:want|need|would like|'d like|remember|think|believe|wonder|tried"
+    r"|get|have (?!a rule|told|said|asked|\w+ed))(?! you)|you are an?|we should|(?:prüf|stell|sorge?|füge?|erstell"
+    r"|änder|zeig|erklär|implementier|bau|schreib)\w*|assure|ajoute|crée|vérifie|montre|explique|modifie|implémente"
+    r"|corrige|fais|remplace|asegúr\w*|añad\w*|agreg\w*|cre[ae]|verific\w*|muestr\w*|explic\w*|implement\w*|corrig\w*"
+    r"|haz|certifi\w*|garant\w*|adicion\w*|cri[ae]|mostr\w*|corrij\w*|faça|faz|assicur\w*|aggiung\w*|crea|spieg\w*"
+    r"|corregg\w*|fai|zorg|voeg|maak|controleer|toon|laat|leg uit)",
+    asian=r"确保|添加|增加|创建|修复|实现|解释|检查|让|把|给|画",
+    start=True,
+)
+_PASSING: Final = _cue(
+    r"for now|right now|yet|now$|this time|just this once|for the moment|for today|today|tomorrow|at the moment|until"
+    r"|in (?:line|the other)|(?:in|for|with|on) this (?:task|pr|pull request|function|refactor\w*|file|one|change|step"
+    r"|method|class|ticket|dialog|component|case|page|commit|endpoint|experiment|module|migration|new \w+)|for this$"
+    r"|before the release|vorerst|diesmal|für jetzt|noch nicht|erst ?mal|heute|pour l'instant|pas encore|cette fois"
+    r"|aujourd'hui|por ahora|todavía|aún|esta vez|hoy|por enquanto|ainda|desta vez|hoje|per ora|ancora|questa volta"
+    r"|oggi|voorlopig|nog niet|deze keer|vandaag|i was wrong|my (?:mistake|bad|fault|error)|i (?:changed|forgot"
+    r"|made an error|was)|mein fehler|mon erreur|mi error|meu erro|never mind|nevermind",
+    asian=r"今回|とりあえず|今日|まだ|暂时|这次|今天|先不",
+)
 _QUESTION: Final = lazy_compile(
-    r"[?？]$|か$|吗$|^(?:what|which|who|where|when (?!you)|how|why|warum|wieso|wie|was|pourquoi|comment|est-ce|por qué|por que|¿|perché|come|waarom|hoe|为什么|なぜ)\b"
+    r"[?？]$|か$|吗$|^(?:what|which|who|where|when (?!you)|how|why|warum|wieso|wie|was|pourquoi|comment|est-ce|por qué"
+    r"|por que|¿|perché|come|waarom|hoe|为什么|なぜ)\b"
 )
-_REPROACH: Final = lazy_compile(
-    r"^(?:why (?:do|did|are) you (?:keep|always|still)|how (?:many times|often) (?:do|must|have)|wie oft|combien de fois|cuántas veces|quantas vezes|quante volte|hoe vaak)"
-)
+
+_WEIGHTS: Final[Mapping[re.Pattern[str], int]] = {
+    _LASTING: 6,
+    _REPEATED: 6,
+    _PLACE: 7,
+    _HERE: 3,
+    _EVER: 4,
+    _BAN: 3,
+    _LIMIT: 3,
+    _WISH: 4,
+    _REBUKE: 4,
+    _FACT: 2,
+    _THING: -4,
+    _PROGRAM: -4,
+}
+_STRONGEST: Final = (_LASTING, _REPEATED, _REBUKE)
+_OF_A_TASK: Final = -3
+_AFTER_A_REBUKE: Final = 4
+_FACT_AGAINST_ANOTHER: Final = 3
+_WORK_WORDS: Final = (0, 2, 4, 5)  # by the number of different words of the agent's work, at most three
 
 
 def corrects(prompt: str) -> bool:
@@ -134,34 +271,21 @@ def corrects(prompt: str) -> bool:
     if text.lstrip()[:1] in "/<":  # a command of the host, or what it adds
         return False
     text = _NAME.sub("X", _QUOTED.sub("X", text)).lower()
-    rejected = False
+    rebuked = False
     for raw in _SENTENCE.findall(text):
-        whole = raw.strip(" \t-*•")
-        rejected = rejected or bool(_REJECTS.match(whole))
-        if _corrects(_without_lead(whole), whole, rejected=rejected):
+        sentence = raw.strip(" \t-*•")
+        lead = _LEAD.match(sentence)
+        sentence = sentence[lead.end() :] if lead else sentence
+        if sentence and _weight(sentence) + _AFTER_A_REBUKE * rebuked >= _ENOUGH:
             return True
+        rebuked = rebuked or any(cue.search(sentence) for cue in (_REPEATED, _REBUKE, _REJECTS))
     return False
 
 
-def _without_lead(text: str) -> str:
-    lead = _LEAD.match(text)
-    return text[lead.end() :] if lead else text
-
-
-def _corrects(sentence: str, whole: str, *, rejected: bool) -> bool:
-    if (_QUESTION.search(sentence) and not _REPROACH.match(sentence)) or _FOR_NOW.search(sentence):
-        return False
-    if _STANDING.search(sentence) or _STANDING.search(whole):
-        return True
-    if _TASK.match(sentence):
-        return False
-    if _BOUND.search(sentence):
-        return True
-    clauses = [_without_lead(clause) for clause in _CLAUSE.split(sentence) if clause]
-    if any(map(_ORDER.match, clauses)) and not _CASE.match(sentence):
-        return True
-    if not _THING.match(sentence) and _EVER.search(sentence):
-        return True
-    if _HABIT.search(sentence) or (_PLACE.search(whole) and not _ONLY_TELLS.search(sentence)):
-        return True
-    return rejected and bool(_FACT.search(sentence))
+def _weight(sentence: str) -> int:
+    asked = _QUESTION.search(sentence) and not _REPEATED.search(sentence)  # "how often do I have to say"
+    if asked or _TASK.search(sentence) or _PASSING.search(sentence):
+        return _OF_A_TASK + sum(_WEIGHTS[cue] for cue in _STRONGEST if cue.search(sentence))
+    work = len(set(_WORK.findall(sentence)))
+    against = _FACT_AGAINST_ANOTHER if _REJECTS.search(sentence) and _FACT.search(sentence) else 0
+    return _WORK_WORDS[min(work, 3)] + against + sum(w for cue, w in _WEIGHTS.items() if cue.search(sentence))
