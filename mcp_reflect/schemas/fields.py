@@ -44,6 +44,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PERCENT: Final = 100
 _NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|percent|(?:/|out of)\s*(\d+))?\s*")
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
+_CLASS: Final = re.compile(r"^\s*[A-Z]\w*\.(?=\w)")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")
 
 
@@ -153,6 +154,11 @@ def _names_of(shape: type[Arguments]) -> dict[str, str]:
 def normalized(word: str) -> str:
     """Return a name in lower case with underscores: `tool_call` for `Tool-Call`."""
     return word.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def without_class(word: str) -> str:
+    """Return the name of a member of an enum: `FAILURE` for `OutcomeType.FAILURE`."""
+    return _CLASS.sub("", word, count=1)
 
 
 def parsed(value: Any, context: ReadContext | None = None) -> Any:
@@ -449,7 +455,7 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
     def find(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        word = normalized(value)
+        word = normalized(without_class(value))
         near = [word] if word in {*kind} else get_close_matches(word[:40], [*kind], n=1, cutoff=0.8)
         return synonyms.get(word) or (near[0] if near else value.strip().lower())
 

@@ -10,7 +10,7 @@ from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.fields import Arguments, ReadContext, field_of, named, normalized, parsed
+from mcp_reflect.schemas.fields import Arguments, ReadContext, field_of, named, normalized, parsed, without_class
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
 Content = Annotated[str, BeforeValidator(fields.as_text)]
@@ -147,7 +147,7 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
         event["tool"] = name
     if "command" in metadata and "arguments" not in event:
         event = {"tool": "bash", **event, "arguments": {"command": metadata.pop("command")}}
-    word = normalized(str(event.get("type", "")))
+    word = normalized(without_class(str(event.get("type", ""))))
     if word in {*EventType} or word in _EVENT_TYPES:
         event["type"] = _EVENT_TYPES.get(word, word)
     elif "type" in event:

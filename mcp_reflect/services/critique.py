@@ -208,11 +208,11 @@ def _numbered(steps: Sequence[str]) -> str:
 
 
 def _evidence(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the end of the results of tools, each under its name and exit code."""
-    parts = [
-        f"{result.get('tool') or 'tool'} (exit code {result.get('exit_code')}):\n{result['content']}"
-        for result in results
-    ]
+    """Return the end of the results of tools, each under its name and, where it is known, its exit code."""
+    parts: list[str] = []
+    for result in results:
+        code = "" if result.get("exit_code") is None else f" (exit code {result['exit_code']})"
+        parts.append(f"{result.get('tool') or 'tool'}{code}:\n{result['content']}")
     return "\n\n".join(parts)[-_PROMPT_CHARS:]
 
 

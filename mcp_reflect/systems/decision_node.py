@@ -10,6 +10,7 @@ from mcp_reflect.models.common import RULES
 from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
 from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
+from mcp_reflect.schemas.search import is_object
 from mcp_reflect.systems.blocking import run
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ def reflection_node(
     """Reflect on the decision of a state and on how it was carried out.
 
     The decision `{action, component, error}` and the result `{component, result, error, metrics}` stand under the two
-    keys; `task`, `outcome`, `goal`, `task_type` and `run_id` are read where they are texts. `make_engine` gives the
-    engine to use (default: one over the environment's settings); it is closed again.
+    keys; a result without a component has the `active_component` of the state. `task`, `outcome`, `goal`, `task_type`
+    and `run_id` are read where they are texts. `make_engine` gives the engine to use (default: one over the
+    environment's settings); it is closed again.
 
     The state gains `reflection`, `reflections` (the earlier ones and this one), `validation_results` (valid,
     failed_check, checks, reflection_success), `reflection_insights` and `reflection_analysis`; where a check failed
@@ -44,6 +46,8 @@ def reflection_node(
     `error`, and the log names the check.
     """
     decision, result = state.get(decision_key), state.get(result_key)
+    if (active := state.get("active_component")) and (result is None or is_object(result)):
+        result = {"component": active, **(result or {})}
     checked = validate(decision, result, allowed_actions, state)
     if not checked.valid:
         from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none

@@ -9,7 +9,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
@@ -20,7 +20,7 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.schemas.fields import share_of
+from mcp_reflect.schemas.fields import as_text, share_of
 from mcp_reflect.schemas.triggers import StepArguments
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.services.critique import improvement_prompt, review_prompt
@@ -39,7 +39,7 @@ _GOOD: Final = re.compile(r"(?i)\b(?:correct|right|good|fine|sound|accurate|comp
 _SCORE: Final = re.compile(
     r"""(?ix)[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]*(?:is|of|at)?\s*
     (\d+(?:\.\d+)?(?:\s*(?:/|out\ of)\s*\d+|\s*%)?)[*_]*\.?(?!\d)
-    |(?<![\d/])(\d+(?:\.\d+)?\s*/\s*(?:5|10|100))(?=\s*(?:[.,;:!)\n-]|$))\.?"""
+    |(?<![\d/])(\d+(?:\.\d+)?\s*(?:/|out\ of)\s*(?:5|10|100))(?=\s*(?:[.,;:!)\n-]|$))\.?"""
 )
 _COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
 _OF_BANK: Final = ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
@@ -79,7 +79,7 @@ class ReflectionLesson:
     mistake: str
     correction: str
     context_hash: str
-    created_at: float
+    created_at: float = field(default_factory=time.time)
     times_applied: int = 0
     effectiveness: float = _START
 
@@ -121,7 +121,7 @@ class ReflectionEngine:
         is_final_step: bool = False,
     ) -> tuple[bool, ReflectionTrigger | None]:
         """Return whether to reflect, and the signal. A yes uses one of the reflections that the step may have."""
-        step = StepArguments(
+        step = StepArguments.model_construct(  # a value out of its range is compared as it is
             confidence=confidence,
             risk_level=risk_level,
             goal_drift=goal_drift,
@@ -256,16 +256,19 @@ def _read(reply: str) -> tuple[Opinion, float | None]:
     if found is not None:
         sent, issues = found.get("quality_score", found.get("score")), found.get("issues")
         issues = [_issue(item) for item in cast("list[Json]", issues)] if isinstance(issues, list) else issues
-        text = {"issues": issues, "suggested_fix": found.get("suggested_fix")}
+        text = {"issues": issues, "suggested_fix": as_text(found.get("suggested_fix"))}
     elif match := _SCORE.search(reply):
         sent = match[1] or match[2]
         text = f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
     share = share_of(sent)
     score = float(share) if isinstance(share, int | float) and 0 <= share <= 1 else None
     try:
-        return read_opinion(text, "reply"), score
+        opinion = read_opinion(text, "reply")
     except InputError:
-        return Opinion(), score
+        opinion = Opinion()
+    if isinstance(text, str) and not opinion.issues and score is not None and score < _START and " " in text:
+        opinion = replace(opinion, issues=(text,))  # a low score in prose: the words beside it are the fault
+    return opinion, score
 
 
 def _issue(item: Json) -> Json:

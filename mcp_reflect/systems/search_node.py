@@ -83,7 +83,7 @@ def _advance(
     for query in plan.new_queries:  # with the graph's own keys of the query that it comes from, and no others
         origins = [item for _, item, other in pairs if other.table == query.table] or planned
         values = asdict(query)
-        own = {name: value for name, value in origins[0].items() if name not in values} if origins else {}
+        own = {name: value for name, value in origins[0].items() if values.get(name, value)} if origins else {}
         new.append({**own, **{name: value for name, value in values.items() if value}})
     return {
         "planned_queries": new,
@@ -97,7 +97,7 @@ def _advance(
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
-    message = _last_question(state.get("messages") or ())
+    message, retries = _last_question(state.get("messages") or ()), int(state.get("retry_count") or 0)
     results: Any = state.get("query_results") or {}
     if not is_object(results):  # a list of results that each name their table
         rows: dict[str, int] = {}
@@ -118,11 +118,11 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
         queries=queries,
         results=read_results(results, "query_results") or None,
         zero_result_tables=tuple(state.get("zero_result_tables") or ()),
-        retry_count=int(state.get("retry_count") or 0),
+        retry_count=retries,
         catalog=catalog,
         suggestions=tuple(str(text) for text in state.get("suggestions") or ()),
         # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
-        max_retries=int(state.get("max_retries", 2)) + 1,
+        max_retries=int(state.get("max_retries") or max(2, retries)) + 1,
         takes_bounds=True,
     )
 

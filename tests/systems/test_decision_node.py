@@ -85,6 +85,8 @@ def test_decision_and_result_are_read_from_the_keys_that_are_named(made: Callabl
         ({"decision": {"action": "kill"}}, "required_fields"),
         ({"decision": {"action": "sell", "component": "reranker"}}, "allowed_action"),
         ({"execution": {"component": "cache"}}, "same_component"),
+        ({"execution": {"result": "ok"}, "active_component": "cache"}, "same_component"),
+        ({"execution": None, "active_component": "cache"}, "same_component"),
     ],
 )
 def test_a_failed_check_gives_the_error_and_nothing_else(

@@ -71,6 +71,16 @@ async def test_the_failure_of_the_document_names_tool_limit_and_code(settings: S
     assert found.source_event_ids
 
 
+async def test_members_of_its_enums_are_understood_by_their_names(settings: Settings) -> None:
+    events = [
+        {"event_type": "EventType.TOOL_CALL", "content": "Called the billing service"},
+        {"event_type": "EventType.TOOL_RESPONSE", "content": "500 Internal Server Error"},
+    ]
+    found = await reflected(settings, task="Bill it", outcome="OutcomeType.FAILURE", events=events)
+    assert found.reflection.startswith("The run failed")
+    assert found.ignored == ()
+
+
 async def test_the_success_of_the_document_says_what_was_done(settings: Settings) -> None:
     found = await reflected(settings, **SUCCESS)
     assert "Used cached embeddings for semantic search" in found.reflection

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.compat import ReflectionEngine, ReflectionTrigger
+from mcp_reflect.compat import ReflectionEngine, ReflectionLesson, ReflectionTrigger
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import told
@@ -70,6 +70,21 @@ def test_a_signal_over_its_threshold_is_the_trigger(
     assert reflector.should_reflect(**signals) == (trigger is not None, trigger)
 
 
+def test_a_signal_out_of_its_range_is_compared_as_it_is(reflector: ReflectionEngine) -> None:
+    assert reflector.should_reflect(1.5, tool_failures=-1) == (False, None)
+    assert reflector.should_reflect(-1) == (True, ReflectionTrigger.LOW_CONFIDENCE)
+
+
+def test_a_fix_in_several_parts_is_kept(reflector: ReflectionEngine) -> None:
+    reply = '{"quality_score": 0.2, "issues": ["No auth"], "suggested_fix": ["Add auth", "Test it"]}'
+    assert reflector.parse_reflection(reply, "high_risk").suggested_fix == "Add auth\nTest it"
+
+
+def test_a_lesson_needs_the_five_fields_that_the_document_requires() -> None:
+    lesson = ReflectionLesson("les_1", "api_design", "forgot auth", "add it", "0123456789abcdef")
+    assert (lesson.created_at > 0, lesson.times_applied, lesson.effectiveness) == (True, 0, 0.5)
+
+
 def test_a_step_has_two_reflections_until_the_next_task(reflector: ReflectionEngine) -> None:
     asked = [reflector.should_reflect(0.1, step_number=1)[0] for _ in range(3)]
     assert asked == [True, True, False]
@@ -94,6 +109,8 @@ def test_a_step_has_two_reflections_until_the_next_task(reflector: ReflectionEng
         ("Issues:\n- step 1 is wrong\nSuggested fix: None", 0.3, ["step 1 is wrong"]),
         ("3/10 tests fail: the fixture is missing.", 0.3, ["3/10 tests fail: the fixture is missing."]),
         ("quality_score: 0.35, issues: missing auth", 0.35, ["missing auth"]),
+        ("It needs input validation. Score 4", 0.4, ["It needs input validation."]),
+        ("4 out of 10: there is no auth", 0.4, [": there is no auth"]),
         ('{"quality_score": "high", "issues": []}', 0.9, []),
         ("All of it is correct.", 0.8, []),
         ("Hm.", 0.5, []),
@@ -114,6 +131,7 @@ def test_the_prompt_shows_results_in_any_form_and_the_lessons(reflector: Reflect
     results = [{"tool": "pytest", "content": "2 failed"}, {"name": "curl", "success": False, "status": 401}]
     prompt = reflector.build_reflection_prompt("Build API", "Create endpoints", "Done.", results, [lesson])
     assert all(part in prompt for part in ("2 failed", "401", "forgot auth: always add auth middleware"))
+    assert "exit code" not in prompt.partition("The evidence, as tools returned it")[2]
 
 
 def test_lessons_are_ranked_by_context_and_effectiveness_within_their_task_type(reflector: ReflectionEngine) -> None:

@@ -33,6 +33,13 @@ def test_relaxing_lowers_the_threshold_and_doubles_the_limit_of_the_same_text(th
     assert "threshold" not in thought["message"]
 
 
+def test_the_edges_of_the_graph_decide_how_often_it_relaxes() -> None:
+    state = {"messages": [QUESTION], "planned_queries": [QUERY], "zero_result_tables": ["sessions"], "retry_count": 5}
+    (query,) = relax_and_retry(state)["planned_queries"]
+    assert query == {**QUERY, "search_mode": "master", "score_threshold": 0.2, "limit": 20}
+    assert relax_and_retry({**state, "max_retries": 2})["planned_queries"] == []
+
+
 def test_a_later_retry_relaxes_to_the_master_search() -> None:
     state = {"messages": [QUESTION], "planned_queries": [QUERY], "zero_result_tables": ["sessions"], "retry_count": 0}
     later = relax_and_retry({**state, **relax_and_retry(state)})
