@@ -38,7 +38,7 @@ def run_demo(options: Namespace) -> None:
 
 
 async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
-    from mcp_reflect.server.session import session  # noqa: PLC0415 - only this command is an MCP client
+    from mcp_reflect.server.stdio import session  # noqa: PLC0415 - only this command is an MCP client
 
     def narrate(text: str) -> None:
         if not quiet:

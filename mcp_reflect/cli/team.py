@@ -50,8 +50,8 @@ def add_team_arguments(parser: CliParser) -> None:
 
 def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
     """Return the options of a command line; InputError names the option that cannot be used."""
-    from mcp_reflect.server.auth import OAuthOptions  # noqa: PLC0415 - a web server, which the help does not need
-    from mcp_reflect.server.team import TeamOptions  # noqa: PLC0415 - same
+    from mcp_reflect.server.team import TeamOptions  # noqa: PLC0415 - a web server, which the help does not need
+    from mcp_reflect.server.tenants import OAuthOptions  # noqa: PLC0415 - same
 
     for name in ("public_url", "oauth_issuer", "oauth_jwks"):
         value = getattr(options, name)

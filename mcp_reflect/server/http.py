@@ -6,7 +6,6 @@ The SDK refuses a foreign Host (421), a foreign Origin (403) and JSON that is ne
 """
 
 import asyncio
-import logging
 import sys
 from typing import Any, ClassVar, Final
 
@@ -182,23 +181,9 @@ def serve_http(port: int) -> None:
 def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uvicorn.Config:
     """Return uvicorn's configuration with our limits, and print the address; requests have `finish_seconds` to end."""
     Connection.most, Connection.seconds = most_connections(), limits.max_body_seconds
-    logging.getLogger("asyncio").addFilter(OnceFilter())
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
     return uvicorn.Config(
         RequestLimits(app, limits), http=Connection, backlog=BACKLOG, log_level="warning", access_log=False,
         lifespan="on", server_header=False, timeout_graceful_shutdown=finish_seconds,
     )  # fmt: skip
-
-
-class OnceFilter(logging.Filter):
-    """Lets only the first message about too many open files through: asyncio repeats it each second."""
-
-    _was_said = False
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write the line."""
-        if "out of system resource" not in record.getMessage():
-            return True
-        first, self._was_said = not self._was_said, True
-        return first

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from mcp_reflect.models.lesson import Hit
     from mcp_reflect.models.reflection import Reflection
     from mcp_reflect.services.engine import Engine
-    from mcp_reflect.storage.spool import Spool
 
 
 _HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
@@ -181,18 +180,18 @@ class Service:
         """Begin to note calls that hooks left beside the bank, if there are any."""
         from mcp_reflect.storage.spool import ENDING, Spool  # noqa: PLC0415 - see the class
 
+        async def note() -> None:
+            from mcp_reflect import services  # noqa: PLC0415 - see the class
+
+            warnings = await asyncio.to_thread(lambda: services.warnings)  # an import takes .3 s
+            await warnings.note_spooled((await self.engine().open()).context, Spool(bank), _TAKING_SECONDS)
+
         if self.is_of_team:  # hooks of this machine left it, for a bank of its own
             return
         bank = self.settings.bank_path
         file = bank.with_name(bank.name + ENDING)
         if (self._taking is None or self._taking.done()) and file.exists() and file.stat().st_size:
-            self._taking = asyncio.create_task(self._note_spooled(Spool(bank)))
-
-    async def _note_spooled(self, spool: "Spool") -> None:
-        from mcp_reflect import services  # noqa: PLC0415 - see the class
-
-        warnings = await asyncio.to_thread(lambda: services.warnings)  # an import takes .3 s
-        await warnings.note_spooled((await self.engine().open()).context, spool, _TAKING_SECONDS)
+            self._taking = asyncio.create_task(note())
 
     async def call(
         self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None, agent: str = ""
@@ -224,8 +223,7 @@ class Service:
                 value = answer(result, detail=wants_detail(arguments))
                 if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
                     value["redacted"] = cut
-                text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-                return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
+                return CallToolResult(content=[_json(value)], structured_content=value)
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
@@ -247,22 +245,21 @@ class Service:
                 value = await hook_tool.answer(self._hook_engine().context, arguments)
         except Exception as error:  # noqa: BLE001 - the outermost handler
             self.log.error("hook_failed", error=type(error).__name__)
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return CallToolResult(content=[TextContent(type="text", text=text)])
+        return CallToolResult(content=[_json(value)])
 
     def _hook_engine(self) -> "Engine":
         """Return an engine that waits for other writers as briefly as a hook may."""
+        engine = self.engine()
+        if not self._own_engine:
+            return engine
         if self._for_hooks is None:
-            engine = self.engine()
-            if not self._own_engine:
-                return engine
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see the class
 
             brief = {"bank_busy_seconds": _HOOK_SECONDS, "sets_aside": False, "durable": False}
             settings = replace(self.settings, embeddings="words", **brief)
             self._for_hooks = Engine(settings, scopes=engine.scopes)
-        if self._for_hooks.scopes is not self.engine().scopes:  # it has another name since
-            self._for_hooks.use(self.engine().scopes)
+        if self._for_hooks.scopes is not engine.scopes:  # it has another name since
+            self._for_hooks.use(engine.scopes)
         return self._for_hooks
 
 
@@ -319,6 +316,10 @@ def named_agent(name: str) -> Generator[None]:
         yield
     finally:
         AGENT.reset(before)
+
+
+def _json(value: dict[str, Any]) -> TextContent:
+    return TextContent(type="text", text=json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def failure(text: str) -> CallToolResult:
@@ -396,12 +397,12 @@ def _claims(critique: "Critique") -> list[str]:
     shown: list[Claim] = []
     left = _CLAIM_CHARS_IN_ALL
     for claim in waiting:
-        left -= _cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10
-        if left < 0 and shown:
+        cost = _cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10
+        if cost > left and shown:
             break
         shown.append(claim)
+        left -= cost
     numbers = [1] * len(shown)
-    left = _CLAIM_CHARS_IN_ALL - sum(_cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10 for claim in shown)
     for place in (1, 2):
         for index, claim in enumerate(shown):
             if place < len(claim.lines) and left >= _cost(claim, place):
@@ -411,11 +412,8 @@ def _claims(critique: "Critique") -> list[str]:
 
     has_evidence = critique.evidence != NO_OUTPUT
     texts = [_claim(claim, number, has_evidence=has_evidence) for claim, number in zip(shown, numbers, strict=True)]
-    return (
-        [*texts, f"(more claims follow after these: {len(waiting) - len(shown)})"]
-        if len(waiting) > len(shown)
-        else texts
-    )
+    more = len(waiting) - len(shown)
+    return [*texts, f"(more claims follow after these: {more})"] if more else texts
 
 
 def _cost(claim: "Claim", place: int) -> int:

@@ -1,15 +1,23 @@
-"""Repair or answer the lines of stdin that the SDK's reader would drop, so that no caller waits forever."""
+"""MCP over stdio: lines that the SDK's reader would drop are repaired or answered, so that no caller waits forever.
+
+`session` is the client's side: it starts a server, as a host does; `mcp-reflect demo` uses it.
+"""
 
 import json
+import os
 import re
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias, cast
 
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
+from mcp import Client, StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, TextContent
+
+from mcp_reflect.errors import McpReflectError
 
 LOOK: Final = 4096
 """Bytes at either end of a line in which its id is searched."""
@@ -99,3 +107,26 @@ async def messages(
                 await send.send(item)
             elif (fault := fault_of(item)) is not None:
                 await answer(fault)
+
+
+class ServerSession:
+    """A started server. Calls return what the tool returned; a tool's error is raised."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool; McpReflectError with its words where it refuses."""
+        result = await self._client.call_tool(tool, dict(arguments))
+        if result.is_error:
+            texts = [block.text for block in result.content if isinstance(block, TextContent)]
+            raise McpReflectError(f"{tool}: {' '.join(texts)}")
+        return cast("dict[str, Any]", result.structured_content)
+
+
+@asynccontextmanager
+async def session(env: Mapping[str, str]) -> AsyncGenerator[ServerSession]:
+    """Start this installation's server over stdio with `env` added, and stop it when the block ends."""
+    parameters = StdioServerParameters(command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env})
+    async with Client(stdio_client(parameters)) as client:
+        yield ServerSession(client)

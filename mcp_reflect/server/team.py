@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import FrameType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from mcp.server.auth.routes import create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -28,11 +30,19 @@ from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes
-from mcp_reflect.server.auth import SCOPES, Authenticator, OAuthOptions
 from mcp_reflect.server.http import PATH, configure
-from mcp_reflect.server.metrics import Metrics
+from mcp_reflect.server.listing import tools
 from mcp_reflect.server.team_api import COOKIE, TeamApi
-from mcp_reflect.server.tenants import Gate, Team, TeamServer, TenantLimits, principal_of
+from mcp_reflect.server.tenants import (
+    SCOPES,
+    Authenticator,
+    Gate,
+    OAuthOptions,
+    Team,
+    TeamServer,
+    TenantLimits,
+    principal_of,
+)
 from mcp_reflect.services.context import open_bank
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.tokens import PREFIX
@@ -75,7 +85,7 @@ class Replica:
             calls_a_minute=settings.max_calls_per_minute, bytes_a_minute=options.bytes_a_minute, lessons=options.lessons
         )
         self.metrics = Metrics(bank, tenants=options.metrics_by_tenant) if options.metrics else None
-        self._team = Team(settings, bank, log, limits, self.metrics)
+        self._team = Team(settings, bank, log, limits, self.metrics and self.metrics.note_call)
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
@@ -136,6 +146,62 @@ class Replica:
         if opened.read_only:
             return JSONResponse({"status": "bank", "error": "read-only"}, 503)
         return JSONResponse({"status": "ready", "schema": opened.schema})
+
+
+class Metrics:
+    """Counts calls and requests, and answers Prometheus at an address of its own. `tenants`: also by tenant."""
+
+    def __init__(self, bank: Bank, *, tenants: bool = False) -> None:
+        try:
+            prometheus: Any = import_module("prometheus_client")  # an extra, for those who ask for figures
+        except ImportError:
+            fix = "Run pip install 'mcp-reflect-server[team]'."
+            raise InputError("--metrics", "it needs prometheus-client, which is not installed", fix) from None
+        self._prometheus = prometheus
+        self.registry = prometheus.CollectorRegistry()
+        own: dict[str, Any] = {"registry": self.registry}
+        names = ("tool", "tenant") if tenants else ("tool",)
+        self._tenants = tenants
+        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", (*names, "outcome"), **own)
+        self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", names, **own)
+        self._quarantined = prometheus.Counter("mcp_reflect_quarantined", "Records put into quarantine", **own)
+        self._requests = prometheus.Counter("mcp_reflect_requests", "Requests over HTTP", ("status",), **own)
+        self._bank = bank
+        self._tools = {tool["name"] for tool in tools()}
+        self.registry.register(self)
+        prometheus.ProcessCollector(registry=self.registry)
+
+    def serve(self, host: str, port: int) -> int:
+        """Answer Prometheus in a thread; return the port. InputError if the address cannot be used."""
+        try:
+            server, _ = self._prometheus.start_http_server(port, host, self.registry)
+        except OSError as error:
+            raise InputError(
+                "--metrics", f"the address cannot be used: {error.strerror}", "Give another address."
+            ) from None
+        return server.server_port
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the figures of the pool of connections, where the bank has one."""
+        state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
+        for name, value in state.items():
+            about = f"{name} of the pool of connections"
+            yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
+
+    def note_call(self, tool: str, tenant: str, result: object, seconds: float) -> None:
+        """Count a call of a tool with its result."""
+        labels = {"tool": tool if tool in self._tools else "unknown"} | ({"tenant": tenant} if self._tenants else {})
+        answered = isinstance(result, CallToolResult)
+        outcome = "asked" if not answered else "error" if result.is_error else "ok"
+        self._calls.labels(**labels, outcome=outcome).inc()
+        self._seconds.labels(**labels).observe(seconds)
+        content: dict[str, Any] = (answered and result.structured_content) or {}
+        stored: list[dict[str, Any]] = [content, *content.get("lessons", ())]  # what a recall shows has no status
+        self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
+
+    def note_request(self, status: int) -> None:
+        """Count a request with the status of its answer."""
+        self._requests.labels(status=str(status)).inc()
 
 
 class Front:

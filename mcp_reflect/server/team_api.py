@@ -22,9 +22,8 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.hook import HookInput, Moment
-from mcp_reflect.server.auth import refuse_role
 from mcp_reflect.server.service import named_agent
-from mcp_reflect.server.tenants import CALLER, Caller, Team
+from mcp_reflect.server.tenants import CALLER, Caller, Team, refuse_role
 from mcp_reflect.services.curation import USES, added, imported
 from mcp_reflect.services.engine import Engine
 

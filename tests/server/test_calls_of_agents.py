@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 
 from benchmarks.calls import CALLS, RECORDED, VARIATIONS, read_calls, varied
-from mcp_reflect.server.session import session
+from mcp_reflect.server.stdio import session
 from tests.conftest import one_era
 from tests.server.calls import LESSON, answered
 
