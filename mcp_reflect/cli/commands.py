@@ -31,7 +31,11 @@ def add_number(parser: Any, option: str, least: float, most: float, **details: A
     """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
 
     def parse(text: str) -> float:
-        value = type(most)(text)
+        try:
+            value = type(most)(text)
+        except ValueError:
+            fix = f"Give one from {least:g} to {most:g}."
+            raise InputError(option, f"'{text[:40]}' is not a {'whole ' * isinstance(most, int)}number", fix) from None
         if not least <= value <= most:
             raise InputError(option, f"{text} is not in {least:g} to {most:g}", "Give a number in that range.")
         return value
@@ -109,13 +113,12 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "upkeep", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
-    "prompts": CommandInfo("reports", "", "list, show and check the prompt templates", ("list", "show reflect")),
+    "prompts": CommandInfo("reports", "", "list and show the prompt templates", ("list", "show reflect")),
     "export": CommandInfo(
-        "transfer", "", "lessons as JSONL, or as Markdown files into DIR/",
-        ("lessons.jsonl", "lessons/", "--all-projects | wc -l"),
+        "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l"),
     ),
     "import": CommandInfo(
-        "transfer", "FILE", "lessons from JSONL, or from Markdown files in DIR/", ("lessons.jsonl", "lessons/")
+        "transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)
     ),
     "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(

@@ -71,8 +71,8 @@ class Change:
                 self.path.unlink(missing_ok=True)
             if self.drops_backup:
                 self.backup.unlink(missing_ok=True)
-            folder = self.path.parent
-            while folder != Path.home() and folder.is_relative_to(Path.home()) and not any(folder.iterdir()):
+            folder, roots = self.path.parent, (Path.home(), Path.cwd())
+            while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
                 folder.rmdir()
                 folder = folder.parent
         except OSError as error:

@@ -1,6 +1,6 @@
 """Format a lesson as text: a row of a list, a page, its history."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -62,13 +62,13 @@ def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
 
 
 def _guard(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
+    calls = {"wrong call": lesson.wrong_call, "right call": lesson.right_call}
+    shown = {name: visible(call) for name, call in calls.items() if call}
     if lesson.guard is None:
-        return {}
+        return shown
     mode = GuardMode.OFF if setting is GuardMode.OFF else lesson.guard_mode or setting
     mode = mode if mode in (GuardMode.TELL, GuardMode.OFF) or refuses(lesson) else GuardMode.TELL
     state = f"off: {lesson.unarmed}" if lesson.unarmed else _GUARD_MODES[mode]
-    calls = {"wrong call": lesson.wrong_call, "right call": lesson.right_call}
-    shown = {name: visible(call) for name, call in calls.items() if call}
     return {**shown, "guard": f"{visible(lesson.guard)} ({state})"}
 
 
@@ -99,9 +99,6 @@ def effectiveness_text(lesson: Lesson) -> str:
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Format the history of a lesson: its versions, outcomes and recalls."""
 
-    def version(record: Mapping[str, Any]) -> str:
-        return f"{record['reason']}: {record['text']}"
-
     def outcome(record: Mapping[str, Any]) -> str:
         note = f": {record['note']}" if record["note"] else ""
         return f"{_success(record['success'])}, by {record['evidence']}{note}"
@@ -110,11 +107,12 @@ def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         return record["task"] + ("" if record["success"] is None else f" ({_success(record['success'])})")
 
     sections: list[str] = []
-    for title, name, text in (
-        ("earlier wordings", "versions", version),
+    kinds: tuple[tuple[str, str, Callable[[Mapping[str, Any]], str]], ...] = (
+        ("earlier wordings", "versions", lambda record: f"{record['reason']}: {record['text']}"),
         ("outcomes", "outcomes", outcome),
         ("recalls that showed it", "recalls", recall),
-    ):
+    )
+    for title, name, text in kinds:
         lines = [
             wrapped(f"{_day(record['created_at'])} {' '.join(visible(text(record)).split())}")
             for record in history[name]

@@ -7,13 +7,7 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
 from mcp_reflect.cli.editor import edit_in_editor
-from mcp_reflect.cli.lesson_text import (
-    HEADS,
-    TEXT_COLUMN,
-    history_text,
-    lesson_page,
-    list_row,
-)
+from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_page, list_row
 from mcp_reflect.cli.output import (
     ask,
     confirm,
@@ -36,8 +30,17 @@ from mcp_reflect.models.lesson import EDITABLE, GuardMode, Lesson, RecordKind, S
 from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
 
-_STATES: Final = (*(state.value for state in State), "quarantined", "all")
+_STATES: Final[Mapping[str, Mapping[str, Any]]] = {
+    **{state.value: {"state": state, "held": False if state is State.ACTIVE else None} for state in State},
+    "quarantined": {"state": State.ACTIVE, "held": True},
+    "all": {"state": None, "held": None},
+}
+"""The fields of a filter by the name of a state. A quarantined lesson is active; a rejected one is retired."""
+
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
+_LISTED: Final = {
+    "words": (), "state": "active", "kind": "lesson", "task_type": None, "tag": None, "limit": 50, "project": None
+}  # fmt: skip
 _NO_GUARD: Final = "none; add --wrong-call and --right-call to stop the call"
 _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter: leave it out): ",
@@ -47,7 +50,7 @@ _QUESTIONS: Final = {
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
-    _add_filter_options(parser)
+    parser.set_defaults(**_LISTED)
     add_service_arguments(parser, project=False)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
 
@@ -67,10 +70,17 @@ def add_lessons_arguments(parser: CliParser) -> None:
             added.add_argument(ids, nargs="+" if ids == "ids" else None, metavar="ID", help=names)
         return added
 
-    _add_filter_options(action("list", "the newest lessons", "--task-type deploy"))
+    listed = action("list", "the newest lessons", "--task-type deploy")
     search = action("search", "lessons that have all of these words", "git push --state all")
     search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
-    _add_filter_options(search)
+    for found in (listed, search):
+        found.add_argument("--state", default=SUPPRESS, choices=_STATES, help="its state (default: active)")
+        found.add_argument("--kind", default=SUPPRESS, choices=_KINDS, help="its kind (default: lesson)")
+        found.add_argument("--task-type", metavar="TYPE", default=SUPPRESS, help="like debugging, search, deploy")
+        found.add_argument("--tag", default=SUPPRESS, help="one of its tags")
+        found.add_argument("--project", metavar="NAME", default=SUPPRESS, help="one that MCP_REFLECT_PROJECTS allows")
+        about = "at most so many (default 50)"
+        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=SUPPRESS, help=about)
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
     add = action(
@@ -80,16 +90,17 @@ def add_lessons_arguments(parser: CliParser) -> None:
     add.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
     edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
     for written in (add, edit):
-        written.add_argument("--mistake", help="what went wrong")
-        written.add_argument("--correction", help="what works")
-        written.add_argument("--why", help="why it does")
-        written.add_argument("--wrong-call", help="the wrong call: a command, or JSON of {tool, arguments}")
-        written.add_argument("--right-call", help="the right call, in the same form")
-        written.add_argument(
-            "--guard", help="the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it anew"
-        )
-        written.add_argument("--task-type", help="like debugging, search, deploy")
-        written.add_argument("--importance", type=float, help="0 to 1")
+        for name, about in (
+            ("--mistake", "what went wrong"),
+            ("--correction", "what works"),
+            ("--why", "why it does"),
+            ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
+            ("--right-call", "the right call, in the same form"),
+            ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it anew"),
+            ("--task-type", "like debugging, search, deploy"),
+        ):
+            written.add_argument(name, metavar="TEXT", help=about)
+        written.add_argument("--importance", type=float, metavar="N", help="0 to 1")
         written.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
     guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
     guard.add_argument("mode", choices=("hold", "tell", "off"), help="refuse the call once, tell the agent, or nothing")
@@ -109,57 +120,27 @@ def add_lessons_arguments(parser: CliParser) -> None:
     )
 
 
-def _add_filter_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--state", default=SUPPRESS, choices=_STATES, help="its state")
-    parser.add_argument("--kind", default=SUPPRESS, choices=_KINDS, help="its kind")
-    parser.add_argument("--task-type", default=SUPPRESS, help="like debugging, search, deploy")
-    parser.add_argument("--tag", default=SUPPRESS, help="one of its tags")
-    parser.add_argument("--project", default=SUPPRESS, help="a project that MCP_REFLECT_PROJECTS allows")
-    about = "0 to 1; without one it is left out"
-    add_number(parser, "--min-effectiveness", 0.0, 1.0, default=SUPPRESS, help=about)
-    parser.add_argument("--limit", type=int, default=SUPPRESS, help="at most so many (default 50)")
-    parser.add_argument("--offset", type=int, default=SUPPRESS, help="skip so many newer ones")
-
-
 def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
     name = options.action or "list"
     if name in _USES:
         settings = None if name in ("list", "search") else settings_of(options)
         return with_place(options, lambda do: _USES[name](do, options), settings)
-    if getattr(options, "url", None):
-        fix = "Retire it: `lessons forget`."
-        raise InputError("--url", "`lessons erase` needs a bank of your own", fix)
+    if options.url:
+        raise InputError("--url", "`lessons erase` needs a bank of your own", "Retire it: `lessons forget`.")
     return with_engine(lambda engine: _erase(engine, options))
 
 
-def _filter_of(options: Namespace) -> Filter:
-    values: dict[str, Any] = vars(options)
-    kind = values.get("kind", RecordKind.LESSON.value)
-    return Filter(
-        words=tuple(values.get("words", ())),
-        kind=None if kind == "all" else RecordKind(kind),
-        task_type=values.get("task_type"),
-        tag=values.get("tag"),
-        min_effectiveness=values.get("min_effectiveness"),
-        limit=max(values.get("limit", 50), 1),
-        offset=max(values.get("offset", 0), 0),
-        **_state_fields(values.get("state", State.ACTIVE.value)),
-    )
-
-
-def _state_fields(name: str) -> dict[str, Any]:
-    """Return the filter fields of a state's name. A quarantined lesson is active; a rejected one is retired."""
-    if name == "quarantined":
-        return {"state": State.ACTIVE, "held": True}
-    if name == "all":
-        return {"state": None, "held": None}
-    return {"state": State(name), "held": False if name == "active" else None}
-
-
 async def _list(do: Do, options: Namespace) -> None:
-    project = getattr(options, "project", None)
-    listed: Listed = await do("lessons", {"filter": asdict(_filter_of(options)), "project": project})
+    condition = Filter(
+        words=tuple(options.words),
+        kind=None if options.kind == "all" else RecordKind(options.kind),
+        task_type=options.task_type,
+        tag=options.tag,
+        limit=options.limit,
+        **_STATES[options.state],
+    )
+    listed: Listed = await do("lessons", {"filter": asdict(condition), "project": options.project})
     if options.json:
         write_json([plain(lesson) for lesson in listed.lessons])
     elif listed.lessons:
@@ -208,7 +189,7 @@ async def _add(do: Do, options: Namespace) -> int:
             write_line("Nothing was stored.")
             return 1
     stored = await do("add", {**fields, **given})
-    trusted = "" if getattr(options, "url", None) else ", trusted"
+    trusted = "" if options.url else ", trusted"
     text = f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
     text += f"\nGuard: {stored.guard or _NO_GUARD}."
     write_result(options, plain(stored), text)
@@ -231,7 +212,10 @@ async def _edit(do: Do, options: Namespace) -> None:
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
-    _report(edited or lesson, options, "changed; the wording before is in its history" if edited else "as it was")
+    result = "changed; the wording before is in its history" if edited else "as it was"
+    if edited and (edited.guard != lesson.guard or edited.wrong_call != lesson.wrong_call):
+        result += f". Guard: {edited.guard or 'none, for these calls give none: say it with --guard'}"
+    _report(edited or lesson, options, result)
 
 
 async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:

@@ -114,7 +114,8 @@ def ask(
             answer = connection.getresponse()
             body = answer.read(_MOST_BYTES)
         except (OSError, http.client.HTTPException) as error:
-            raise BankError(f"The service {place.netloc} does not answer: {type(error).__name__}.") from None
+            reason = getattr(error, "strerror", None) or "not in time, or not as HTTP"
+            raise BankError(f"The service {place.netloc} does not answer: {reason}.") from None
     if answer.status != http.client.OK:
         fault, _, fix = _words(body[:1000].decode("utf-8", "replace")).partition(". ")
         fault, fix = f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again."

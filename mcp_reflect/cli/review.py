@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_reflect.cli.learn import evidence_of
+from mcp_reflect.cli.learn import evidence_of, record_of
 from mcp_reflect.cli.lesson_text import long_fields, short_fields
 from mcp_reflect.cli.output import aligned, ask, is_interactive, visible, write_json, write_line, write_result
 from mcp_reflect.cli.place import Do
@@ -24,7 +24,7 @@ async def review(do: Do, options: Namespace) -> None:
     found: Waiting = await do("review", {"model": options.model})
     waiting, unarmed = found.lessons, found.guards
     if options.model and not options.json:
-        write_line(f"The model released {len(found.released)} to observed: {', '.join(found.released) or 'none'}.")
+        write_line(f"The model released {', '.join(found.released) or 'none'}.")
     if unarmed and not options.json:
         write_line("\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed))
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")
@@ -34,7 +34,7 @@ async def review(do: Do, options: Namespace) -> None:
         if not unarmed:
             write_line(f"Nothing waits for you in {found.scope}.")
     elif is_interactive():
-        await _Sitting(do, options, [*waiting, *found.findings]).run()
+        await _ask_about_each(do, options, [*waiting, *found.findings])
     else:
         for item in (*waiting, *found.findings):
             show(item)
@@ -73,86 +73,62 @@ def show(item: Item) -> None:
     write_line(visible("\n".join(lines)) + "\n")
 
 
-class _Sitting:
-    """Asks a person about one thing after the other; each decision can be undone."""
-
-    def __init__(self, do: Do, options: Namespace, items: list[Item]) -> None:
-        self._do = do
-        self._options = options
-        self._items = items
-        self._done: list[tuple[int, Mapping[str, Any]]] = []
-
-    async def run(self) -> None:
-        """Ask until all is decided, or the person quits."""
-        place = 0
-        while place < len(self._items):
-            item = self._items[place]
-            show(item)
-            answer = ask(f"{place + 1} of {len(self._items)}. {_QUESTION}")
-            answer = "q" if answer is None else answer.lower()
-            place = await self._answer(place, _ANSWERS.get(answer, answer))
-
-    async def _answer(self, place: int, answer: str) -> int:
-        """Do what the person says; return the place of what comes next."""
-        item = self._items[place]
-        match answer:
-            case "k" | "e":
-                changes = self._changes(item, edits=answer == "e")
+async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
+    """Ask a person about one thing after the other; each decision can be undone."""
+    done: list[tuple[int, Mapping[str, Any]]] = []
+    place = 0
+    while place < len(items):
+        item = items[place]
+        show(item)
+        answer = ask(f"{place + 1} of {len(items)}. {_QUESTION}")
+        answer = "q" if answer is None else answer.lower()
+        match _ANSWERS.get(answer, answer):
+            case "k" | "e" as chosen:
+                changes = _changes_of(item, edits=chosen == "e")
                 if changes is None:
                     write_line("Skipped: nothing says what puts it right.")
                 else:
-                    await self._decide(place, approved=True, changes=changes)
+                    done.append((place, await _settle(do, options, item, approved=True, changes=changes)))
             case "d":
-                await self._decide(place, approved=False)
+                done.append((place, await _settle(do, options, item, approved=False)))
             case "a":
-                return await self._keep_rest(place)
+                await _keep_rest(do, options, items[place:])
+                return
+            case "u" if done:
+                place, undo = done.pop()
+                await do("reopen", undo)
+                write_line("Undone.")
+                place -= 1
             case "u":
-                return await self._undo(place)
+                write_line("Nothing was decided yet.")
+                place -= 1
             case "q":
-                return len(self._items)
+                return
             case _:
                 pass
-        return place + 1
+        place += 1
 
-    def _changes(self, item: Item, *, edits: bool) -> dict[str, str] | None:
-        """Return the fields that the person changes; None where the correction stays unknown."""
-        told = item if isinstance(item, Lesson) else item.finding.draft
-        changes: dict[str, str] = {}
-        if edits:
-            for name, text in (("mistake", told.mistake), ("correction", told.correction)):
-                if typed := ask(f"{name} [{visible(text or '')}]: "):
-                    changes[name] = typed
-        elif not told.correction and isinstance(item, StoredFinding):
-            changes = {"correction": typed} if (typed := ask("What puts it right? ")) else {}
-        return changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
 
-    async def _decide(self, place: int, *, approved: bool, changes: dict[str, str] | None = None) -> None:
-        item = self._items[place]
-        undo = await _settle(self._do, self._options, item, approved=approved, changes=changes or {})
-        self._done.append((place, undo))
+async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
+    """Keep what can be kept as it is. What is in quarantine takes a look of its own."""
+    kept = [one for one in items if (not one.held if isinstance(one, Lesson) else one.finding.draft.correction)]
+    for one in kept:
+        await _settle(do, options, one, approved=True)
+    if len(kept) < len(items):
+        write_line(f"{len(items) - len(kept)} are left: in quarantine, or without a correction.")
 
-    async def _keep_rest(self, place: int) -> int:
-        """Keep what is left and can be kept as it is. What is in quarantine takes a look of its own."""
-        left: list[Item] = []
-        for number in range(place, len(self._items)):
-            item = self._items[number]
-            told = not item.held if isinstance(item, Lesson) else bool(item.finding.draft.correction)
-            if told:
-                await self._decide(number, approved=True)
-            else:
-                left.append(item)
-        if left:
-            write_line(f"{len(left)} are left: in quarantine, or without a correction.")
-        return len(self._items)
 
-    async def _undo(self, place: int) -> int:
-        if not self._done:
-            write_line("Nothing was decided yet.")
-            return place
-        before, undo = self._done.pop()
-        await self._do("reopen", undo)
-        write_line("Undone.")
-        return before
+def _changes_of(item: Item, *, edits: bool) -> dict[str, str] | None:
+    """Return the fields that the person changes; None where the correction stays unknown."""
+    told = item if isinstance(item, Lesson) else item.finding.draft
+    changes: dict[str, str] = {}
+    if edits:
+        for name, text in (("mistake", told.mistake), ("correction", told.correction)):
+            if typed := ask(f"{name} [{visible(text or '')}]: "):
+                changes[name] = typed
+    elif not told.correction and isinstance(item, StoredFinding):
+        changes = {"correction": typed} if (typed := ask("What puts it right? ")) else {}
+    return changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
 
 
 async def _settle(
@@ -176,9 +152,6 @@ async def _settle(
 
 
 def _record(found: StoredFinding) -> dict[str, Any]:
-    """Return a finding for a program."""
-    draft = found.finding.draft
-    texts = {"mistake": draft.mistake, "correction": draft.correction}
-    calls = {"wrong_call": draft.wrong_call, "right_call": draft.right_call}
-    about = {"id": found.id, "kind": "finding", "session": found.session, "sessions": found.sessions}
-    return {**about, **texts, **calls, "evidence": evidence_of(found)}
+    """Return a finding for a program, with the fields of a lesson."""
+    record = record_of(found)
+    return {**record, **record["draft"], "kind": "finding"}

@@ -194,14 +194,15 @@ async def _rename(engine: Engine, options: Namespace) -> None:
     tenant, repository = engine.scopes.own.tenant, engine.bank.projects
     known = {project.name for project in await repository.list(tenant)}
     old, new = (stored_name(name.strip()) for name in (options.old, options.new))
+    renames = options.action == "rename"
     if not old or old not in known:
-        raise InputError("OLD" if options.action == "rename" else "A", f"'{old}' has no records", "See: projects")
+        raise InputError("OLD" if renames else "A", f"'{old}' has no records", "List them: mcp-reflect projects.")
     if not new or new == old:
-        raise InputError("NEW" if options.action == "rename" else "B", "it is empty or the same", "Give another name.")
-    if options.action == "rename" and new in known:
-        raise InputError("NEW", f"'{new}' has records", f"To put them together: projects merge {old} {new}")
-    if options.action == "merge" and new not in known:
-        raise InputError("B", f"'{new}' has no records", f"To rename it: projects rename {old} {new}")
+        raise InputError("NEW" if renames else "B", "it is empty or the same", "Give another name.")
+    if renames == (new in known):
+        fault = f"'{new}' has {'records' if renames else 'no records'}"
+        fix = f"To {'put them together' if renames else 'rename it'}: projects {'merge' if renames else 'rename'}"
+        raise InputError("NEW" if renames else "B", fault, f"{fix} {old} {new}.")
     count = await repository.merge(tenant, old, new)
     write_result(options, {"project": new, "records": count}, f"{count} records of {old} are in {new} now.")
     if not options.json:

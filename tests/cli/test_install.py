@@ -186,10 +186,14 @@ def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
 def test_a_project_file_is_written_where_the_command_runs(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["install", "vscode", "--here", "--yes"]) == 0
-    assert json.loads((tmp_path / ".vscode" / "mcp.json").read_text("utf-8"))["servers"]["mcp-reflect"]
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    assert main(["install", "vscode", "--here", "--hooks", "--yes"]) == 0
+    assert json.loads((project / ".vscode" / "mcp.json").read_text("utf-8"))["servers"]["mcp-reflect"]
     assert list(home.iterdir()) == []
+    assert main(["install", "vscode", "--here", "--uninstall", "--yes"]) == 0
+    assert list(project.iterdir()) == []
     assert main(["install", "codex", "--here", "--yes"]) == 2
     assert "--here: Codex has no file for a project." in capsys.readouterr().err
 

@@ -117,12 +117,12 @@ def test_each_filter_narrows_and_what_cannot_be_is_named(ids: list[str], capsys:
 
     assert found("search", "PUSHED", "pull") == [ids[0]]
     assert found("list", "--tag", "git") == [ids[0]]
-    assert found("list", "--min-effectiveness", "0.1") == []
     assert found("list", "--state", "quarantined") == []
     assert found("list", "--kind", "strategy") == []
     said(capsys, "forget", ids[0])
     assert found("list", "--state", "retired") == [ids[0]]
-    assert "is not in 0 to 1" in said(capsys, "list", "--min-effectiveness", "7", code=2)
+    assert "is not in 1 to" in said(capsys, "list", "--limit", "0", code=2)
+    assert "'x' is not a whole number" in said(capsys, "list", "--limit", "x", code=2)
     assert "MCP_REFLECT_PROJECTS" in said(capsys, "list", "--project", "other", code=2)
 
 
