@@ -34,8 +34,10 @@ def add_number(parser: Any, option: str, least: float, most: float, **details: A
         try:
             value = type(most)(text)
         except ValueError:
-            fix = f"Give one from {least:g} to {most:g}."
-            raise InputError(option, f"'{text[:40]}' is not a {'whole ' * isinstance(most, int)}number", fix) from None
+            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
+
+            fault = f"'{quoted(text, 40)}' is not a {'whole ' * isinstance(most, int)}number"
+            raise InputError(option, fault, f"Give one from {least:g} to {most:g}.") from None
         if not least <= value <= most:
             raise InputError(option, f"{text} is not in {least:g} to {most:g}", "Give a number in that range.")
         return value

@@ -188,9 +188,9 @@ def test_secrets_are_taken_out_before_anything_is_stored(home: Home) -> None:
         ("runs", f"curl -H 'Authorization: Bearer {GITHUB_TOKEN}' https://x.example", "Exit code 7\nError: refused")
     ]
     for name in "ab":
-        claude(home.folder, home.project, name, [*steps, ("says", f"never use the token {GITHUB_TOKEN} again")])
+        claude(home.folder, home.project, name, [*steps, ("says", f"We use the token {GITHUB_TOKEN} here, never npm")])
     listed = home.command("learn")
-    assert "never use the token" in listed
+    assert "We use the token" in listed
     assert GITHUB_TOKEN not in listed
     for path in home.folder.glob("bank.db*"):
         assert GITHUB_TOKEN.encode() not in path.read_bytes()
