@@ -70,19 +70,28 @@ _EXIT = _FORMS["exit"]
 _STATUS = _FORMS["status"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Fault:
-    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text."""
+    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text.
+
+    `told` is the category where a status or an empty answer tells it; else it is read off the texts.
+    """
 
     text: str
     headline: str
-    category: ErrorCategory
     marked: bool = False
+    told: ErrorCategory | None = None
+    context: str = ""
+
+    @cached_property
+    def category(self) -> ErrorCategory:
+        """The category of the error."""
+        return self.told or category_of(self.headline, f"{self.text}\n{self.context}")
 
 
 _MARKED: Final = "the answer is marked as failed"
-_WORKED: Final = Fault(text="", headline="", category=ErrorCategory.UNKNOWN)
-_NO_MATCHES: Final = Fault(text="no matches", headline="no matches", category=ErrorCategory.NO_RESULT, marked=True)
+_WORKED: Final = Fault(text="", headline="")
+_NO_MATCHES: Final = Fault(text="no matches", headline="no matches", told=ErrorCategory.NO_RESULT, marked=True)
 
 
 def bare_action(content: str) -> tuple[str, str] | None:
@@ -176,7 +185,7 @@ class Call:
     @property
     def empty(self) -> bool:
         """True for a search that found nothing, which is less than an error."""
-        return self.category is ErrorCategory.NO_RESULT
+        return self.fault is not None and self.fault.told is ErrorCategory.NO_RESULT
 
     @property
     def headline(self) -> str:
@@ -359,7 +368,7 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
         return _NO_MATCHES
     searched = kind is Kind.SEARCH or not (call.made or call.tool)
     if searched and found_nothing(text) and (text or call.made):
-        return Fault(text=text, headline=_first_line(text) or "an empty answer", category=ErrorCategory.NO_RESULT)
+        return Fault(text=text, headline=_first_line(text) or "an empty answer", told=ErrorCategory.NO_RESULT)
     code = None if kind is Kind.SEARCH else _exit_code(text)
     if code is not None:
         return _from_exit(code, text, call)
@@ -412,12 +421,12 @@ def _is_about_reading(text: str, call: Call) -> bool:
 
 def _status_fault(status: int, text: str) -> Fault:
     line = headline(text) or f"HTTP status {status}"
-    return Fault(text=text or line, headline=line, category=category_of_status(status), marked=True)
+    return Fault(text=text or line, headline=line, told=category_of_status(status), marked=True)
 
 
 def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
     line = headline(text) or "an error without a message"
-    return Fault(text=text or line, headline=line, category=category_of(line, f"{text}\n{context}"), marked=marked)
+    return Fault(text=text or line, headline=line, marked=marked, context=context)
 
 
 def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:

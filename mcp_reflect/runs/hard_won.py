@@ -81,15 +81,16 @@ def session_call(number: int, call: Call) -> SessionCall:
     fault = call.fault
     text = fault.text if fault else call.answer
     line = headline(text, -1 if is_shell(call.tool) else 0) if fault else _last_line(text)
+    refusal = refusal_in(text) if fault else None
     told = line if fault or len(text) > MOST_LINE else "; ".join(text.split("\n"))
     return SessionCall(
         number=number,
         tool=call.tool,
         arguments=shortened(call.arguments),
-        line=(refusal_in(text) or told)[:MOST_LINE],
+        line=(refusal or told)[:MOST_LINE],
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
-        expected=bool(REFUSED.search(text[:2_000])) or call.empty or _probes(call.tool, call.arguments),
+        expected=refusal is not None or call.empty or _probes(call.tool, call.arguments),
         checksum=f"{crc32(text.encode('utf-8', 'replace')):08x}",
     )
 

@@ -3,7 +3,6 @@
 A session is read line by line, so that its size does not matter; a line that is too long to be a call is passed over.
 """
 
-import json
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -15,13 +14,23 @@ from typing import Any, BinaryIO, Final
 from mcp_reflect.models.common import Json, unpacked
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
-from mcp_reflect.runs.calls import Call
+from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.differences import Part, parts_of
 from mcp_reflect.runs.drafts import ALREADY_THERE
 from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, session_call
 from mcp_reflect.runs.text import clip
 from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
-from mcp_reflect.runs.transcripts import Record, RunBuilder, add_record, as_record, as_records, is_record
+from mcp_reflect.runs.transcripts import (
+    LOOKS,
+    Record,
+    RunBuilder,
+    add_record,
+    is_one_value,
+    is_record,
+    messages_in,
+    parsed,
+    record_of,
+)
 from mcp_reflect.signature import fingerprint
 
 MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
@@ -34,16 +43,6 @@ _NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
 
-_SAYS_NOTHING: Final = re.compile(
-    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
-    rb"turn_context|compacted|last-prompt|summary|reasoning)\""
-)
-_RESULT: Final = re.compile(rb"\"(?:tool_use_id|call_id|toolCallId)\": ?\"([^\"]{1,200})\"")
-_FAILED: Final = re.compile(rb"\"(?:is_?[eE]rror|success)\": ?(?:true|false)")
-_LOOKS: Final = frozenset(
-    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory notebookread "
-    "search_file_content google_web_search exitplanmode view_image update_plan skill task taskoutput".split()
-)
 _OF_HOST: Final = re.compile(
     r"\s*(?:[</]|\[Request interrupted|Caveat: |This session is being continued|# AGENTS\.md instructions|\[Image)"
 )
@@ -54,6 +53,9 @@ _REASON: Final = re.compile(r"(?s)(?:the user said:|following reason for the rej
 _VAGUE: Final = re.compile(r"\W*(?:exit(?:ed with)?(?: code)?|error|failed|command failed|<n>|code|status|\W)*\Z")
 
 
+_OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
+
+
 @dataclass(slots=True)
 class _Answered:
     """A call of the session with the line of the file that answered it, and the seconds worked when it was sent."""
@@ -61,7 +63,7 @@ class _Answered:
     call: SessionCall
     line: int
     began: float
-    category: ErrorCategory | None
+    fault: Fault | None
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ class SessionReader(RunBuilder):
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Note a call until it is answered."""
         name = tool if isinstance(tool, str) and tool.strip() else "tool"
-        if isinstance(call_id, str) and name.lower() in _LOOKS:
+        if isinstance(call_id, str) and name.lower() in LOOKS:
             self.looked.add(call_id.encode("utf-8", "replace"))
         self._open[call_id] = (name, without_labels(name, unpacked(arguments)), self.worked)
 
@@ -130,7 +132,7 @@ class SessionReader(RunBuilder):
         if isinstance(exit_code, int) and not isinstance(exit_code, bool):
             call.facts["exit_code"] = exit_code
         self._number += 1
-        seen = _Answered(session_call(self._number, call), self.line, began, call.category)
+        seen = _Answered(session_call(self._number, call), self.line, began, call.fault)
         before = [item.call for item in self._calls]
         found = found_after(before, seen.call) if any(item.failed for item in before) else None
         if found is not None and any(item.failed for item in before if item.number in found.failed):
@@ -189,7 +191,7 @@ class SessionReader(RunBuilder):
 
     def _known_mistake(self, seen: _Answered) -> tuple[str, str] | None:
         """Return mistake and correction of a failure that says by itself what is wrong."""
-        if seen.call.tool.lower() in _LOOKS and "EISDIR" in seen.call.line:
+        if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
         if _NO_FOLDER.search(seen.call.line):
             parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
@@ -224,7 +226,7 @@ def _told(seen: _Answered) -> str:
 def _thing_of(seen: _Answered) -> str:
     """Return what a failure is known by in other sessions; empty for one that says nothing, or is a test's."""
     error = fingerprint(seen.call.line)
-    if _VAGUE.match(error) or seen.category in (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT):
+    if _VAGUE.match(error) or (seen.fault and seen.fault.category in _OF_THE_TASK):
         return ""
     parts = parts_of(seen.call.tool, seen.call.arguments)
     if is_shell(seen.call.tool) and not parts:
@@ -251,23 +253,18 @@ def read_session(path: Path, host: str) -> ReadSession:
         head = file.read(_HEAD)
         reader = SessionReader(session=None, host=host, watched=not _UNWATCHED.search(head))
         file.seek(0)
-        (_read_whole if _is_one_value(head) else _read_lines)(file, reader, faults)
+        (_read_whole if is_one_value(head) else _read_lines)(file, reader, faults)
     reader.session = reader.session or path.stem
     return ReadSession(session=reader.session, found=reader.end(), faults=faults)
 
 
-def _is_one_value(head: bytes) -> bool:
-    return head.lstrip()[:1] == b"{" and not _parsed(head[: head.find(b"\n")] if b"\n" in head else b"")
-
-
 def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
     data = file.read(MOST_WHOLE + 1)
-    whole: Record = _parsed(data) if len(data) <= MOST_WHOLE else {}
-    messages = as_records(whole.get("messages"))
-    if not any(message.get("type") in ("gemini", "user") for message in messages):
+    session: Record = parsed(data) if len(data) <= MOST_WHOLE else {}
+    messages = messages_in(session)
+    if not messages:
         faults.append(f"larger than {MOST_WHOLE} bytes in one value" if len(data) > MOST_WHOLE else "of no known form")
-        return
-    reader.session = str(whole.get("sessionId") or "") or None
+    reader.session = str(session.get("sessionId") or "") or None
     for number, message in enumerate(messages, start=1):
         reader.begin(number, message)
         add_record(reader, message)
@@ -276,15 +273,10 @@ def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> Non
 def _read_lines(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
     known, bad = False, 0
     for number, line in enumerate(_lines(file, faults), start=1):
-        if line[:1] != b"{" or _SAYS_NOTHING.match(line) or _is_of_a_look(line, reader.looked):
-            continue
-        cut = line.find(b',"toolUseResult":')
-        record = (_parsed(line[:cut] + b"}") if cut > 0 else None) or _parsed(line)
-        if not record:
-            bad += 1
-            continue
-        known = known or is_record(record)
-        if known:
+        record = record_of(line, reader.looked)
+        bad += record == {}
+        known = known or (record is not None and is_record(record))
+        if record and known:
             reader.begin(number, record)
             add_record(reader, record)
     if bad:
@@ -303,18 +295,3 @@ def _lines(file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
             pass
         faults.append(f"a line is longer than {MOST_LINE} bytes")
         yield b"\n"
-
-
-def _is_of_a_look(line: bytes, looked: set[bytes]) -> bool:
-    """Return whether a line answers a call that only looks, and worked: these are long, and teach nothing."""
-    if len(line) < 1_000:
-        return False
-    found = _RESULT.search(line, 0, 4_000)
-    return found is not None and found[1] in looked and not _FAILED.search(line)
-
-
-def _parsed(text: bytes | str) -> Record:
-    try:
-        return as_record(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}

@@ -1,6 +1,5 @@
 """A session's file, read into its ledger while the host still writes it: only what is new, within a bound of bytes."""
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -9,25 +8,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
-from mcp_reflect.runs.transcripts import Record, RunBuilder, add_record, as_record, as_records, is_record
+from mcp_reflect.runs.transcripts import (
+    LOOKS,
+    RunBuilder,
+    add_record,
+    is_one_value,
+    is_record,
+    messages_in,
+    parsed,
+    record_of,
+)
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
 
 _SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
-_CALL_ID: Final = re.compile(rb"\"(?:tool_use_id|call_id|toolCallId|tool_call_id)\": ?\"([^\"]{1,200})\"")
-_ANSWERS: Final = (b'"tool_result"', b'"toolResult"', b'_output"', b'"role":"tool"', b'"role": "tool"')
-_SAYS_NOTHING: Final = re.compile(
-    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|"
-    rb"api-request[a-z-]*|turn_context|compacted|last-prompt)\""
-)
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _EARLY: Final = 5  # calls; a summary before them says that the session began in another file
-_LOOKS: Final = frozenset(
-    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory "
-    "search_file_content google_web_search notebookread exitplanmode view_image update_plan skill".split()
-)
 # What a person says to have seen or done.
 _TOLD: Final = re.compile(
     r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
@@ -48,7 +46,7 @@ class _Calls(RunBuilder):
     at_prompt: Callable[[str], None] | None = None
     open: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
     looked: set[bytes] = field(default_factory=set[bytes])
-    _unnamed: int = 0
+    known: bool = False
 
     def asked(self, text: str) -> None:
         if self.at_prompt is not None:
@@ -69,11 +67,11 @@ class _Calls(RunBuilder):
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         name = str(tool)
         key = call_id if isinstance(call_id, str) and call_id else ""
-        if name.lower() in _LOOKS:
+        if name.lower() in LOOKS:
             self.looked.add(key.encode("utf-8", "replace"))
             return
         if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
-            arguments = _parsed(arguments) or arguments
+            arguments = parsed(arguments) or arguments
         self.open[key] = (name, arguments)
         self.said = ""
 
@@ -131,16 +129,18 @@ class SessionFile:
         if start > self.place:
             self.ledger.partial = True
             data = data[data.find(b"\n") + 1 :]
-        whole = self.place == 0 and start == 0 and data[:1] in (b"{", b"[") and _one_value(data)
-        if whole:
-            self._read_whole(data)
-            return
-        end = data.rfind(b"\n") + 1
-        if end < len(data) and _parsed(data[end:]):
-            end = len(data)  # the last line is whole, only its end is not written
-        read = self._read_lines(data[:end])
-        self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
-        if not read and not self.ledger.step:
+        if self.place == 0 and start == 0 and is_one_value(data):  # the host writes it anew each time
+            self._begin()
+            for message in messages_in(parsed(data)):
+                self._calls.known = True
+                add_record(self._calls, message)
+        else:
+            end = data.rfind(b"\n") + 1
+            if end < len(data) and parsed(data[end:]):
+                end = len(data)  # the last line is whole, only its end is not written
+            self._read_lines(data[:end])
+            self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
+        if not self._calls.known:
             self.fault = "the transcript is of no host that is known"
 
     def _begin(self) -> None:
@@ -151,46 +151,13 @@ class SessionFile:
     def read_text(self, text: str) -> None:
         """Read a session that was sent, the end of a longer one perhaps."""
         self._calls.ledger, self.ledger.partial = self.ledger, True
-        if not self._read_lines(text.encode("utf-8", "replace")):
+        self._read_lines(text.encode("utf-8", "replace"))
+        if not self._calls.known:
             self.fault = "the transcript is of no host that is known"
 
-    def _read_lines(self, data: bytes) -> int:
-        known = False
-        read = 0
+    def _read_lines(self, data: bytes) -> None:
         for line in data.split(b"\n"):
-            if line[:1] != b"{" or _SAYS_NOTHING.match(line) or self._is_of_a_look(line):
-                continue
-            cut = line.find(b',"toolUseResult":')
-            record = as_record((_parsed(line[:cut] + b"}") if cut > 0 else None) or _parsed(line))
-            known = known or is_record(record)
-            if known and record:
+            record = record_of(line, self._calls.looked)
+            if record and (self._calls.known or is_record(record)):
+                self._calls.known = True
                 add_record(self._calls, record)
-                read += 1
-        return read
-
-    def _is_of_a_look(self, line: bytes) -> bool:
-        """Return whether a line answers a call that only looks: these are long, and prove nothing."""
-        found = _CALL_ID.search(line[:4_000])
-        return found is not None and found[1] in self._calls.looked and any(mark in line[:4_000] for mark in _ANSWERS)
-
-    def _read_whole(self, data: bytes) -> None:
-        """Read a session that is one JSON value, which the host writes anew each time."""
-        messages = as_records(as_record(_parsed(data)).get("messages"))
-        if not any(message.get("type") == "gemini" for message in messages):
-            self.fault = "the transcript is of no host that is known"
-            return
-        self._begin()
-        for message in messages:
-            add_record(self._calls, message)
-
-
-def _one_value(data: bytes) -> bool:
-    first = data[: data.find(b"\n")] if b"\n" in data else data
-    return not _parsed(first) or b"\n" not in data.strip()
-
-
-def _parsed(text: bytes | str) -> Record:
-    try:
-        return as_record(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}

@@ -6,7 +6,7 @@ message lists (OpenAI, Anthropic, LangChain).
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, cast
@@ -331,3 +331,55 @@ def _add_step(run: RunBuilder, step: Record) -> None:
     tool = action.split(maxsplit=1)[0] if action else "bash"
     run.called(tool if tool in _SWE_TOOLS else "bash", {"command": action})
     run.answered(text_of(step.get("observation")))
+
+
+# A session's file, as its host writes it: a JSON object a line, or one JSON value.
+
+LOOKS: Final = frozenset(
+    "read grep glob ls webfetch websearch todowrite toolsearch read_file read_many_files list_directory "
+    "search_file_content google_web_search notebookread exitplanmode view_image update_plan skill".split()
+)
+"""Tools whose answers prove nothing and teach nothing, unless they are errors."""
+
+_SAYS_NOTHING: Final = re.compile(
+    rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
+    rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning)\""
+)
+_ANSWERED: Final = re.compile(rb"\"(?:tool_use_id|tool_call_id|toolCallId|call_id)\": ?\"([^\"]{1,200})\"")
+_LONG: Final = 1_000  # bytes of a line that is worth passing over
+_MARKS_OF_FAILURE: Final = (b'rror":true', b'rror": true', b'"success":false', b'"success": false')
+
+
+def record_of(line: bytes, looked: Collection[bytes]) -> Record | None:
+    """The record of a line, empty where it is not JSON; None for one that says nothing, which is not parsed.
+
+    That is what a host notes for itself, and a long answer to a call that only looks, whose id is in `looked`.
+    """
+    if line[:1] != b"{" or _SAYS_NOTHING.match(line):
+        return None
+    answered = _ANSWERED.search(line, 0, 4_000) if len(line) >= _LONG else None
+    if answered and answered[1] in looked and not any(mark in line for mark in _MARKS_OF_FAILURE):
+        return None
+    copy = line.find(b',"toolUseResult":')  # what the answer has already
+    return (parsed(line[:copy] + b"}") if copy > 0 else None) or parsed(line)
+
+
+def is_one_value(head: bytes) -> bool:
+    """True for the beginning of a session that is one JSON value, as Gemini CLI writes it."""
+    first, end, _ = head.lstrip().partition(b"\n")
+    record = parsed(first) if end else {}
+    return first[:1] == b"{" and (not record or "messages" in record)
+
+
+def messages_in(session: Record) -> list[Record]:
+    """The messages of a session that is one JSON value; none where it is of another form."""
+    messages = as_records(session.get("messages"))
+    return messages if any(message.get("type") in ("gemini", "user") for message in messages) else []
+
+
+def parsed(text: bytes | str) -> Record:
+    """The object that a text holds as JSON, else an empty one."""
+    try:
+        return as_record(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
