@@ -19,11 +19,11 @@ from mcp_reflect.models.run import (
 )
 from mcp_reflect.runs.calls import Call, action_in, calls_of, category_of
 from mcp_reflect.runs.differences import names_alike
-from mcp_reflect.runs.hard_won import difference_between, refusal_in, session_call
+from mcp_reflect.runs.drafts import corrections_from
+from mcp_reflect.runs.hard_won import difference_between, findings_in, refusal_in, session_call
 from mcp_reflect.runs.known_failures import failure_of, forms_of
-from mcp_reflect.runs.remedies import corrections_from, findings_in
 from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
-from mcp_reflect.runs.tools import file_of, finishes, is_shell, subject_of, suggestions_in
+from mcp_reflect.runs.tools import LESSON_ID, file_of, finishes, is_shell, subject_of, suggestions_in, told_in
 from mcp_reflect.signature import steady
 
 MAX_FINDINGS: Final = 12  # of one kind; a run with more repeats itself
@@ -42,6 +42,10 @@ _ENDED: Final = {
     Outcome.ERROR: "The run ended in an error",
 }
 _GRAVE: Final = (FindingKind.FAILING_EVENT, FindingKind.LOOP)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class _Reading:
@@ -124,7 +128,7 @@ def _findings(reading: _Reading) -> tuple[Finding, ...]:
         problems.append(Finding(kind=kind, event_ids=first.event_ids, text=text, category=first.category))
     return (
         *problems[:MAX_FINDINGS],
-        *map(loop_finding, reading.loops[:MAX_FINDINGS]),
+        *(loop.finding for loop in reading.loops[:MAX_FINDINGS]),
         *map(zero_finding, reading.empties[:MAX_FINDINGS]),
         *([end] if end else ()),
         *objections(reading.trace)[:MAX_FINDINGS],
@@ -197,13 +201,11 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
         parts = [f"{_ENDED[trace.outcome]}; no events were given."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
-    parts += [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
-    parts += _feedback(trace, findings)
+    parts += _said(trace, findings)
     if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
         last = reading.failed[-1]
         error = quote(sentence(last.headline, 120), 140)
         parts.append(f"The last error before the end was {error} ({last.failing_event}).")
-    parts += _of_the_system(trace) if trace.outcome is not Outcome.SUCCESS else []
     told: set[str] = set()
     for finding in findings:
         if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
@@ -220,18 +222,17 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     return fitting(parts, SUMMARY_LIMIT)
 
 
-def _feedback(trace: Trace, findings: Sequence[Finding]) -> list[str]:
-    """The last word of a person beside the task, where no finding quotes it."""
-    said = [e for e in trace.events if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
-    quoted = {name for finding in findings if finding.kind is FindingKind.USER_OBJECTION for name in finding.event_ids}
-    last = next((event for event in said[-1:] if event.id not in quoted and event is not trace.events[0]), None)
-    return [f"The user said ({last.id}): {quote(sentence(last.content, 160), 180)}."] if last else []
-
-
-def _of_the_system(trace: Trace) -> list[str]:
-    """The last word of the system, such as a limit that was reached."""
-    said = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and event.content.strip()]
-    return [f"The system said ({event.id}): {_quoted(event.content)}." for event in said[-1:]]
+def _said(trace: Trace, findings: Sequence[Finding]) -> list[str]:
+    """What people objected to, else their last word beside the task, and the last word of the system, as a limit."""
+    objected = [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
+    said = [e for e in trace.events[1:] if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
+    parts = [*objected]
+    if said and not any(f"({said[-1].id})" in text for text in objected):
+        parts.append(f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}.")
+    system = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and event.content.strip()]
+    if system and trace.outcome is not Outcome.SUCCESS:
+        parts.append(f"The system said ({system[-1].id}): {_quoted(system[-1].content)}.")
+    return parts
 
 
 def _contents(trace: Trace) -> list[str]:
@@ -251,7 +252,10 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     """The advice for next time, from what worked and what was useless; None where neither was seen."""
     parts = [lesson.correction for lesson in corrections[:3]]
     loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
-    parts += [_again(item) for item in loops[:2]]
+    for item in loops[:2]:
+        refused = item.failed and not item.empty and not is_shell(item.tool)
+        again = f"Do not repeat {item.text}: it gives the same answer again."
+        parts.append(f"Do not repeat {item.tool} while it says {_quoted(item.headline)}." if refused else again)
     for run in reading.empties[:1]:
         queries = unique(query_of(item, 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
@@ -291,16 +295,6 @@ def _general_advice(reading: _Reading) -> str | None:
         return None
     what = f"`{last.tool}` is called" if last and last.tool else "it is tried"
     return f"Before {what} again, {advice}: {_quoted(trace.error.message)}."
-
-
-def _again(item: Call) -> str:
-    if item.failed and not item.empty and not is_shell(item.tool):
-        return f"Do not repeat {item.tool} while it says {quote(sentence(item.headline, 120))}."
-    return f"Do not repeat {item.text}: it gives the same answer again."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _failures(reading: _Reading) -> tuple[Failure, ...]:
@@ -355,6 +349,16 @@ class Loop(NamedTuple):
     rounds: int
     calls: tuple[Call, ...]
 
+    @property
+    def finding(self) -> Finding:
+        """The loop in a sentence."""
+        ids = tuple(item.event_id for item in self.calls)
+        steps = ", then ".join(item.text for item in self.calls[: self.period])
+        text = f"The same {self.period} calls were made {times(self.rounds)} over with the same answers ({names(ids)})"
+        if self.period == 1:
+            text = f"The same call was made {times(self.rounds)} in a row with the same answer ({names(ids)})"
+        return Finding(kind=FindingKind.LOOP, event_ids=ids, text=f"{text}: {steps}.", category=ErrorCategory.LOOP)
+
 
 def loops_in(tried: Sequence[Call]) -> list[Loop]:
     """The loops, in order, none overlapping another. A word from a person in between ends one."""
@@ -386,16 +390,6 @@ def _key(item: Call) -> object:
     answer = (item.error or item.answer)[:KEY_TEXT]
     # The same error at another time of day is the same answer.
     return item.exact, item.answered, item.spoken, tuple((steady(answer) if item.failed else answer).split())
-
-
-def loop_finding(loop: Loop) -> Finding:
-    """The loop in a sentence."""
-    ids = tuple(item.event_id for item in loop.calls)
-    steps = ", then ".join(item.text for item in loop.calls[: loop.period])
-    text = f"The same {loop.period} calls were made {times(loop.rounds)} over with the same answers ({names(ids)})"
-    if loop.period == 1:
-        text = f"The same call was made {times(loop.rounds)} in a row with the same answer ({names(ids)})"
-    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=f"{text}: {steps}.", category=ErrorCategory.LOOP)
 
 
 def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
@@ -439,58 +433,43 @@ def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
     """How a run that did not succeed stopped before it gave an answer, where the trace shows it."""
     if trace.outcome is Outcome.SUCCESS or not trace.events:
         return None
-    for event in reversed(trace.events[-LAST_EVENTS:]):
-        text = event.error or event.content
-        if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(text) <= 500 and _LIMIT.search(text):
-            return _no_answer(
-                event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(text)}"
-            )
-    end, made = trace.events[-1].id, [call for call in calls if call.made]
-    if not made or finishes(made[-1].tool):
-        return None
-    last = made[-1]
-    if last.event_id == end and not last.answered and any(call.answered for call in calls):
-        return _no_answer(end, f"The run ends with a call that got no answer ({end}): {last.text}")
-    if end != last.failing_event or any(finishes(call.tool) for call in made):
-        return None
-    # Actions as text (`Search[x]`) that never came to `Finish[x]`, or a failed call at the end.
-    texts = [event.content for event in trace.events if event.type is not EventType.OBSERVATION]
-    if sum(action_in(text) is not None for text in texts) >= len(made):
-        text = f"The run stopped after {len(made)} actions without an answer; the last was {last.text} ({end})"
-        return _no_answer(end, text)
-    ended = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
-    return _no_answer(end, ended) if last.failed else None
-
-
-def _no_answer(event_id: str, text: str) -> Finding:
-    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(event_id,), text=f"{text}.")
+    end, text = trace.events[-1].id, ""
+    made = [call for call in calls if call.made]
+    for event in trace.events[-LAST_EVENTS:]:
+        said = event.error or event.content
+        if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(said) <= 500 and _LIMIT.search(said):
+            end, text = event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(said)}"
+    if not text and made and end == made[-1].failing_event and not any(finishes(call.tool) for call in made):
+        last = made[-1]
+        # Actions as text (`Search[x]`) that never came to `Finish[x]`.
+        actions = [e for e in trace.events if e.type is not EventType.OBSERVATION and action_in(e.content) is not None]
+        if not last.answered and any(call.answered for call in calls):
+            text = f"The run ends with a call that got no answer ({end}): {last.text}"
+        elif last.answered and len(actions) >= len(made):
+            text = f"The run stopped after {len(made)} actions without an answer; the last was {last.text} ({end})"
+        elif last.failed:
+            text = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
+    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(end,), text=f"{text}.") if text else None
 
 
 # Lessons that the agent told itself.
 
-_TELLING: Final = ("mistake", "correction", "symptoms", "strategy", "reflection")  # fields of a lesson
-_STORED: Final = re.compile(r"\bles_\w{10,40}")
 
-
-def told_lessons(trace: Trace) -> tuple[tuple[str, str], ...]:
+def told_lessons(trace: Trace) -> list[tuple[str, str]]:
     """The lessons that the agent told in the run itself, by `store_lesson` or by `reflect` with an analysis.
 
     Each with the id under which it was stored, as the answer has it, "" where there is no answer.
     """
     told: list[tuple[str, str]] = []
-    tool = ""
+    own = False
     for event in trace.events:
         if event.type is EventType.TOOL_CALL:
-            tool = re.split(r"__|\.", event.tool or "")[-1]
-            sent = event.arguments if isinstance(event.arguments, dict) else {}
-            values = sent.get("analysis") if tool == "reflect" else sent
-            if isinstance(values, dict):
-                values = " ".join(str(values[name]) for name in _TELLING if values.get(name))
-            if tool in ("store_lesson", "reflect") and isinstance(values, str) and values:
-                told.append((values, ""))
-        elif told and tool in ("store_lesson", "reflect") and (stored := _STORED.search(event.content)):
-            told[-1] = (told[-1][0], told[-1][1] or stored[0])
-    return tuple(told)
+            words = told_in(event.tool or "", event.arguments)
+            own = bool(words)
+            told += [(words, "")] if own else []
+        elif own and (stored := LESSON_ID.search(event.content)):
+            told[-1] = told[-1][0], told[-1][1] or stored[0]
+    return told
 
 
 def is_told(lesson: Correction, text: str) -> bool:

@@ -1,12 +1,19 @@
-"""The draft of a lesson from a finding: what failed with its most telling line, and what differed in what worked."""
+"""Lessons from findings: the draft of each, and those that rules write by themselves.
+
+A draft says what failed with its most telling line, and what differed in what worked. It is a lesson by rules alone
+where the correction is a form, or a preference of the user; all else the agent, a person or a model writes.
+"""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Draft, FindingKind, SessionCall
+from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
+from mcp_reflect.models.run import Correction, ErrorCategory
+from mcp_reflect.runs.calls import Call
 from mcp_reflect.runs.differences import Change, Difference, Part, form_of, names_alike
-from mcp_reflect.runs.text import brief, pattern, without_own_values, word_set
+from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
 from mcp_reflect.runs.tools import command_of, file_of, is_shell
 
 MOST_COMMAND: Final = 90  # characters of a command in a draft
@@ -188,3 +195,45 @@ def _is_form(change: Change, wrong: Part, right: Part, line: str) -> bool:
         return True
     names = [word.strip("-").split("=")[0].split(" ")[0].casefold() for word in words if word.startswith("-")]
     return len(names) == len(words) and any(len(name) > 1 and name in line.casefold() for name in names)
+
+
+# The lessons of a run.
+
+MAX_CORRECTIONS: Final = 5
+MAX_KEYWORDS: Final = 8
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.-]{2,60}")
+
+
+def corrections_from(tried: Sequence[Call], found: Sequence[Finding]) -> tuple[Correction, ...]:
+    """The lessons of a run; failures with one remedy are one lesson."""
+    lessons: dict[tuple[str, str], Correction] = {}
+    for finding in found:
+        failed, worked = [tried[number - 1] for number in finding.failed], tried[finding.worked - 1]
+        says = worked.answer.strip() not in ("", "(empty)")  # silence proves little
+        if not (finding.form and says and _lasted(tried, failed[0], worked)):
+            continue
+        mistake = f"{without_own_values(finding.draft.mistake).rstrip('.')}."
+        correction = without_own_values(finding.draft.correction)
+        error, before = sentence(without_own_values(finding.line), 200), lessons.get((mistake, correction))
+        names = [name.strip(".-") for name in _IDENTIFIER.findall(f"{error} {correction}")]
+        telling = [name for name in names if name.lower() not in COMMON_WORDS and len(name) >= 3]
+        category = failed[0].category or ErrorCategory.UNKNOWN
+        events = [*((*before.also, before.failed_event_id) if before else ()), *(item.failing_event for item in failed)]
+        lessons[mistake, correction] = Correction(
+            failed_event_id=failed[-1].failing_event,
+            worked_event_id=worked.failing_event,
+            also=tuple(name for name in dict.fromkeys(events) if name != failed[-1].failing_event),
+            tool=failed[0].tool,
+            category=category,
+            mistake=mistake,
+            correction=correction,
+            symptoms=(error,),
+            keywords=unique([failed[0].tool, category.short, *telling])[:MAX_KEYWORDS],
+        )
+    return tuple(lessons.values())[:MAX_CORRECTIONS]
+
+
+def _lasted(tried: Sequence[Call], failed: Call, worked: Call) -> bool:
+    """True unless the call that worked failed again later with the same error."""
+    later = (item for item in tried[worked.index + 1 :] if item.failed and item.fingerprint == failed.fingerprint)
+    return all(item.exact != worked.exact for item in later)

@@ -124,6 +124,13 @@ def _probes(tool: str, arguments: Json) -> bool:
     return bool(parts) and bool(_HELP & {*parts[-1].words[1:]})
 
 
+def findings_in(tried: Sequence[Call]) -> list[Finding]:
+    """What was hard-won in a run; the number of a call is its index and one."""
+    calls = [session_call(item.index + 1, item) for item in tried]
+    found = (found_after(calls[:place], call) for place, call in enumerate(calls) if tried[place].worked)
+    return [finding for finding in found if finding is not None]
+
+
 def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     """The finding that `call`, which just came back, completes; `before` are the calls of the session until then."""
     if call.failed or call.expected:

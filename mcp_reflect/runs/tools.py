@@ -96,6 +96,24 @@ def is_own_tool(tool: str, arguments: Json) -> bool:
     return "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN or bool(command and "mcp-reflect" in command)
 
 
+LESSON_ID: Final = lazy_compile(r"\bles_\w{10,40}")
+"""The id of a lesson in an answer of this server."""
+
+_LESSON_FIELDS: Final = ("mistake", "correction", "lesson", "symptoms", "strategy", "reflection")
+
+
+def told_in(tool: str, arguments: Json) -> str:
+    """The words of the lesson that a call of this server tells: `store_lesson`, or `reflect` with an analysis."""
+    if tool.replace(".", "__").rsplit("__", 1)[-1] not in ("store_lesson", "reflect") or not isinstance(
+        arguments, dict
+    ):
+        return ""
+    sent = arguments.get("analysis", arguments)
+    return (
+        " ".join(str(sent[name]) for name in _LESSON_FIELDS if sent.get(name)) if isinstance(sent, dict) else str(sent)
+    )
+
+
 def without_labels(tool: str, arguments: Json) -> Json:
     """The arguments that decide what a call does."""
     if not isinstance(arguments, dict):

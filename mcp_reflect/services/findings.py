@@ -1,8 +1,7 @@
 """Notice what is hard-won in a session, ask for a lesson about it, and note what became of it."""
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
@@ -12,14 +11,12 @@ from mcp_reflect.models.finding import Finding, FindingState, SessionCall, Store
 from mcp_reflect.models.lesson import State, Stored
 from mcp_reflect.models.warning import SessionState
 from mcp_reflect.runs.text import shares_words
+from mcp_reflect.runs.tools import LESSON_ID, told_in
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.context import Context
 
 if TYPE_CHECKING:
     from mcp_reflect.runs.calls import Call
-
-_LESSON_ID: Final = re.compile(r"\bles_\w{10,40}")
-_TOLD: Final = ("mistake", "correction", "lesson", "symptoms", "strategy", "reflection")  # of a lesson in a call
 
 
 async def after_call(context: Context, scope: Scope, state: SessionState, call: "Call", *, answers: bool) -> str | None:
@@ -43,11 +40,9 @@ async def after_call(context: Context, scope: Scope, state: SessionState, call: 
 
 async def after_own_call(context: Context, scope: Scope, session: str, tool: str, arguments: Json, answer: str) -> None:
     """Note as kept what the agent stored a lesson of: the findings of its session with which it shares words."""
-    if tool.rsplit("__", 1)[-1] not in ("store_lesson", "reflect") or not isinstance(arguments, dict):
+    told, stored = told_in(tool, arguments), LESSON_ID.search(answer)
+    if not told:
         return
-    sent = arguments.get("analysis", arguments)
-    told = " ".join(str(sent[name]) for name in _TOLD if sent.get(name)) if isinstance(sent, dict) else str(sent)
-    stored = _LESSON_ID.search(answer)
     for found in await context.bank.findings.open_in(scope, session):
         draft = found.finding.draft
         if shares_words(f"{draft.mistake} {draft.correction} {draft.right_call}", told):
