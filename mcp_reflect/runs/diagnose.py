@@ -20,7 +20,7 @@ from mcp_reflect.models.run import (
 from mcp_reflect.runs.calls import Call, action_in, calls_of, category_of
 from mcp_reflect.runs.differences import names_alike
 from mcp_reflect.runs.drafts import corrections_from
-from mcp_reflect.runs.hard_won import difference_between, findings_in, refusal_in, session_call
+from mcp_reflect.runs.hard_won import acts_in, difference_between, findings_in, refusal_in, session_call
 from mcp_reflect.runs.known_failures import failure_of, forms_of
 from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
 from mcp_reflect.runs.tools import LESSON_ID, file_of, finishes, is_shell, subject_of, suggestions_in, told_in
@@ -154,7 +154,9 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
             parts.append(f"{finding.draft.correction.rstrip('.')} ({worked.failing_event}).")
         else:
             how = "The same call" if last.exact == worked.exact else "Another form of it"
-            parts.append(f"{how} worked ({worked.failing_event}).")
+            done = acts_in(reading.tried[last.index + 1 : worked.index])
+            after = f"It worked after {done[-1].text} ({done[-1].failing_event})." if done else ""
+            parts.append(after or f"{how} worked ({worked.failing_event}).")
         kind, ids = FindingKind.RECOVERED, (*ids, worked.failing_event)
     return Finding(kind=kind, event_ids=ids, text=" ".join(parts), category=last.category)
 
@@ -300,11 +302,15 @@ def _general_advice(reading: _Reading) -> str | None:
 def _failures(reading: _Reading) -> tuple[Failure, ...]:
     """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
     failures: list[Failure] = []
+    calls = [(finding.failed, finding.draft.right_call) for finding in reading.found]
+    recipes = {number - 1: call for failed, call in calls if isinstance(call, dict) for number in failed}
     for item in reading.failed[:MAX_FAILURES]:
         worked = reading.righted.get(item.index)
         # The arguments of another tool are values of its task, which a later call must not be told to send.
         told = is_shell(item.tool) or file_of(item.arguments) is not None
         other = worked.arguments if worked and worked.exact != item.exact and told and _is_form(item, worked) else None
+        if other is not None and (recipe := recipes.get(item.index)) is not None:
+            other = recipe["arguments"]  # without the commands around the part that mattered
         if item.tool and item.fault is not None:
             failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
     return tuple(failures)

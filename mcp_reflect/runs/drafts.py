@@ -32,6 +32,10 @@ _SUPPRESSES: Final = re.compile(
     r"(?i)continue-on-error|allow[_-]failure|--no-verify|--force\b|--legacy-peer-deps|\|\|\s*(?:true|:)|skip[_-]|ignore"
     r"|noqa|--fake|\bdisabled?\b|--no-check"
 )
+HIDES: Final = re.compile(r"(?i)--fake\b|--no-verify|--no-check|--exit-zero|continue-on-error|allow[_-]failure")
+"""What a changed call has that only keeps a failure from being seen."""
+
+_VALUE: Final = re.compile(r"=|\d\.\d")
 _KEEPS: Final = "the shell keeps its working folder between calls"
 ALREADY_THERE: Final = (
     "`cd` into a folder of the project failed: the shell was already in it.",
@@ -148,7 +152,9 @@ def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[s
     if difference.added and right is not None:
         steps = " and ".join(f"`{brief(part.text, MOST_COMMAND)}`" for part in difference.added)
         form = all(_prepares(part, right) for part in difference.added)
-        return f"Run {steps} before `{f'{right.program} {right.subcommand}'.strip()}`.", form
+        head = (right.program, right.subcommand)
+        one_kind = any((part.program, part.subcommand) == head for part in difference.added)
+        return f"Run {steps} before `{brief(right.text, MOST_COMMAND) if one_kind else ' '.join(head).strip()}`.", form
     if difference.removed:
         return f"Leave out `{brief(difference.removed[0].text, MOST_COMMAND)}` before it.", False
     if wrong is None or right is None:
@@ -157,16 +163,22 @@ def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[s
         return (f"{'; '.join(map(_of_argument, named))}.", form) if named else ("", False)
     if wrong.program != right.program:
         return f"Use `{right.program}` in place of `{wrong.program}`.", True
-    told = "; ".join(map(_of_word, difference.changes))
-    if all(_is_form(change, wrong, right, line) for change in difference.changes):
+    form = all(_is_form(change, wrong, right, line) for change in difference.changes)
+    told = "; ".join(_of_word(change, with_value=not form) for change in difference.changes)
+    if form:
         return f"{told}." if wrong.runner == right.runner else f"Run it as `{right.text}`.", True
     return f"{told}: `{brief(right.text, MOST_COMMAND)}` worked.", False
 
 
 def _prepares(step: Part, right: Part) -> bool:
     """True for a step that changes the state in which the command runs: an order of two commands."""
-    known = step.program in (right.program, "cd") or bool({*step.words[:3]} & _PREPARES)
-    return known and not _SUPPRESSES.search(step.text) and len(step.text) <= MOST_COMMAND
+    valued = any(_VALUE.search(word) for word in step.operands)  # it is the task's
+    own = step.program in (right.program, "cd") and not valued
+    return (
+        (own or bool({*step.words[:3]} & _PREPARES))
+        and not _SUPPRESSES.search(step.text)
+        and len(step.text) <= MOST_COMMAND
+    )
 
 
 def _of_argument(change: Change) -> str:
@@ -177,8 +189,10 @@ def _of_argument(change: Change) -> str:
     return f"Give `{change.name}` {form_of(change.before, change.after) or 'in the form that the error names'}"
 
 
-def _of_word(change: Change) -> str:
+def _of_word(change: Change, *, with_value: bool) -> str:
     before, after = (brief(str(word), MOST_VALUE) for word in (change.before, change.after))
+    if not with_value:  # the flag holds for any task, its value does not
+        before, after = (re.split(r"[ =]", word)[0] for word in (before, after))
     if not before or not after:
         return f"Add `{after}`" if after else f"Leave out `{before}`"
     form = form_of(change.before, change.after)

@@ -26,9 +26,9 @@ from mcp_reflect.runs.differences import (
     parts_of,
     same_kind,
 )
-from mcp_reflect.runs.drafts import draft_of, told_call
+from mcp_reflect.runs.drafts import HIDES, draft_of, told_call
 from mcp_reflect.runs.text import word_set
-from mcp_reflect.runs.tools import READING_PROGRAMS, Kind, command_of, file_of, is_shell, kind_of
+from mcp_reflect.runs.tools import READING_PROGRAMS, Kind, command_of, file_of, is_shell, kind_of, may_change
 from mcp_reflect.signature import exact_call, fingerprint
 
 MOST_CALLS: Final = 40  # of a session that are looked at
@@ -70,6 +70,9 @@ _LOOKS: Final = word_set(
     "show info log logs list ls get status check describe view total cat read find query count diff"
 )
 _EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
+_VALID: Final = lazy_compile(
+    r"(?i)\bone of\b|valid|allowed|choose|available|expected|must be|known|similar|did you mean"
+)
 _ABSENT: Final = lazy_compile(
     r"(?i)no such file|not found|no module named|does(?:n't| not) exist|(?:cannot|could not|can't|couldn't) find"
     r"|not a git repository"
@@ -214,7 +217,10 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
     absent = bool(_ABSENT.search(failed.line))
     if wrong and right:
         difference = difference_of(wrong, right, missing=absent)
-        return difference if difference and _is_corrected(failed, difference, absent=absent) else None
+        if difference is None or not _is_corrected(failed, difference, absent=absent):
+            return None
+        steps = tuple(part for part in difference.added if not _reads(part))
+        return difference._replace(added=steps) if steps or not difference.added else None
     if _is_edit(failed) and _is_edit(worked):
         same = _file(failed) == _file(worked) or failed.tool == worked.tool == "edit"
         return Difference((Change("", "", ""),)) if same else None
@@ -225,6 +231,8 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
     """True where the changed command does the same thing, and not the next one."""
     wrong, right = difference.wrong, difference.right
     if wrong is None or right is None:
+        return False
+    if any(HIDES.search(str(change.after)) or _is_next(failed.line, change) for change in difference.changes):
         return False
     if steps := (*difference.added, *difference.removed):
         return wrong.program not in _PROBES and (absent or any(part.program != "cd" for part in steps))
@@ -237,6 +245,12 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
         return False  # what a look misses is put right by an act, which is no form of the look
     # Where it only found nothing, or did not know the subcommand, the rest of the command has to be the same.
     return (same and len(difference.changes) <= FEW) if not failed.failed else same or not _USAGE.match(failed.line)
+
+
+def _is_next(line: str, change: Change) -> bool:
+    """True for another object that the error names in place of the old one, unless it lists what is valid."""
+    before, after, named = (_words(value) for value in (change.before, change.after, line))
+    return bool(before and after & named) and not (before & named or change.name or _VALID.search(line))
 
 
 def _same_file(before: str, after: str) -> bool:
@@ -296,7 +310,8 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     key = _last_part(no)
     same = [item for item in same if _last_part(item) == key]
     between = [item for item in before if item.number > no.number]
-    acts = [pair for item in (*between, call) if not item.says_no for pair in _acts(item) if pair[1] != key]
+    acts = [pair for item in between if not item.says_no for pair in _acts(item) if pair[1] != key]
+    acts += [(call, part) for part in parts[: parts.index(key)] if not _looks(part)] if key in parts else []
     edited = any(_is_edit(item) and not item.failed for item in between)
     if parts and acts:
         earlier = [pair for item in before if item.number <= no.number for pair in _acts(item)]
@@ -334,10 +349,12 @@ def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:
 
 
 def _looks(part: Part) -> bool:
-    if part.program in READING_PROGRAMS | _PROBES | _CONTENT or _is_test(part) or _HELP & {*part.words[1:]}:
+    return _reads(part) or part.program in _CONTENT or (part.program == "git" and part.subcommand in _CONTENT_OF_GIT)
+
+
+def _reads(part: Part) -> bool:
+    if part.program in READING_PROGRAMS | _PROBES or _is_test(part) or _HELP & {*part.words[1:]}:
         return True
-    if part.program == "git":
-        return part.subcommand in _CONTENT_OF_GIT
     return part.subcommand.split(" ")[-1] in _LOOKS | _CHECKS
 
 
@@ -353,6 +370,13 @@ def is_check(tool: str, arguments: Json) -> bool:
 
 def _is_test(part: Part) -> bool:
     return _runs_tests(part) or bool({*part.subcommand.split(" ")} & {"lint", "typecheck", "check"})
+
+
+def acts_in(calls: Sequence[Call]) -> list[Call]:
+    """The calls that worked and may have changed something for another one."""
+    worked = [call for call in calls if call.worked and may_change(call.tool, call.arguments)]
+    parts = [(call, parts_of(call.tool, call.arguments)) for call in worked]
+    return [call for call, commands in parts if not commands or not all(map(_looks, commands))]
 
 
 def _redone(

@@ -367,7 +367,7 @@ def record_of(line: bytes, looked: Collection[bytes]) -> Record | None:
 def is_one_value(head: bytes) -> bool:
     """True for the beginning of a session that is one JSON value, as Gemini CLI writes it."""
     first, end, _ = head.lstrip().partition(b"\n")
-    record = parsed(first) if end else {}
+    record: Record = parsed(first) if end else {}
     return first[:1] == b"{" and (not record or "messages" in record)
 
 

@@ -122,6 +122,22 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
         "kubectl set image deploy/web web=web:2.4.1", "kubectl set image deploy/web web=web:v2.4.1", "manifest unknown",
         "",
     ),
+    "a step that came first, with looks around it": (
+        [("./mig up billing", "error: billing needs identity", 1),
+         ("./mig up identity; ./mig list; ./mig up billing; ./mig check", "up\nidentity: up\nup\nok")],
+        "./mig up billing", "./mig up identity && ./mig up billing", "billing needs identity",
+        "Run `./mig up identity` before `./mig up billing`.",
+    ),
+    "a step that the error names, and not what comes next": (
+        [("./mig up identity", "Error: audit is behind", 1), ("./mig list; ./mig check", "audit behind\nbilling ok"),
+         ("./mig up audit", "done"), ("./mig up identity; ./mig list; ./mig up billing", "up\naudit: up\nup")],
+        "./mig up identity", "./mig up audit && ./mig up identity", "audit is behind",
+        "Run `./mig up audit` before `./mig up identity`.",
+    ),
+    "one of the values that the error lists": (
+        [("./tickets rank TK-1 high", "error: rank must be one of P1, P2", 1), ("./tickets rank TK-1 P2", "ranked")],
+        "./tickets rank TK-1 high", "./tickets rank TK-1 P2", "one of P1, P2", "`P2` in place of `high`",
+    ),
     "a part of a longer line": (
         [("./mig up billing; ./mig list", "error: billing needs identity\nidentity: down", 1),
          ("./mig up identity; ./mig list; ./mig up billing; ./mig list", "up\nidentity: up\nup\nbilling: up")],
@@ -167,6 +183,11 @@ USUAL: dict[str, list[Step]] = {
         ("git commit -m one", "[main 1] one"), ("git status", "clean"), ("git commit -m two", "[main 2] two"),
         ("git status", "clean, ahead by 2"),
     ],
+    "a failure that is hidden": [
+        ("python manage.py migrate", "OperationalError: connection refused", 1),
+        ("python manage.py migrate --fake", "FAKED"),
+    ],
+    "a look beside the call": [("make", "make: *** [a.o] Error 1", 2), ("ls && make", "a.o\nbuilt")],
     "a check that says no": [("./mig list; ./mig check", "billing: up\naudit behind", 1), ("./mig list", "up")],
 }  # fmt: skip
 

@@ -104,6 +104,13 @@ PROVED: list[tuple[Run, str, str]] = [
     ),
     (
         Run()
+        .bash("./deploy --env prod", "usage: deploy --env NAME --region R\nexit code: 2")
+        .bash("./deploy --env prod --region eu", "deployed"),
+        "`./deploy --env prod` failed: usage: deploy --env NAME --region R.",
+        "Add `--region`.",
+    ),
+    (
+        Run()
         .bash("systemctl restart nginx", "Failed to restart nginx.service: Access denied")
         .bash("sudo systemctl restart nginx", "restarted"),
         "`systemctl restart nginx` failed: Failed to restart nginx.service: Access denied.",
@@ -195,6 +202,10 @@ UNPROVED: dict[str, Run] = {
     "a tool of our own": Run()
     .call("mcp__mcp-reflect__record_outcome", {"success": "yes"}, error="success: it is no boolean")
     .call("mcp__mcp-reflect__record_outcome", {"success": True}, '{"updated": 1}'),
+    "a value of the task in the step between": Run()
+    .bash("kubectl rollout status deploy/api", "error: timed out waiting for the condition\nexit code: 1")
+    .bash("kubectl set image deploy/api api=reg/api:v2.4.1", "image updated")
+    .bash("kubectl rollout status deploy/api", "successfully rolled out"),
     "another thing": Run()
     .call("get_user", {"id": 5}, "Error: user 5 not found")
     .call("get_user", {"id": 6}, '{"id": 6}'),
@@ -220,6 +231,13 @@ def test_what_worked_after_a_failure_is_a_finding_without_a_lesson() -> None:
     diagnosis = diagnose(run.trace(Outcome.SUCCESS))
     assert diagnosis.corrections == ()
     assert "The same call worked" in diagnosis.summary
+
+
+def test_a_call_that_worked_after_something_was_done_is_told_with_it() -> None:
+    run = Run().bash("kubectl describe pod api-1", "Error: manifest unknown")
+    run = run.bash("kubectl set image deploy/api api=reg/api:v2.4.1", "image updated")
+    seen = diagnose(run.bash("kubectl describe pod api-1", "Status: Running").trace(Outcome.SUCCESS))
+    assert "It worked after `kubectl set image deploy/api api=reg/api:v2.4.1` (e4)." in seen.summary
 
 
 def test_failures_with_one_correction_are_one_lesson_that_names_them_all() -> None:
@@ -265,6 +283,12 @@ def test_a_failing_call_knows_the_arguments_that_worked() -> None:
     failure = diagnose(run.trace()).failures[0]
     assert failure.worked == {"path": "src/config.yaml"}
     assert len(failure.signature) == 16
+
+
+def test_of_a_line_of_commands_the_part_that_mattered_is_known() -> None:
+    run = Run().bash("./mig up billing", "error: billing needs identity")
+    run = run.bash("./mig up identity; ./mig list; ./mig up billing; ./mig check", "ok")
+    assert diagnose(run.trace()).failures[0].worked == {"command": "./mig up identity && ./mig up billing"}
 
 
 OUT_OF_SYNC = """npm error code EUSAGE
