@@ -29,14 +29,14 @@ def ask_again(drafts: Sequence[Draft]) -> str:
     lines = [_AGAIN, _arguments(drafts[0], MOST_CHARS - len(_AGAIN) - 1)]
     for draft in drafts[1:]:
         left = MOST_CHARS - len("\n".join(lines)) - 1
-        line = _json(_texts(draft))
+        line = _json(texts_of(draft))
         lines += [line] if len(line) <= left else []
     return "\n".join(lines)
 
 
 def _arguments(draft: Draft, limit: int) -> str:
     """Return the draft as arguments of store_lesson within a limit: without the calls, then cut."""
-    texts = _texts(draft)
+    texts = texts_of(draft)
     calls = {"wrong_call": _short(draft.wrong_call), "right_call": _short(draft.right_call)}
     for sent in ({**texts, **calls}, texts) if draft.guards else (texts,):
         line = _json(sent)
@@ -46,7 +46,8 @@ def _arguments(draft: Draft, limit: int) -> str:
     return _json({**texts, "mistake": texts["mistake"][: max(len(texts["mistake"]) - 2 * over - 1, 40)] + "…"})
 
 
-def _texts(draft: Draft) -> dict[str, Any]:
+def texts_of(draft: Draft) -> dict[str, Any]:
+    """Return mistake and correction of a draft as they are shown."""
     return {"mistake": draft.mistake, "correction": draft.correction or _TOLD}
 
 

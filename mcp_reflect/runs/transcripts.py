@@ -377,6 +377,14 @@ def messages_in(session: Record) -> list[Record]:
     return messages if any(message.get("type") in ("gemini", "user") for message in messages) else []
 
 
+def records_in(data: bytes) -> Iterator[Record]:
+    """The records of a session, or of its end from the beginning of a line."""
+    if is_one_value(data):
+        yield from messages_in(parsed(data))
+    else:
+        yield from filter(None, (record_of(line, ()) for line in data.split(b"\n")))
+
+
 def parsed(text: bytes | str) -> Record:
     """The object that a text holds as JSON, else an empty one."""
     try:

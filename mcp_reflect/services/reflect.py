@@ -11,13 +11,13 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.critique.runs import read_runs
 from mcp_reflect.errors import InputError
+from mcp_reflect.hooks.ask import texts_of
 from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.decision import ACTIONS, Validation
-from mcp_reflect.models.finding import Draft
 from mcp_reflect.models.lesson import RecordKind, Source
 from mcp_reflect.models.reflection import (
     Analysis,
@@ -360,7 +360,7 @@ async def _draft(
         reflection=reflection,
         body={
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
-            **({"draft": _texts(diagnosis.draft)} if diagnosis.draft else {}),
+            **({"draft": texts_of(diagnosis.draft)} if diagnosis.draft else {}),
             "findings": [{"events": list(item.event_ids), "text": item.text} for item in diagnosis.without_lesson],
         },
         digest=_digest(run, analysis, sent.criteria),
@@ -377,10 +377,6 @@ async def _draft(
             *(Link(relation="used", to_kind="recall", to_id=name) for name in (sent.recall_id,) if name),
         ),
     )
-
-
-def _texts(draft: Draft) -> dict[str, Json]:
-    return {"mistake": draft.mistake, "correction": draft.correction or "Say here what put it right."}
 
 
 def _review(

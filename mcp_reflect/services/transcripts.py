@@ -1,14 +1,17 @@
 """Transcripts and messages of hosts: the events of a run, and what the tools of a session printed."""
 
 import json
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import unpacked
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.runs.transcripts import read_transcript
+from mcp_reflect.runs.transcripts import RunBuilder, add_record, read_transcript, records_in
 from mcp_reflect.schemas.fields import check_values
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
@@ -47,44 +50,44 @@ _COMMANDS: Final = ("command", "cmd", "file_path", "path", "pattern", "query")
 _OWN: Final = "mcp-reflect"
 
 
+@dataclass(slots=True)
+class _Outputs(RunBuilder):
+    """Gathers what the tools of a session printed, each by its command."""
+
+    found: deque[ToolResult] = field(default_factory=lambda: deque[ToolResult](maxlen=_MOST_RESULTS))
+    names: dict[object, str] = field(default_factory=dict[object, str])
+
+    def asked(self, text: str) -> None:
+        """Leave out what was said."""
+
+    told = asked
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Note what a call runs or reads."""
+        sent = unpacked(arguments)
+        values = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {"command": sent}
+        own = _OWN in str(tool).replace("_", "-")
+        self.names[call_id] = "" if own else next((str(values[key]) for key in _COMMANDS if values.get(key)), str(tool))
+
+    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
+        """Note an output."""
+        del failed
+        name = self.names.get(call_id, "")
+        if name and content.strip():
+            code = exit_code if isinstance(exit_code, int) else None
+            self.found.append(ToolResult(tool=name[:200], content=content, exit_code=code))
+
+
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     """Return the latest outputs in a transcript, the last one last; none where it cannot be read."""
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, 2) - _MOST_BYTES)
             file.seek(start)
-            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
-        runs = read_transcript(text[text.find("\n") + 1 :] if start else text).runs
-    except (OSError, InputError):
+            data = file.read(_MOST_BYTES)
+    except OSError:
         return ()
-    found: list[ToolResult] = []
-    for _, run in runs:
-        calls: dict[Any, Mapping[str, Any]] = {}
-        for event in run.get("events", ()):
-            metadata: dict[str, Any] = event.get("metadata") or {}
-            call_id = metadata.get("tool_call_id")
-            if event["type"] == "tool_call":
-                calls[call_id] = event
-            elif event["type"] == "tool_response":
-                call = calls.get(call_id, {})
-                tool = str(call.get("tool") or event.get("tool") or "")
-                content = str(event.get("error") or event.get("content") or "")
-                if content.strip() and _OWN not in tool.replace("_", "-"):
-                    command = _command(call.get("arguments"))
-                    found.append(
-                        ToolResult(tool=(command or tool)[:200], content=content, exit_code=event.get("exit_code"))
-                    )
-    return tuple(found[-_MOST_RESULTS:])
-
-
-def _command(arguments: Any) -> str:
-    """Return what a call ran or read."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            return arguments
-    if not isinstance(arguments, dict):
-        return ""
-    sent = cast("dict[str, Any]", arguments)
-    return next((str(sent[name]) for name in _COMMANDS if sent.get(name)), "")
+    outputs = _Outputs()
+    for record in records_in(data[data.find(b"\n") + 1 :] if start else data):
+        add_record(outputs, record)
+    return tuple(outputs.found)

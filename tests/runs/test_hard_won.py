@@ -170,6 +170,14 @@ USUAL: dict[str, list[Step]] = {
         (("WebSearch", {"query": "a b"}), "Claude requested permissions, but you haven't granted it yet.", 1),
         (("WebSearch", {"query": "a c"}), "1. result"),
     ],
+    "a command that the host does not allow": [
+        ("ls ~/x", "ls in '~/x' was blocked. For security, Claude Code may only list files in the allowed folders.", 1),
+        ("ls src", "app.py"),
+    ],
+    "a command that nobody approved": [("make deploy", "This command requires approval", 1), ("make", "built")],
+    "words of the user in place of an answer": [
+        ("./pay refund P-1", "please look at the order first", 1), ("./pay refund P-2", "refunded"),
+    ],
     "waiting": [("curl -f x/health", "curl: (7) Failed to connect", 7), ("sleep 5", ""), ("curl -f x/health", "ok")],
     "another page after one that is not there": [
         (("WebFetch", {"url": "https://docs.acme.test/setup"}), "Request failed with status code 404", 1),
