@@ -331,7 +331,7 @@ def failure(text: str) -> CallToolResult:
 _KEEPS_WORDS: Final = ("store_lesson", "reflect", "record_outcome")  # they say which words they did not keep
 _WHY_CHARS: Final = 80  # of a hit: a sentence on another correction of the same mistake is the longest
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
-_KEPT_CHARS: Final = 200  # of a lesson as it was kept
+_KEPT_CHARS: Final = 320  # of a lesson as it was kept
 _MOST_COUNTED: Final = 3
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280

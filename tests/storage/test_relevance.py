@@ -16,6 +16,14 @@ async def test_a_shared_identifier_alone_fits_strongly(engine: Engine) -> None:
     assert hit.why.startswith("both name deployctl")
 
 
+async def test_a_program_that_a_task_names_by_its_path_fits_strongly(engine: Engine) -> None:
+    stored = await engine.store_lesson(
+        mistake="`./sheet add rent 1250.50` booked 125050", correction="Write amounts with a decimal comma"
+    )
+    (hit,) = (await engine.recall(task="Two receipts have to be correct in ./sheet.")).lessons
+    assert (hit.id, hit.fit) == (stored.lesson_id, "strong")
+
+
 async def test_a_shared_common_word_alone_never_fits_strongly(engine: Engine) -> None:
     await engine.store_lesson(mistake="Read the first page only", correction="Ask for the next page until it is empty")
     for hit in (await engine.recall(task="write the first chapter of a novel")).lessons:

@@ -58,6 +58,8 @@ _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
 _CODE: Final = lazy_compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2)  # E4012, sha256, utf8, 40112
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
+# A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
+_OWN_PROGRAM: Final = lazy_compile(r"(?<![\w./])\./([\w-]+)")
 _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
@@ -149,11 +151,16 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
     least, part = _IDENTIFIER_ROWS
     few = max(least, part * counts.size)
+    programs = {name.lower() for name in _OWN_PROGRAM.findall(text)}
+
+    def is_name(word: str) -> bool:
+        return word.lower() in programs or is_identifier(word, rare=not foreign)
+
     return WeighedQuestion(
         own={term: weights[term] for term in own},
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
-        names=frozenset(term for term in own if rows[term] <= few and is_identifier(words[term], rare=not foreign)),
+        names=frozenset(term for term in own if rows[term] <= few and is_name(words[term])),
     )
 
 
