@@ -38,18 +38,17 @@ def _is_looser(bound: float | None, other: float | None, direction: int) -> bool
     return other is not None and (bound is None or direction * bound > direction * other)
 
 
-def describe(query: Query) -> str:
-    """Return a query in one line of at most some hundred characters, for developers: text, place, conditions."""
-    conditions = [f"{name}={value}" for name, value in query.filters.items()]
-    conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
-    conditions += [] if query.limit is None else [f"limit {query.limit}"]
-    place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
-    return f'"{query.query_text:.120}" in {place}' + (f" ({', '.join(conditions):.240})" if conditions else "")
-
-
-def describe_all(queries: Sequence[Query]) -> str:
-    """Return the first queries in one line, and how many more there are."""
-    return "; ".join(map(describe, queries[:20])) + (f"; and {len(queries) - 20} more" if len(queries) > 20 else "")
+def describe(queries: Sequence[Query]) -> list[str]:
+    """Return queries in a line of at most some hundred characters each, for developers: text, place, conditions."""
+    lines: list[str] = []
+    for query in queries:
+        conditions = [f"{name}={value}" for name, value in query.filters.items()]
+        conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
+        conditions += [] if query.limit is None else [f"limit {query.limit}"]
+        place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
+        listed = f" ({', '.join(conditions):.240})" if conditions else ""
+        lines.append(f'"{query.query_text:.120}" in {place}{listed}')
+    return lines
 
 
 def is_empty(request: SearchRequest, table: str) -> bool:
@@ -63,22 +62,24 @@ def is_empty(request: SearchRequest, table: str) -> bool:
     return count == 0 or (count is None and not request.zero_result_tables)
 
 
+def _found_in(request: SearchRequest, table: str) -> int | None:
+    """The rows found in a table, None where the call does not say."""
+    return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
+
+
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
-    """Take in what the call reports: queries that ran, and what they found."""
-    state = close(state)
-    ran = (*state.tried, *(Tried(query=query, found=_found_in(request, query.table)) for query in request.queries))
+    """Take in what the call reports: queries that ran, those of the pending plan too, and what they found."""
+    pending = tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
+    reported = (Tried(query=query, found=_found_in(request, query.table)) for query in request.queries)
+    ran = (*state.tried, *pending, *reported)
     tried = {(*key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran}
     return replace(
         state,
         tried=tuple(tried.values()),
+        pending=None,
         retry_count=max(state.retry_count, request.retry_count),
         original_queries=state.original_queries or request.queries,
     )
-
-
-def _found_in(request: SearchRequest, table: str) -> int | None:
-    """The rows found in a table, None where the call does not say."""
-    return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
 
 
 def record(state: SearchState, request: SearchRequest, plan: SearchPlan) -> SearchState:
@@ -91,9 +92,3 @@ def reopen(state: SearchState) -> SearchState:
     if state.pending is None:
         return state
     return replace(state, retry_count=max(0, state.retry_count - 1), pending=None)
-
-
-def close(state: SearchState) -> SearchState:
-    """Return the attempts with the queries of the pending plan among them: they ran, or will not run any more."""
-    ran = tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
-    return replace(state, tried=state.tried + ran, pending=None)

@@ -5,8 +5,17 @@ from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.vocabulary import Vocabulary, likeness, similar, vocabulary
-from mcp_reflect.replan.words import OTHER_STOP_WORDS, STOP_WORDS, content, fold, tokens
+from mcp_reflect.replan.words import (
+    OTHER_STOP_WORDS,
+    STOP_WORDS,
+    Vocabulary,
+    content,
+    fold,
+    likeness,
+    similar,
+    tokens,
+    vocabulary,
+)
 from mcp_reflect.stemmer import stem
 
 # How much a mode lets through, by its usual name. A name that is not here counts as lexical.

@@ -1,9 +1,10 @@
-"""Why a search came back empty: what the call itself shows, and what may be and was not tested.
+"""Why a search came back empty, in words for developers, for the person who waits, and for the caller, who may write.
 
-Weights order the strategies by plausibility; they are not measured rates. What the catalog shows weighs .8 and more.
+Weights order the strategies by plausibility; they are not measured rates. What the call itself shows weighs .8 or more.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import EmptyCause, Query, SearchRequest, Strategy
@@ -11,19 +12,18 @@ from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters
 from mcp_reflect.replan.moves import MARGIN, ranked_suggestions
 from mcp_reflect.replan.syntax import LITERAL, Tool, is_identifier, read_operators, tool_of
-from mcp_reflect.replan.words import content, is_quoted, tokens
+from mcp_reflect.replan.words import Vocabulary, content, is_quoted, tokens
 
 _HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
 _READ_WORDS: Final = 12  # the plan asks for no more either
 _MANY_WORDS: Final = 4  # a search that asks for all of four words finds nothing for most questions
-_FAILED: Final = 0.5  # weight of a strategy that just failed in this search
+_LISTED: Final = 15  # entries of a vocabulary that a note to the caller lists
 
 
 class Finding(NamedTuple):
     """One explanation of one empty table, of a weight in 0..1. `is_shown`: the call's own data proves `detail`."""
 
-    table: str
-    kind: EmptyCause
+    cause: EmptyCause
     strategy: Strategy
     weight: float
     detail: str
@@ -32,24 +32,16 @@ class Finding(NamedTuple):
 
 def diagnose(request: SearchRequest, places: Catalog) -> tuple[Finding, ...]:
     """Return all findings for the empty tables, the heaviest first; ties keep the order of the queries."""
-    findings = [
-        Finding(query.table, *finding)
-        for query in request.queries
-        if is_empty(request, query.table)
-        for source in (_words(query, request, places), _place(query, request, places), _conditions(query, places))
-        for finding in source
-    ]
-    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: (-finding.weight, finding.table)))
+    empty = [query for query in request.queries if is_empty(request, query.table)]
+    parts = (_words, _place, _conditions)
+    findings = [finding for query in empty for part in parts for finding in part(query, request, places)]
+    return tuple(sorted(dict.fromkeys(findings), key=lambda finding: -finding.weight))
 
 
-def choose(findings: Sequence[Finding], failed: Strategy | None = None) -> tuple[Strategy, ...]:
-    """Return all strategies, the best first; `failed` is the one that was tried last."""
-
-    def value(strategy: Strategy) -> float:
-        weight = max((finding.weight for finding in findings if finding.strategy is strategy), default=0.05)
-        return weight * (_FAILED if strategy is failed else 1.0)
-
-    return tuple(sorted(Strategy, key=lambda strategy: (-value(strategy), strategy)))
+def choose(findings: Sequence[Finding]) -> tuple[Strategy, ...]:
+    """Return all strategies, that of the heaviest finding first."""
+    weights = {finding.strategy: finding.weight for finding in reversed(findings)}
+    return tuple(sorted(Strategy, key=lambda strategy: (-weights.get(strategy, 0.0), strategy)))
 
 
 def explain(findings: Sequence[Finding]) -> str:
@@ -61,90 +53,162 @@ def explain(findings: Sequence[Finding]) -> str:
     return " ".join(sentences) or "The call shows no reason why nothing was found."
 
 
-_Found = tuple[EmptyCause, Strategy, float, str, bool]
-
-
-def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[_Found]:
+def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
     """Does the search tool know other words, and does the data write or use these words otherwise?"""
-    offered = ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]
-    if offered:  # in recorded searches, taking them is what worked
+    if offered := ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]:
         detail = f"the search tool suggests other words: {'; '.join(offered)}"
-        yield EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.9, detail, True
+        yield Finding(EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.9, detail, is_shown=True)
     tool, known = tool_of(query), places.words_of(query.table)
     reading = read_operators(query.query_text)
     words = content(reading.plain)[:_READ_WORDS]
     if tool in LITERAL:
         name = {Tool.SQL: "the statement", Tool.COMMAND: "the command"}.get(tool, "grep")
         detail = f"{name}, which compares letter by letter, misses other capitals or separators"
-        yield EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.92, detail, False
+        yield Finding(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.92, detail)
         return
     if reading.has_operators:
-        yield EmptyCause.OPERATOR, Strategy.REWRITE, 0.88, "the tool reads the operators in the text otherwise", False
+        detail = "the tool reads the operators in the text otherwise"
+        yield Finding(EmptyCause.OPERATOR, Strategy.REWRITE, 0.88, detail)
     matches = known.matches(words) if known.words else {}
     formed = [word for word in words if is_identifier(word) and word not in matches and tool is not Tool.WEB]
     formed = [word for word in formed if len(words) == 1 or not any(map(str.isdigit, word))]
     if formed:
         detail = f"the data writes {', '.join(formed[:3])} in another form"
-        yield EmptyCause.WRITTEN_FORM, Strategy.REWRITE, 0.86, detail, False
-    other = {word: match for word, match in matches.items() if match.kind and match.words}
-    lacking = ", ".join(f'"{word}"' for word, match in matches.items() if not match.words)
-    if other:
-        written = known.written(dict.fromkeys(word for match in other.values() for word in match.words))
+        yield Finding(EmptyCause.WRITTEN_FORM, Strategy.REWRITE, 0.86, detail)
+    if other := {word: match for word, match in matches.items() if match.kind and match.words}:
+        written = known.written(word for match in other.values() for word in match.words)
         kind = min(match.kind or EmptyCause.UNKNOWN_WORDS for match in other.values())
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
-        yield kind, Strategy.REWRITE, 0.85, detail, True
-    if lacking:
-        weight = 0.6 if any(match.words for match in matches.values()) or known.near(" ".join(words)) else 0.2
+        yield Finding(kind, Strategy.REWRITE, 0.85, detail, is_shown=True)
+    if lacking := ", ".join(f'"{word}"' for word, match in matches.items() if not match.words):
+        some = any(match.words for match in matches.values()) or known.near(" ".join(words))
         detail = f"the vocabulary of {query.table} does not have {lacking:.200}"
-        yield EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, weight, detail, True
+        yield Finding(EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.6 if some else 0.2, detail, is_shown=True)
 
 
-def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[_Found]:
+def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
     """Is it the right table and mode?"""
     entry = places.entry(query.table)
     if entry is None:
         near = places.nearest(query.table)
         detail = f"the catalog has no table {query.table}" + (f"; the nearest name is {near.table}" if near else "")
-        yield EmptyCause.WRONG_TABLE, Strategy.PIVOT, 1.0, detail, True
+        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, 1.0, detail, is_shown=True)
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"
         detail = f"{query.table} has no mode {query.search_mode} (its modes: {modes})"
-        yield EmptyCause.WRONG_MODE, Strategy.PIVOT, 0.9, detail, True
-    if query.table != query.tool and places.described and not places.is_described(query.table):
-        yield EmptyCause.WRONG_TABLE, Strategy.PIVOT, 0.5, f"the catalog has no table {query.table}", True
-    elif query.table != query.tool and places.described:
-        need = f"{request.user_message} {query.query_text}"
-        here = places.fit(entry, need)
-        best, table = max((places.fit(other, need), other.table) for other in places.described)
-        if best > here + MARGIN:
-            detail = f"{table} fits the question better by its description than {query.table}"
-            yield EmptyCause.WRONG_TABLE, Strategy.PIVOT, min(0.95, 0.45 + 0.2 * (best - here)), detail, False
+        yield Finding(EmptyCause.WRONG_MODE, Strategy.PIVOT, 0.9, detail, is_shown=True)
+    if query.table == query.tool or not places.described:
+        return
+    if not places.is_described(query.table):
+        detail = f"the catalog has no table {query.table}"
+        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, 0.5, detail, is_shown=True)
+        return
+    need = f"{request.user_message} {query.query_text}"
+    best, table = max((places.fit(other, need), other.table) for other in places.described)
+    better = best - places.fit(entry, need)
+    if better > MARGIN:
+        detail = f"{table} fits the question better by its description than {query.table}"
+        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
 
 
-def _conditions(query: Query, places: Catalog) -> Iterator[_Found]:
+def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Finding]:
     """Does it ask for too much at once?"""
     entry = places.entry(query.table)
     closing = closing_filters(query, entry)
     for name, meant in closing.items():
         values = ", ".join(map(str, entry.fields[name][:4])) if entry else ""
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
-        if meant:
-            yield EmptyCause.SPELLING, Strategy.REWRITE, 0.9, detail, True
-        else:
-            yield EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, 0.84, detail, True
+        cause = EmptyCause.SPELLING if meant else EmptyCause.TOO_MANY_CONDITIONS
+        strategy, weight = (Strategy.REWRITE, 0.9) if meant else (Strategy.RELAX, 0.84)
+        yield Finding(cause, strategy, weight, detail, is_shown=True)
     if query.filters and not closing:
-        weight, names = min(0.8, 0.45 + 0.15 * len(query.filters)), " and ".join(query.filters)
-        detail = f"the filter on {names} shuts everything out"
-        yield EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, detail, False
+        weight = min(0.8, 0.45 + 0.15 * len(query.filters))
+        detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
+        yield Finding(EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, detail)
     if query.score_threshold:
         weight = 0.75 if query.score_threshold > _HIGH_THRESHOLD else 0.25
         detail = f"the threshold of {query.score_threshold:g} is too high"
-        yield EmptyCause.THRESHOLD, Strategy.RELAX, weight, detail, False
+        yield Finding(EmptyCause.THRESHOLD, Strategy.RELAX, weight, detail)
     if is_quoted(query.query_text) or (query.search_mode and breadth(query.search_mode) == 0):
-        yield EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase", False
+        detail = "the data has other wording than the exact phrase"
+        yield Finding(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.7, detail)
     count = len(tokens(" ".join(content(query.query_text))))
     if count > 1 and tool_of(query) not in LITERAL | {Tool.VECTOR}:
         weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
         detail = f"the tool asks for all {count} words at once"
-        yield EmptyCause.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, detail, False
+        yield Finding(EmptyCause.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, detail)
+
+
+# What is said to the person who waits
+
+
+_TECHNICAL: Final = frozenset(
+    """
+    api boolean bm25 catalog catalogue config database dataset embedding embeddings endpoint faceted facet facets
+    filter filters fts fuzzy id idx index json keyword keywords lexical limit llm master mode modes null parameter
+    parameters pivot query queries regex relax replan retry retries rewrite row rows schema score semantic
+    similarity sql sqlite string syntax tab table tables tbl threshold timeout token tokens tool vector vocabulary
+    """.split()
+)
+GAVE_UP: Final = (
+    "I looked in several ways and found nothing that fits. "
+    "Could you tell me a bit more about what you need, or shall I look for something close to it?"
+)
+ASKS: Final = "I found nothing that fits. Could you tell me a bit more about what you need?"
+FOUND: Final = "I found something for you; there is no need to look again."
+
+
+def message_of(strategy: Strategy, new: Collection[Query], empty: Collection[str], cause: EmptyCause) -> str:
+    """Return the sentence for the person who waits while these queries run."""
+    elsewhere = next((query.table for query in new if query.table not in empty), None)
+    if strategy is Strategy.PIVOT and elsewhere is not None:
+        return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
+    if strategy is not Strategy.REWRITE:
+        return "Let me broaden my search a little and look again."
+    if cause in {EmptyCause.SPELLING, EmptyCause.UNKNOWN_WORDS}:
+        return "Nothing came up for that wording, so let me try the words that are more usual here."
+    return "Nothing matched exactly, so let me look for it in broader words."
+
+
+def is_friendly(message: str, asked: str = "") -> bool:
+    """Return True for one or two sentences of at most 300 characters without names, markup and technical terms.
+
+    A word that the person used when they `asked` is theirs: who asks for a dark mode may read of a mode.
+    """
+    text = message.strip()
+    sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
+    technical = set(tokens(text)) & _TECHNICAL - set(tokens(asked))
+    return 0 < len(text) <= 300 and len(sentences) <= 2 and not technical and "_" not in text and "{" not in text
+
+
+def place_in_words(table: str) -> str:
+    """Return a table's name as a place in a sentence; `in another place` for names that no person would use."""
+    words = tokens(table.replace("_", " "))
+    natural = 0 < len(words) <= 3 and all(word.isalpha() and len(word) > 2 for word in words)
+    if not natural or not _TECHNICAL.isdisjoint(words):
+        return "in another place"
+    return f"among the {' '.join(words)}" if words[-1].endswith("s") else f"in the {' '.join(words)} section"
+
+
+# What the caller can write where rules have no good words
+
+
+_ADVICE: Final = {
+    Tool.SQL: "the condition with the value as the column has it, or with another column",
+    Tool.PATTERN: "another name that a programmer may have used, or a word of a message or comment near it",
+    Tool.COMMAND: "a shorter pattern or another name for it, without the restrictions on files and folders",
+    Tool.WEB: "the thing itself in two to four words, as a page about it would say it",
+}
+
+
+def to_write(query: Query, message: str, known: Vocabulary) -> str:
+    """Return what the caller can write."""
+    if not known.words:
+        said = "the same in other words, as the data may say it; a catalog with a vocabulary would show them"
+        return _ADVICE.get(tool_of(query), said)
+    matches = known.matches(content(query.query_text or message))
+    lacking = [f'"{term}"' for term, match in matches.items() if not match.words][:3]
+    wanted = f"another word for {', '.join(lacking)}" if lacking else "other words"
+    listed = ", ".join(known.entries[:_LISTED])
+    return f"{wanted} from the vocabulary of {query.table} and in its language: {listed:.400}"

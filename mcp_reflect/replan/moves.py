@@ -1,7 +1,7 @@
 """The moves: each gives queries to run instead of a failed one, the best first."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
@@ -20,9 +20,9 @@ from mcp_reflect.replan.syntax import (
     tool_of,
     variants,
 )
-from mcp_reflect.replan.vocabulary import Vocabulary, abbreviations
 from mcp_reflect.replan.words import (
     OTHER_STOP_WORDS,
+    Vocabulary,
     content,
     fold,
     is_name,
@@ -130,30 +130,26 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     plain = read_operators(text).plain or message
     matches = known.matches(content(plain)[:_MOST_WORDS])
     found = {term: match.words for term, match in matches.items() if match.words}
-    own = {word for words in found.values() for word in words}
+    own = dict.fromkeys(word for words in found.values() for word in words)
     said = {term: match.words for term, match in known.matches(content(message)[:_MOST_WORDS]).items()}
-    more = tuple(term for term, words in said.items() if words and own.isdisjoint(words))
-    added = {term: said[term] for term in telling(more, message)[:_FEW]}
-    phrase = known.phrase(own.union(*added.values()))
-
-    def in_order(chosen: Mapping[str, tuple[str, ...]]) -> str:
-        return known.written(dict.fromkeys(word for words in chosen.values() for word in words))
-
-    if found:
-        if len(found) == 1 < len(matches):  # one word of several: the phrase that has it says more
-            yield phrase
-        yield in_order(found)
-        yield phrase
-        if len(matches) < _FEW and added:
-            yield in_order(found | dict(list(added.items())[:1]))
+    more = tuple(term for term, words in said.items() if words and own.keys().isdisjoint(words))
+    added = telling(more, message)[:_FEW]
+    changed = {word for match in matches.values() if match.kind for word in match.words}
+    phrase = known.phrase(changed or {*own, *(word for term in added for word in said[term])})
     ranked = telling(tuple(found), message)
-    for chosen in (ranked[:2], ranked[:1]):
-        yield in_order({term: words for term, words in found.items() if term in chosen})
-    if added:
-        yield in_order(added)
-        yield in_order(dict(list(added.items())[:1]))
-    elif not found and not OTHER_STOP_WORDS.intersection(tokens(f"{plain} {message}")):  # the word vectors are English
-        yield known.near(plain)
+    if len(found) == 1 < len(matches):  # one word of several: the phrase that has it says more
+        yield phrase
+    if len(found) > 1 or changed or not phrase:
+        yield known.written(own)
+    yield phrase
+    if found and len(matches) < _FEW:
+        yield known.written((*own, *(word for term in added[:1] for word in said[term])))
+    for count in (2, 1):
+        yield known.written(word for term, words in found.items() if term in ranked[:count] for word in words)
+    for terms_of_message in (added, added[:1]):
+        yield known.written(word for term in terms_of_message for word in said[term])
+    if not found and not added and not OTHER_STOP_WORDS.intersection(tokens(f"{plain} {message}")):
+        yield known.near(plain)  # the word vectors are English
 
 
 def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
@@ -161,8 +157,7 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
     reading, tool = read_operators(text), tool_of(query)
     least = _FEW + 1 if tool is Tool.WEB else 2
     plain = reading.plain or message
-    words = content(plain if len(content(plain)) > 1 else unquoted(plain))
-    words = tuple(_spelled_out(word, message) for word in words[:_MOST_WORDS])
+    words = content(plain if len(content(plain)) > 1 else unquoted(plain))[:_MOST_WORDS]
     # A sentence is cut to its rare words, a list of keywords from its end: people begin with the subject.
     ranked = telling(words, message, by_weight=len(words) < len(terms(plain)))
     shorter = [
@@ -190,12 +185,6 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
     yield from (word for word in alone if is_name(word, plain) or weight(word) >= _RARE)
     if len(words) < _FEW and text.isascii():
         yield " ".join(re.sub(r"(?<=\w\w[^sui])s$", "", word) for word in words)
-
-
-def _spelled_out(word: str, message: str) -> str:
-    """What an abbreviation stands for, where the person says it."""
-    said = set(tokens(message))
-    return next((long for long in abbreviations().get(fold(word), ()) if said.issuperset(tokens(long))), word)
 
 
 @lru_cache(maxsize=64)
@@ -227,7 +216,7 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
         return
     here, need = places.entry(query.table), f"{message} {query.query_text}"
     least = places.fit(here, need) + MARGIN if here and places.is_described(query.table) and retry <= 0 else -1.0
-    others = [entry for entry in places.described if entry.table != query.table and entry.table not in searched]
+    others = [entry for entry in places.described if entry.table not in {query.table, *searched}]
     fits = {entry.table: places.fit(entry, need) for entry in others}
     better = sorted((entry for entry in others if fits[entry.table] > least), key=lambda entry: -fits[entry.table])
     near = places.nearest(query.table) if here is None else here if query.search_mode not in here.search_modes else None
@@ -241,7 +230,7 @@ def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> 
     base = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
     known = places.words_of(entry.table)
     texts = [text for text in wordings(query, message, known) if text]
-    texts = [*texts[:1], query.query_text, *texts[1:]] if known.words else [query.query_text, *texts]
+    texts.insert(1 if known.words else 0, query.query_text)
     for text in texts:
         yield replace(base, query_text=text)
         yield replace(base, query_text=text, search_mode=widest(entry))

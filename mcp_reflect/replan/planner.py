@@ -16,11 +16,9 @@ from mcp_reflect.models.search import (
     Strategy,
     Tried,
 )
-from mcp_reflect.replan import attempts, messages
+from mcp_reflect.replan import attempts, diagnosis
 from mcp_reflect.replan.catalog import catalog_of, in_table
-from mcp_reflect.replan.diagnosis import choose, diagnose, explain
 from mcp_reflect.replan.moves import ladder, pivoted, relaxed, rewritten
-from mcp_reflect.replan.words import fold, normalized
 
 MOST_QUERIES: Final = 3
 """New queries for an empty table: a person waits for them all."""
@@ -41,7 +39,7 @@ class _Case:
         self.request = request
         self.state = attempts.observe(earlier, request)
         self.places = catalog_of(request)
-        self.findings = diagnose(request, self.places)
+        self.findings = diagnosis.diagnose(request, self.places)
         self.failed = tuple(query for query in request.queries if attempts.is_empty(request, query.table))
         gave_up = earlier.pending is not None and earlier.pending.give_up  # what is found then is found late
         self.is_found = bool(request.queries) and not self.failed
@@ -49,23 +47,27 @@ class _Case:
         # The first call helps up to the maximum: callers count from 0 or from 1.
         self.is_over = self.state.retry_count + bool(earlier.tried) > request.max_retries
         self.is_open = not self.is_over and not self.is_found
+        # A search without a mode ran in that of the table.
+        unnamed = [in_table(query, self.places.entry(query.table)) for query in self.failed if not query.search_mode]
+        self.tried = (*self.state.tried, *(Tried(query=query) for query in unnamed))
 
     def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> SearchPlan:
         """The plan with these queries; without any, the search is given up, or it found something."""
         shown = next((finding for finding in self.findings if finding.is_shown), None)
-        cause = shown.kind if shown else EmptyCause.UNKNOWN
+        cause = shown.cause if shown else EmptyCause.UNKNOWN
         moves: tuple[OpenMove, ...] = ()
         if self.is_found:
-            reasoning, message = "The search returned something; there is nothing to plan.", messages.FOUND
+            reasoning, message = "The search returned something; there is nothing to plan.", diagnosis.FOUND
         elif new:
-            reasoning = reasoning or explain(self.findings)
-            message = messages.of_plan(strategy, new, {query.table for query in self.failed}, cause)
+            reasoning = reasoning or diagnosis.explain(self.findings)
+            message = diagnosis.message_of(strategy, new, {query.table for query in self.failed}, cause)
         else:
-            reasoning, message = self._last_words(), messages.GAVE_UP if len(self.state.tried) > 2 else messages.ASKS
+            message = diagnosis.GAVE_UP if len(self.state.tried) > 2 else diagnosis.ASKS
+            reasoning = self._last_words()
             moves = (OpenMove(move="ask", write="one question to the person: which part matters most?"),)
         if self.is_open and len(new) < MOST_QUERIES * len(self.failed):
             query = self.failed[0]
-            write = messages.to_write(query, self.request.user_message, self.places.words_of(query.table))
+            write = diagnosis.to_write(query, self.request.user_message, self.places.words_of(query.table))
             moves = (OpenMove(move="rewrite", write=write), *moves)
         return SearchPlan(
             strategy=strategy,
@@ -85,8 +87,9 @@ class _Case:
         tables = list(dict.fromkeys(query.table for query in self.failed))
         listed = "" if all(map(self.places.is_described, tables)) else "a list of the tables, sent as the catalog; "
         settle = f"{listed}their fields and values; a sample of rows of {', '.join(tables[:3])} without any condition"
-        tried = attempts.describe_all([entry.query for entry in self.state.tried])
-        return f"Giving up: {why}. Tried: {tried}. What would settle it: {settle}."
+        tried = attempts.describe([entry.query for entry in self.state.tried])
+        told = "; ".join(tried[:20]) + (f"; and {len(tried) - 20} more" if len(tried) > 20 else "")
+        return f"Giving up: {why}. Tried: {told}. What would settle it: {settle}."
 
     def can_run(self, query: Query) -> bool:
         """True if the table and mode exist and the query asks for something."""
@@ -102,7 +105,7 @@ class _Case:
         """
         tables = dict.fromkeys(query.table for query in self.failed)
         most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
-        tried = list(self.state.tried)
+        tried = list(self.tried)
         for table in tables:
             sources = [self._candidates(strategy, table) for strategy in order]
             candidates = _taking_turns(sources) if self.state.retry_count else chain(*sources)
@@ -137,7 +140,7 @@ def _taking_turns(sources: Iterable[Iterator[_Move]]) -> Iterator[_Move]:
 def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
     """Return what to search next. Every new query names a table and mode that exist and was never tried here."""
     case = _Case(request, state)
-    order = choose(case.findings, state.pending.strategy if state.pending else None)
+    order = diagnosis.choose(case.findings)
     moves = tuple(case.moves(order)) if case.is_open else ()
     last = state.pending.strategy if state.pending and not case.is_found else order[0]
     return case.plan(moves[0][0] if moves else last, tuple(query for _, query in moves))
@@ -146,7 +149,7 @@ def plan(request: SearchRequest, state: SearchState) -> SearchPlan:
 def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "") -> SearchPlan:
     """Return the fixed ladder: each empty query with lower threshold and higher limit, later in the widest mode."""
     case, new = _Case(request, state), list[Query]()
-    retry, tried = case.state.retry_count, list(case.state.tried)
+    retry, tried = case.state.retry_count, list(case.tried)
     for query in case.failed if case.is_open else ():
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry)
@@ -186,7 +189,7 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
         return replace(mechanical, reasoning=reasoning, notes=(*notes, REPLACED))
     strategy = proposal.strategy or _strategy_of(new, request)
     made = replace(case.plan(strategy, new, reasoning=proposal.reasoning), notes=notes)
-    if messages.is_friendly(proposal.user_message, request.user_message):
+    if diagnosis.is_friendly(proposal.user_message, request.user_message):
         return replace(made, user_message=proposal.user_message.strip())
     return replace(made, notes=(*notes, "user_message replaced: one or two sentences without technical terms"))
 
@@ -197,10 +200,10 @@ def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: 
     if sum(other.table == query.table for other in planned) >= MOST_QUERIES:
         return f"more than {MOST_QUERIES} queries for {query.table}"
     # A graph has a threshold of its own where a query names none, and relaxing goes below it.
-    ran = [entry for entry in case.state.tried if not relaxes or entry.query.score_threshold is not None]
+    ran = [entry for entry in case.tried if not relaxes or entry.query.score_threshold is not None]
     tried = attempts.repeated(query, (*ran, *(Tried(query=other) for other in planned)), more_rows=True)
     count = "" if tried is None or tried.found is None else f" and found {tried.found}"
-    return None if tried is None else f"{attempts.describe(query)} was tried before{count}"
+    return None if tried is None else f"{attempts.describe([query])[0]} was tried before{count}"
 
 
 def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tuple[str, ...]]:
@@ -232,8 +235,8 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
 
 def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:
     """The strategy that the queries show, where the proposal does not name one."""
-    before = {(fold(query.table), normalized(query.query_text)) for query in request.queries}
-    after = {(fold(query.table), normalized(query.query_text)) for query in new}
-    if not {table for table, _ in after} & {table for table, _ in before}:
+    before = {attempts.key(query)[:3:2] for query in request.queries}
+    after = {attempts.key(query)[:3:2] for query in new}
+    if {table for table, _ in after}.isdisjoint(table for table, _ in before):
         return Strategy.PIVOT
     return Strategy.RELAX if after <= before else Strategy.REWRITE

@@ -141,18 +141,17 @@ def loose_pattern(words: tuple[str, ...]) -> str:
 
 
 def pattern_rewrites(text: str) -> Iterator[str]:
-    """Yield patterns for grep: the identifier however it is written, then a longer part of it."""
-    plain = read_operators(text).plain
-    literal = sorted((part.strip() for part in _REGEX.split(plain) if len(part.strip()) > 2), key=len, reverse=True)
+    """Yield patterns for grep: the identifier alone, however it is written, then a longer part of it."""
     if _LOOSE in text:  # a pattern of an earlier plan is loose already
         return
-    for part in literal:
+    literal = [part.strip() for part in _REGEX.split(read_operators(text).plain) if len(part.strip()) > 2]
+    for part in sorted(literal, key=len, reverse=True):
         for term in [term for term in terms(part) if is_identifier(term)] or [part]:
             words, last = parts(term), parts(re.split(r"[/.:]+", term.strip("/"), maxsplit=1)[-1])
-            yield loose_pattern(words)
-            yield loose_pattern(last)
+            yield term if is_identifier(term) else ""
+            yield from map(loose_pattern, (words, last))
             if len(words) > 2:
-                yield from (loose_pattern(words[1:]), loose_pattern(words[:-1]))
+                yield from map(loose_pattern, (words[1:], words[:-1]))
             elif words and len(words[-1]) >= _RARE:
                 yield loose_pattern(words[-1:])
 

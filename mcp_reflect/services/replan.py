@@ -34,6 +34,7 @@ from mcp_reflect.storage.sessions import StoredCatalog
 
 _REPORT: Final = "search_id with results after new_queries ran, or with your own plan as analysis"
 _SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
+_LIMITS: Final = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
 _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
 
 
@@ -43,6 +44,10 @@ class _Catalog(NamedTuple):
     entries: tuple[CatalogEntry, ...] = ()
     notes: tuple[str, ...] = ()
     stored: StoredCatalog | None = None
+
+    @property
+    def digest(self) -> str | None:
+        return self.stored.digest if self.stored else None
 
 
 @lru_cache(maxsize=8)
@@ -91,9 +96,8 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     settings, searches = context.settings, context.bank.searches
     sent = read(ReplanArguments, arguments, settings)
     scope = context.scopes.named(sent.project)
+    limits = Limits(**{name: getattr(settings, name) for name in _LIMITS})
     text = json.dumps(sent.catalog, ensure_ascii=False, default=str)
-    names = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
-    limits = Limits(**{name: getattr(settings, name) for name in names})
     catalog = _read_catalog(text, limits) if sent.catalog else _Catalog()
     suggestions = clean(list(sent.suggestions))
     # A suggestion that gives orders to its reader would come back as a query.
@@ -109,14 +113,13 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         proposal = proposal or await _think(context, sent, call, host)
         plan = _completed(_planned(proposal, call), call, iso(context.clock.now()))
         plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
-        after = attempts.record(call.state, call.request, plan)
         body: dict[str, Any] = {
             "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
-            "catalog": call.catalog.stored and call.catalog.stored.digest,
-            "state": _as_json(after),
+            "catalog": call.catalog.digest,
+            "state": _as_json(attempts.record(call.state, call.request, plan)),
             "analysis": _digest(sent.analysis),
         }
-        if await searches.save(scope, search_id, body, version=call.version, catalog=catalog.stored):
+        if await searches.save(scope, search_id, body, version=call.version, catalog=call.catalog.stored):
             break
     context.log.info("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
     return replace(plan, notes=(*plan.notes, *sent.ignored))
@@ -141,29 +144,25 @@ async def _opened(
     host: ClientCapabilities,
 ) -> _Call:
     """The call on top of what is stored now."""
-    searches = context.bank.searches
     state = SearchState(search_id=search_id)
+    before = SearchRequest(search_id=search_id, user_message="", queries=())
     if sent.search_id is None:
-        before = SearchRequest(search_id=search_id, user_message="", queries=(), catalog=catalog.entries)
-        return _Call(request=_request(context, sent, before, offered), catalog=catalog, state=state)
-    body, version = await searches.load(scope, search_id)
+        request = _request(context, sent, replace(before, catalog=catalog.entries), offered)
+        return _Call(request=request, catalog=catalog, state=state)
+    body, version = await context.bank.searches.load(scope, search_id)
     if catalog.stored is None and body["catalog"]:
-        text = await searches.catalog(scope, body["catalog"])
+        text = await context.bank.searches.catalog(scope, body["catalog"])
         catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
         if text is not None:
             catalog = _Catalog(_stored_entries(text), (), StoredCatalog(body["catalog"], text))
     state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, offered, state)
-    same = body["request"] == _as_json(replace(request, catalog=())) and body["catalog"] == (
-        catalog.stored and catalog.stored.digest
-    )
-    asked_again = sent.analysis is None or body["analysis"] == _digest(sent.analysis)
+    same = (body["request"], body["catalog"]) == (_as_json(replace(request, catalog=())), catalog.digest)
     plan = state.pending
-    if same and plan and asked_again:
+    if same and plan and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
         in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
-        has_model = context.settings.replan_llm and context.runner.llm(Role.PLANNER, host) is not None
-        if in_vain or not has_model:
+        if in_vain or not (context.settings.replan_llm and context.runner.llm(Role.PLANNER, host)):
             return _Call(request=request, catalog=catalog, state=state, again=plan)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
@@ -199,13 +198,17 @@ def _request(
     )
 
 
+def _reports(sent: ReplanArguments) -> bool:
+    """True if the call says what was run or found."""
+    return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
+
+
 def _as_json(model: SearchRequest | SearchState) -> Any:
     return json.loads(json.dumps(asdict(model)))
 
 
-def _reports(sent: ReplanArguments) -> bool:
-    """True if the call says what was run or found."""
-    return bool(sent.queries or sent.results is not None or sent.zero_result_tables)
+def _digest(analysis: Any) -> str | None:
+    return None if analysis is None else digest(json.dumps(analysis, sort_keys=True), 32)
 
 
 async def _think(
@@ -225,31 +228,24 @@ async def _think(
 
 async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> ModelResult[Proposal]:
     """The proposal of a language model, if one may be asked."""
-    if not context.settings.replan_llm or not planner.needs_plan(call.request, call.state):
+    request, state = call.request, call.state
+    if not context.settings.replan_llm or not planner.needs_plan(request, state):
         return ModelResult()
-    return await context.runner.generate(
-        Role.PLANNER,
-        "replan",
-        _inputs(call.request, call.state),
-        host=host,
-        read=lambda value: read_proposal(clean(value), "reply"),
-    )
-
-
-def _inputs(request: SearchRequest, state: SearchState) -> dict[str, Any]:
-    """The places of the prompt template, each of a bounded size."""
     values = {
         "queries": [asdict(query) for query in request.queries],
         "results": {"counts": request.results, "empty": request.zero_result_tables},
         "catalog": [asdict(replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS])) for entry in request.catalog],
     }
-    return {
+    inputs = {
         **{name: json.dumps(value, ensure_ascii=False)[:_SHOWN] for name, value in values.items()},
         "user_message": request.user_message,
-        "tried": "\n".join(attempts.describe(tried.query) for tried in state.tried)[:_SHOWN],
+        "tried": "\n".join(attempts.describe([tried.query for tried in state.tried]))[:_SHOWN],
         "suggestions": "\n".join(request.suggestions)[:_SHOWN],
         "retry_count": max(state.retry_count, request.retry_count),
     }
+    return await context.runner.generate(
+        Role.PLANNER, "replan", inputs, host=host, read=lambda value: read_proposal(clean(value), "reply")
+    )
 
 
 def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
@@ -273,7 +269,3 @@ def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
         thinking={**thinking, "ts": ts},
         next={"send": _REPORT} if plan.new_queries and plan.thinker == RULES else {},
     )
-
-
-def _digest(analysis: Any) -> str | None:
-    return None if analysis is None else digest(json.dumps(analysis, sort_keys=True), 32)

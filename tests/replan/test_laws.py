@@ -19,7 +19,7 @@ from mcp_reflect.models.search import (
 )
 from mcp_reflect.replan import attempts
 from mcp_reflect.replan.catalog import Catalog, breadth, catalog_of
-from mcp_reflect.replan.messages import is_friendly
+from mcp_reflect.replan.diagnosis import is_friendly
 from mcp_reflect.replan.moves import ladder, relaxed
 from mcp_reflect.replan.planner import MOST_QUERIES, accept, plan, relax_only
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_reflect.replan.messages import GAVE_UP, is_friendly, place_in_words
+from mcp_reflect.replan.diagnosis import GAVE_UP, is_friendly, place_in_words
 from mcp_reflect.replan.planner import plan
 from tests.replan.samples import empty_state
 from tests.replan.written_searches import Case, cases

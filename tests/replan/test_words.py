@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.search import EmptyCause
-from mcp_reflect.replan.vocabulary import Vocabulary, similar
-from mcp_reflect.replan.words import content, is_name, normalized, telling, terms, tokens
+from mcp_reflect.replan.words import Vocabulary, content, is_name, normalized, similar, telling, terms, tokens
 from mcp_reflect.stemmer import stem
 
 

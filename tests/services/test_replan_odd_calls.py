@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from mcp_reflect.replan.messages import is_friendly
+from mcp_reflect.replan.diagnosis import is_friendly
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.server.calls import told
