@@ -105,7 +105,7 @@ def test_queries_of_earlier_retries_are_not_planned_again() -> None:
 
 
 def test_after_the_last_retry_only_what_found_something_is_left() -> None:
-    made = nodes.reflect_and_replan(_state(retry_count=3))
+    made = nodes.reflect_and_replan(_state(retry_count=3, max_retries=2))
     assert made["planned_queries"] == [_FOUND]
     assert made["retry_count"] == 4
 
