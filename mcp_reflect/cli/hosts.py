@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -35,38 +34,26 @@ After a run that failed or took detours: call reflect, and record_outcome for th
 """Instructions for an agent whose host has no hooks: for AGENTS.md, CLAUDE.md, GEMINI.md or .cursorrules."""
 
 
-class System(StrEnum):
-    """An operating system, as `sys.platform` names it."""
-
-    MAC = "darwin"
-    WINDOWS = "win32"
-    LINUX = "linux"
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of a person's files."""
+    """The folders of a person's files on an operating system, which is named as `sys.platform` does."""
 
     home: Path
-    system: System
+    system: str
     app_data: Path
 
     @classmethod
     def here(cls) -> "Places":
         """Return the places of whoever runs this."""
         home = Path.home()
-        system = System(sys.platform) if sys.platform in set(System) else System.LINUX
-        return cls(home, system, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
+        return cls(home, sys.platform, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
 
     def settings(self, *names: str, windows: tuple[str, ...] | None = None) -> Path:
         """Return a file in the folder of programs' settings; `windows` names another one there."""
-        match self.system:
-            case System.MAC:
-                return self.home.joinpath("Library", "Application Support", *names)
-            case System.WINDOWS:
-                return self.app_data.joinpath(*(windows or names))
-            case System.LINUX:
-                return self.home.joinpath(".config", *names)
+        if self.system == "win32":
+            return self.app_data.joinpath(*(windows or names))
+        folder = ("Library", "Application Support") if self.system == "darwin" else (".config",)
+        return self.home.joinpath(*folder, *names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +151,7 @@ def _goose_remote(remote: Remote) -> dict[str, Any]:
 
 
 def _goose_file(places: Places) -> Path:
-    if places.system is System.MAC:
+    if places.system == "darwin":
         return places.home / ".config" / "goose" / "config.yaml"
     return places.settings("goose", "config.yaml", windows=("Block", "goose", "config", "config.yaml"))
 
@@ -336,7 +323,7 @@ def hook_line(
     options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
     if command.remote:
         options += [f"--url={command.remote.url}", f"--token-env={command.remote.token_env}"]
-    if distil is not None and _ends(event):
+    if distil is not None and event.lower() == "sessionend":
         options.append(f"--distil={distil}")
     words = [*command.arguments, "hook", *options, event]
     if windows:
@@ -344,15 +331,11 @@ def hook_line(
     return shlex.join([command.program, *words])
 
 
-def _ends(event: str) -> bool:
-    return event.lower() == "sessionend"
-
-
 def _entry(event: str, settings: HookSettings, command: Command, distil: str | None) -> dict[str, Any]:
     if event in settings.asked and command.remote is None:
         asked = {"type": "mcp_tool", "server": command.server, "tool": _TOOL, "input": _input(event)}
         return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
-    seconds = settings.end_seconds if _ends(event) else TIMEOUT_SECONDS
+    seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
     line = {"command": hook_line(command, event, distil), "timeout": seconds * settings.units_per_second}
     typed = {"type": "command", **line} if settings.typed or not settings.flat else line
     return typed if settings.flat else {"hooks": [typed]}

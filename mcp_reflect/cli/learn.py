@@ -154,10 +154,10 @@ def run_learn(options: Namespace) -> None:
 
 
 async def _learn(engine: Engine, options: Namespace) -> None:
-    bar = _Bar()
     hosts = [*dict.fromkeys(options.host or HOSTS)]
-    learned = await learn(engine.context, hosts, every_project=options.all, days=options.days, progress=bar.show)
-    bar.clear()
+    learned = await learn(engine.context, hosts, every_project=options.all, days=options.days, progress=_show_progress)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
     for path, fault in learned.faults:
         sys.stderr.write(f"mcp-reflect: {visible(path)}: {fault}; left out.\n")
     if options.model is not None:
@@ -189,24 +189,13 @@ async def _have_drafts_written(engine: Engine, options: Namespace) -> None:
     sys.stderr.write(f"{model} wrote {done.written} drafts with {done.tokens} tokens.{fault}\n")
 
 
-class _Bar:
-    """Shows on stderr how far the reading is, where that is a terminal."""
-
-    def __init__(self) -> None:
-        self._shows = sys.stderr.isatty()
-
-    def show(self, done: int, size: int, files: int) -> None:
-        """Show the bytes that were read, of all, and the number of files left."""
-        if self._shows:
-            filled = _BAR * done // max(size, 1)
-            told = f"{done / 1e6:.0f} of {size / 1e6:.0f} MB, {files} sessions left"
-            sys.stderr.write(f"\r\x1b[K[{'#' * filled}{'.' * (_BAR - filled)}] {told}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Remove the bar."""
-        if self._shows:
-            sys.stderr.write("\r\x1b[K")
+def _show_progress(done: int, size: int, files: int) -> None:
+    """Show on stderr, where that is a terminal, the bytes that were read, of all, and the number of files left."""
+    if sys.stderr.isatty():
+        filled = _BAR * done // max(size, 1)
+        told = f"{done / 1e6:.0f} of {size / 1e6:.0f} MB, {files} sessions left"
+        sys.stderr.write(f"\r\x1b[K[{'#' * filled}{'.' * (_BAR - filled)}] {told}")
+        sys.stderr.flush()
 
 
 def kind_of(found: StoredFinding) -> str:
@@ -282,10 +271,12 @@ def _text(number: int, found: StoredFinding, *, named: bool) -> str:
 
 
 def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -> str:
+    where = "all projects" if options.all else str(engine.scopes.own)
+    if not (learned.sessions or learned.known or learned.others or learned.faults or found):
+        hosts = ", ".join(dict.fromkeys(options.host or HOSTS))
+        return f"There is no session of {hosts} on this machine yet."
     read = f"Read {learned.sessions} sessions ({learned.bytes / 1e6:.1f} MB), {learned.known} were known"
     others = "" if options.all else f", {learned.others} are of other projects (--all)"
     left = f" {len(learned.faults)} faults, see above." if learned.faults else ""
-    where = "all projects" if options.all else str(engine.scopes.own)
-    if not found:
-        return f"{read}{others}.{left} Nothing waits for you in {where}."
-    return f"{read}{others}.{left} {found} findings wait for you in {where}: mcp-reflect lessons review"
+    wait = f"{found} findings wait for you in {where}: mcp-reflect lessons review"
+    return f"{read}{others}.{left} {wait if found else f'Nothing waits for you in {where}.'}"

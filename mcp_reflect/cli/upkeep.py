@@ -118,11 +118,6 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     }
     if file.st_mode & 0o077 and sys.platform != "win32":
         yield f"Others may read the bank. Run: chmod 600 {path}"
-    yield from _damage(health)
-
-
-def _damage(health: backup.Health) -> Iterator[str]:
-    """Yield a sentence for each damage of the bank's file."""
     if not health.sound:
         fix = "restore --latest" if health.copies else "export"
         yield f"The bank is damaged. Run: mcp-reflect {fix}"

@@ -19,7 +19,6 @@ from mcp_reflect.cli.hosts import (
     HOSTS,
     Command,
     Places,
-    System,
     add_hooks,
     hook_line,
     remove_hooks,
@@ -327,18 +326,18 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
 @pytest.mark.parametrize(
     ("name", "system", "place"),
     [
-        ("claude-desktop", System.MAC, "H/Library/Application Support/Claude/claude_desktop_config.json"),
-        ("claude-desktop", System.WINDOWS, "R/Claude/claude_desktop_config.json"),
-        ("vscode", System.MAC, "H/Library/Application Support/Code/User/mcp.json"),
-        ("vscode", System.WINDOWS, "R/Code/User/mcp.json"),
-        ("vscode", System.LINUX, "H/.config/Code/User/mcp.json"),
-        ("goose", System.MAC, "H/.config/goose/config.yaml"),
-        ("goose", System.WINDOWS, "R/Block/goose/config/config.yaml"),
-        ("codex", System.WINDOWS, "H/.codex/config.toml"),
-        ("windsurf", System.MAC, "H/.codeium/windsurf/mcp_config.json"),
+        ("claude-desktop", "darwin", "H/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "win32", "R/Claude/claude_desktop_config.json"),
+        ("vscode", "darwin", "H/Library/Application Support/Code/User/mcp.json"),
+        ("vscode", "win32", "R/Code/User/mcp.json"),
+        ("vscode", "linux", "H/.config/Code/User/mcp.json"),
+        ("goose", "darwin", "H/.config/goose/config.yaml"),
+        ("goose", "win32", "R/Block/goose/config/config.yaml"),
+        ("codex", "win32", "H/.codex/config.toml"),
+        ("windsurf", "darwin", "H/.codeium/windsurf/mcp_config.json"),
     ],
 )
-def test_each_system_has_its_place(name: str, system: System, place: str) -> None:
+def test_each_system_has_its_place(name: str, system: str, place: str) -> None:
     assert HOSTS[name].file(Places(Path("H"), system, Path("R"))) == Path(place)
 
 
