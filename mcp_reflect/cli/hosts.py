@@ -11,17 +11,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
-from mcp_reflect.cli.host_files import (
-    add_item,
-    read_json,
-    remove_entry,
-    remove_items,
-    remove_member,
-    set_entry,
-    set_member,
-)
+from mcp_reflect.cli.host_files import Language, parse, remove_entry, set_entry, table, write
 from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
@@ -99,7 +91,7 @@ class HostConfig:
     """A host and its file. `project` is the file that a project shares, if the host has one."""
 
     title: str
-    language: Literal["json", "toml", "yaml"]
+    language: Language
     block: str
     file: Callable[[Places], Path]
     project: str | None = None
@@ -113,14 +105,10 @@ class HostConfig:
             fix = "Add it in the program, as a connector, if its account may."
             raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
         entry = self.remote(command.remote) if command.remote and self.remote else self.entry(command)
-        if self.language == "json":
-            return set_member(text, (self.block, SERVER_NAME), entry)
         return set_entry(self.language, text, self.block, SERVER_NAME, entry)
 
     def remove_entry(self, text: str) -> str:
         """Return the file's text without the server's entry."""
-        if self.language == "json":
-            return remove_member(text, (self.block, SERVER_NAME))
         return remove_entry(self.language, text, self.block, SERVER_NAME)
 
 
@@ -295,24 +283,40 @@ def add_hooks(text: str, settings: HookSettings, command: Command, distil: str |
 
     `distil` names the agent program that reads each session when it ends.
     """
-    if settings.version is not None and "version" not in read_json(text):
-        text = set_member(text, ("version",), settings.version)
-    for event in reversed(settings.events):  # each is put before the others
-        entry = _entry(event, settings, command, distil)
-        entries: Any = read_json(text)
-        for name in ("hooks", event):
-            entries = cast("dict[str, Any]", entries).get(name) if isinstance(entries, dict) else None
-        if not isinstance(entries, list) or list(filter(_is_ours, cast("list[Any]", entries))) != [entry]:
-            text = add_item(remove_items(text, ("hooks", event), _is_ours), ("hooks", event), entry)
-    return text
+    document = parse("json", text)
+    if settings.version is not None:
+        document.setdefault("version", settings.version)
+    hooks = table(document.setdefault("hooks", {}), "hooks")
+    for event in settings.events:
+        hooks[event] = [*_of_others(hooks, event), _entry(event, settings, command, distil)]
+    return text if document == parse("json", text) else write("json", document, text)
 
 
 def remove_hooks(text: str, settings: HookSettings) -> str:
     """Return the settings without our hooks; `{}` if only the version is left."""
-    for event in settings.events:
-        text = remove_items(text, ("hooks", event), _is_ours)
-    only_version = settings.version is not None and read_json(text) == {"version": settings.version}
-    return "{}" if only_version else text
+    document = parse("json", text)
+    if "hooks" not in document:
+        return text
+    hooks = table(document["hooks"], "hooks")
+    for event in {*settings.events} & hooks.keys():
+        hooks[event] = _of_others(hooks, event)
+        if not hooks[event]:
+            del hooks[event]
+    if document == parse("json", text):
+        return text
+    if not hooks:
+        del document["hooks"]
+    return "{}" if document == {"version": settings.version} else write("json", document, text)
+
+
+def _of_others(hooks: Mapping[str, Any], event: str) -> list[Any]:
+    """Return the hooks of an event that are not ours."""
+    entries = hooks.get(event, [])
+    if not isinstance(entries, list):
+        raise InputError(
+            f"hooks/{event}", "it is not a list", "Correct the file, or write the entry by hand (--print)."
+        )
+    return [entry for entry in cast("list[Any]", entries) if not _is_ours(entry)]
 
 
 def hook_line(
