@@ -111,7 +111,7 @@ def files() -> dict[str, str]:
         ("gemini", "plugin/hooks/hooks.json", GEMINI),
     ):
         # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
-        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', add_hooks("", HOOK_SETTINGS[host], command)) + "\n"
+        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', add_hooks("", HOOK_SETTINGS[host], command))
     for name, command in COMMANDS.items():
         made[f"plugin/claude-code/commands/{name}.md"] = claude_command(command)
         made[f"plugin/commands/{name}.toml"] = gemini_command(command)
