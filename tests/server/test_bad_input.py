@@ -113,6 +113,7 @@ async def test_what_cannot_be_used_is_refused_by_field_with_an_example_and_store
     assert [one for one, example in examples if re.split(r"[.\[:]", one)[0] not in example] == []
 
 
+@one_era
 async def test_an_example_goes_on_from_what_was_sent(client: Client) -> None:
     later = await refused(client, "critique", {"critique_id": "crit_none", "analysis": {"quality_score": "banana"}})
     assert "critique_id: there is no 'crit_none'" in later
@@ -122,6 +123,7 @@ async def test_an_example_goes_on_from_what_was_sent(client: Client) -> None:
     assert 'Example: {"task": ' in first
 
 
+@one_era
 @pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)
 async def test_each_example_is_a_call_that_works(client: Client, spec: ToolSpec) -> None:
     critique = {"goal": "Run the tests", "steps": ["All 12 tests pass"]}
@@ -208,6 +210,7 @@ async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None
     assert (kept[0]["id"], kept[-1]["id"], len(kept)) == ("e1", "e5000", 2000)
 
 
+@one_era
 async def test_an_id_of_another_project_is_not_there(client: Client, engine: Engine) -> None:
     theirs = await told(client, "store_lesson", {**LESSON, "project": "other"})
     run = await told(client, "reflect", {**FAILED_RUN, "project": "other"})
@@ -225,6 +228,7 @@ async def test_an_id_of_another_project_is_not_there(client: Client, engine: Eng
     assert not (await told(client, "recall_lessons", {"task": "get the orders of a customer"})).get("lessons")
 
 
+@one_era
 async def test_a_lesson_that_a_recall_did_not_show_gets_no_outcome_of_it(client: Client) -> None:
     await told(client, "store_lesson", LESSON)
     other = await told(client, "store_lesson", {"mistake": "Mixed tabs and blanks", "correction": "Run the formatter"})
@@ -233,6 +237,7 @@ async def test_a_lesson_that_a_recall_did_not_show_gets_no_outcome_of_it(client:
     assert (await refused(client, "record_outcome", call)).startswith("lesson_ids[0]: ")
 
 
+@one_era
 @pytest.mark.parametrize("kind", ["unwritable", "no bank"])
 async def test_a_bank_that_cannot_be_used_is_told_with_its_path(tmp_path: Path, era: Any, kind: str) -> None:
     (tmp_path / "file").write_text("a file of somebody")

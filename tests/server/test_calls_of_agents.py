@@ -59,6 +59,7 @@ async def test_every_recorded_call_that_can_be_understood_is_answered(client: Cl
         await answered(client, call["tool"], call["arguments"])
 
 
+@one_era
 @pytest.mark.parametrize(
     ("analysis", "text"),
     [
@@ -79,6 +80,7 @@ async def test_a_mistake_and_its_correction_make_a_lesson_by_the_names_that_agen
     assert text in recalled["lessons"][0]["text"]
 
 
+@one_era
 async def test_an_analysis_without_a_lesson_is_kept_and_says_so(client: Client) -> None:
     analysis = {"impression": "the tests were slow", "importance": "high"}
     answer = await answered(client, "reflect", {"task": "Run the tests", "outcome": "success", "analysis": analysis})
@@ -86,15 +88,18 @@ async def test_an_analysis_without_a_lesson_is_kept_and_says_so(client: Client) 
     assert "ignored" not in answer
 
 
+@one_era
 async def test_a_recall_that_finds_nothing_says_so(client: Client) -> None:
     assert (await answered(client, "recall_lessons", {"task": "deploy the shop"}))["lessons"] == []
 
 
+@one_era
 async def test_criteria_alone_do_not_bring_every_detail(client: Client) -> None:
     call = {"goal": "Add", "response": "12 + 30 = 42 apples in all", "criteria": ["figures are right"]}
     assert not {"tokens", "iterations", "basis"} & set(await answered(client, "critique", call))
 
 
+@one_era
 async def test_an_outcome_in_a_sentence_and_counts_by_query_are_understood(client: Client) -> None:
     lesson = (await answered(client, "store_lesson", LESSON))["lesson_id"]
     assert (await answered(client, "record_outcome", {"success": "yes, it helped", "id": lesson}))["lessons"] == 1

@@ -34,7 +34,7 @@ print(json.dumps(on_the_loop))
 @pytest.mark.parametrize(
     ("tool", "arguments", "heavy"),
     [
-        ("reflect", {"task": "Build", "outcome": "failure", "error": "refused"}, ("analysis", "schemas")),
+        ("reflect", {"task": "Build", "outcome": "failure", "error": "refused"}, ("runs", "schemas")),
         ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("critique", "schemas")),
     ],
 )

@@ -7,6 +7,7 @@ from mcp import Client
 
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.lessons import named
+from tests.conftest import one_era
 from tests.server.calls import FAILED_RUN, told
 from tests.server.test_resources import read
 
@@ -25,6 +26,7 @@ def test_files_and_error_codes_are_named(text: str, names: set[str]) -> None:
     assert {link.to_id for link in named(text)} == names
 
 
+@one_era
 async def test_two_lessons_that_name_the_same_file_are_neighbors(client: Client) -> None:
     one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
     other = await told(client, "store_lesson", {"mistake": "Deleted src/app.py", "correction": "Restore it from git"})
@@ -35,6 +37,7 @@ async def test_two_lessons_that_name_the_same_file_are_neighbors(client: Client)
     assert {near["id"] for near in of_file["neighbors"]} == {one["lesson_id"], other["lesson_id"]}
 
 
+@one_era
 async def test_a_learnt_lesson_leads_to_its_reflection_and_its_tool(client: Client) -> None:
     run = await told(client, "reflect", FAILED_RUN)
     (learnt,) = run["lessons"]
@@ -65,6 +68,7 @@ async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(eng
         assert events
 
 
+@one_era
 async def test_a_lesson_shows_its_rate(client: Client) -> None:
     one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
     before = (await read(client, f"lesson://{one['lesson_id']}"))["effectiveness_estimate"]

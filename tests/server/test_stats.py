@@ -10,12 +10,14 @@ from mcp import Client
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
+from tests.conftest import one_era
 from tests.server.calls import FAILED_RUN, LESSON, told
 from tests.server.test_resources import read
 
 WRONG: dict[str, Any] = {"goal": "Sum", "steps": ["2 + 2 = 5", "4 + 1 = 5"], "max_iterations": 0}
 
 
+@one_era
 async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_counted(client: Client) -> None:
     before = await read(client, "bank://stats")
     assert (before["retries_triggered"], before["improvements_made"], before["critiques"]) == (0, 0, 0)
@@ -29,6 +31,7 @@ async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_cou
     assert await read(client, "bank://stats") == after
 
 
+@one_era
 async def test_reflections_are_counted_by_what_triggered_them(client: Client) -> None:
     await told(client, "reflect", {**FAILED_RUN, "trigger": "tool_failure"})
     await told(client, "reflect", {**FAILED_RUN, "task": "Another one"})
@@ -38,6 +41,7 @@ async def test_reflections_are_counted_by_what_triggered_them(client: Client) ->
     assert stats["tokens"] == 0
 
 
+@one_era
 async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(client: Client) -> None:
     run = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "tool_call", "tool": "deploy", "error": "refused"}]}
     reflection = await told(client, "reflect", run)
@@ -47,6 +51,7 @@ async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(cl
     assert (await read(client, "bank://stats"))["findings_without_lesson"] == 0
 
 
+@one_era
 async def test_what_is_measured_against_is_said(client: Client) -> None:
     await told(client, "store_lesson", LESSON)
     stats = await read(client, "bank://stats")
@@ -54,6 +59,7 @@ async def test_what_is_measured_against_is_said(client: Client) -> None:
     assert (stats["lessons_stored"], stats["average_lesson_effectiveness"]) == (1, None)
 
 
+@one_era
 async def test_a_retired_lesson_is_stored_no_more(client: Client, engine: Engine) -> None:
     stored = await told(client, "store_lesson", LESSON)
     await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"})

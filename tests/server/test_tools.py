@@ -10,6 +10,7 @@ from mcp import Client
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from tests.conftest import one_era
 from tests.secrets import SECRETS
 from tests.server.calls import FAILED_RUN, LESSON, answered, contents, refused, told
 
@@ -40,6 +41,7 @@ async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
     assert stored["lesson_id"] not in [hit["id"] for hit in again.get("lessons", [])]
 
 
+@one_era
 async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Client) -> None:
     found = await told(client, "reflect", FAILED_RUN)
     assert (found["thinker"], found["first_failing_event"]) == ("rules", "e2")
@@ -49,6 +51,7 @@ async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Cli
     assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
 
 
+@one_era
 @pytest.mark.parametrize("events", [4, 100])
 async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, events: int) -> None:
     run = {
@@ -60,6 +63,7 @@ async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, e
     assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) <= 1200
 
 
+@one_era
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -78,6 +82,7 @@ async def test_an_answer_says_in_one_line_what_was_cut_out_and_where(
     assert "redacted" not in stored
 
 
+@one_era
 async def test_the_same_run_again_is_the_same_reflection(client: Client, engine: Engine) -> None:
     first = await told(client, "reflect", FAILED_RUN)
     before = await contents(engine)
@@ -85,6 +90,7 @@ async def test_the_same_run_again_is_the_same_reflection(client: Client, engine:
     assert await contents(engine) == before
 
 
+@one_era
 async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: Engine) -> None:
     found = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS, "trigger": "tool_failure"})
     assert (found["thinker"], found["importance"], found["confidence"]) == ("host", 0.8, 0.9)
@@ -95,6 +101,7 @@ async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: 
     assert "strategy" in strategy.tags
 
 
+@one_era
 async def test_a_lesson_has_a_why_only_where_the_agent_gave_one(client: Client, engine: Engine) -> None:
     told_words = {
         "mistake": "Read orders/setings.toml",
@@ -119,6 +126,7 @@ async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, 
     assert (version["thinker"], version["reflection"]) == ("rules", first["reflection"])
 
 
+@one_era
 async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_version(
     client: Client, engine: Engine
 ) -> None:
@@ -135,6 +143,7 @@ async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_v
     assert [one.text for one in active if one.kind == "strategy"] == ["Ask for the id"]
 
 
+@one_era
 async def test_arguments_of_the_stored_run_may_be_sent_again_but_not_changed(client: Client, engine: Engine) -> None:
     first = await told(client, "reflect", FAILED_RUN)
     call = {**FAILED_RUN, "reflection_id": first["reflection_id"], "analysis": ANALYSIS}
@@ -147,6 +156,7 @@ async def test_arguments_of_the_stored_run_may_be_sent_again_but_not_changed(cli
     assert (await told(client, "reflect", call))["thinker"] == "host"
 
 
+@one_era
 async def test_names_of_older_engines_are_understood(client: Client) -> None:
     found = await told(
         client,
@@ -167,6 +177,7 @@ async def test_names_of_older_engines_are_understood(client: Client) -> None:
     await told(client, "recall_lessons", {"query_text": "find it", "k": 1})
 
 
+@one_era
 @pytest.mark.parametrize(
     ("success", "effectiveness"),
     [("success", 0.545), ("partial", 0.5), ("failure", 0.455), (True, 0.545), ("TRUE", 0.545)],
@@ -177,6 +188,7 @@ async def test_an_outcome_is_told_by_any_of_its_words(client: Client, success: A
     assert updated["updated"][0]["effectiveness"] == pytest.approx(effectiveness)
 
 
+@one_era
 async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client: Client, engine: Engine) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, "1 passed", session="s")
     stored = await told(client, "store_lesson", LESSON)
@@ -195,6 +207,7 @@ async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client
     assert quoted["evidence"] == "told"
 
 
+@one_era
 async def test_recalling_and_looking_change_nothing_but_how_often_a_lesson_was_shown(
     client: Client, engine: Engine
 ) -> None:
@@ -206,6 +219,7 @@ async def test_recalling_and_looking_change_nothing_but_how_often_a_lesson_was_s
     assert (await contents(engine))[0] == [{**line, "times_applied": 1}]
 
 
+@one_era
 async def test_a_global_lesson_is_said_to_be_global_and_seen_in_every_project(client: Client) -> None:
     stored = await told(client, "store_lesson", {**LESSON, "visibility": "global"})
     assert stored["scope"] == "global"

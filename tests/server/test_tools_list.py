@@ -15,6 +15,7 @@ from mcp import Client
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import ALWAYS_LOADED, INSTRUCTIONS, build
 from mcp_reflect.server.catalog import TOOLS as CATALOGUE
+from tests.conftest import one_era
 from tests.server import generate
 from tests.server.generate import ROOT, files, main, tools_text
 
@@ -74,11 +75,13 @@ def test_a_generated_file_that_is_stale_is_named_and_fails_the_check(
     assert main(["--check"]) == 0
 
 
+@one_era
 async def test_the_list_of_eight_tools_fits_6200_bytes(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
     assert len(text.encode()) <= 6_200
 
 
+@one_era
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
     for tool in await listed(client):
         for schema in [*schemas(tool["inputSchema"]), *schemas(tool["outputSchema"])]:
@@ -87,11 +90,13 @@ async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(clie
             assert "null" not in schema.get("type", ())
 
 
+@one_era
 async def test_results_are_described_one_level_deep(client: Client) -> None:
     for tool in await listed(client):
         assert {tuple(item) for item in tool["outputSchema"]["properties"].values()} == {("type",)}
 
 
+@one_era
 async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_bank(client: Client) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(client)}
     read_only = {name for name, hint in hints.items() if hint.get("readOnlyHint")}
@@ -102,6 +107,7 @@ async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_ba
     assert not any(hint["openWorldHint"] for hint in hints.values())
 
 
+@one_era
 @pytest.mark.parametrize(
     ("words", "tool"),
     [
