@@ -68,7 +68,3 @@ class PromptError(McpReflectError):
         self.line = line
         self.fault = fault
         self.fix = fix
-
-
-class MissingInputError(McpReflectError):
-    """A prompt was rendered without all its inputs, or with others: a fault of this package."""

@@ -6,7 +6,7 @@ of patterns and need a few of them, so those modules write `lazy_compile` where 
 
 import re
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Final, cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -30,3 +30,7 @@ class LazyPattern:
         value = getattr(self.compiled, name)
         setattr(self, name, value)
         return value
+
+
+CAMEL: Final = lazy_compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""The places between the words of a name in camelCase: `parse|HTTP|Reply`."""

@@ -29,6 +29,8 @@ from operator import mul
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect.patterns import CAMEL
+
 MAGIC: Final = b"MRVECS"
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<6sHHHIII")  # magic, version, dimensions, reserved, tokens, slots, size of the texts
@@ -41,7 +43,6 @@ Find = Callable[[str], int | None]
 """Returns the number of the token with a text."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words(text: str, find: Find) -> Iterator[str]:
@@ -56,7 +57,7 @@ def words(text: str, find: Find) -> Iterator[str]:
         if word == lower or word.istitle() or word.isupper() or find(lower) is not None:
             yield lower
         else:
-            yield from _HUMP.sub(" ", word).lower().split()
+            yield from CAMEL.sub(" ", word).lower().split()
 
 
 def pieces(word: str, find: Find) -> tuple[int, ...]:

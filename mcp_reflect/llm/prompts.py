@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
-from mcp_reflect.errors import MissingInputError, PromptError
+from mcp_reflect.errors import PromptError
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.security.fencing import DATA_RULE, fence, seal
 
@@ -150,16 +150,7 @@ class Prompts:
         return problems + [PromptError(str(path), 1, "overrides nothing", fix) for path in others]
 
     def render(self, name: str, **inputs: Input) -> Rendered:
-        """Return the prompt with its places filled. Raises MissingInputError with every missing or unknown input.
-
-        `inputs` are the shipped template's; an override may use fewer.
-        """
-        names = self._shipped(name).inputs
-        missing = [input_ for input_ in names if input_ not in inputs]
-        unknown = [input_ for input_ in inputs if input_ not in names]
-        if missing or unknown:
-            fault = f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
-            raise MissingInputError(f"prompt {name}: inputs {fault}")
+        """Return the prompt with its places filled. `inputs` are the shipped template's; an override may use fewer."""
         template = self.load(name)
         parts = [template.system, DATA_RULE]
         if template.output is not None:

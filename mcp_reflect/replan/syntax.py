@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import Query
-from mcp_reflect.replan.words import CAMEL, terms, tokens
+from mcp_reflect.patterns import CAMEL
+from mcp_reflect.replan.words import terms, tokens
 
 
 class Tool(StrEnum):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.models.search import EmptyCause
+from mcp_reflect.patterns import CAMEL
 from mcp_reflect.stemmer import stem
 from mcp_reflect.word_vectors import shared_table
 
@@ -20,7 +21,6 @@ from mcp_reflect.word_vectors import shared_table
 _WORD_LISTS: Final = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split("\n\n")
 STOP_WORDS, LIGHT_WORDS, OTHER_STOP_WORDS = [frozenset(words.split()) for words in _WORD_LISTS]
 _ALL_STOP_WORDS: Final = STOP_WORDS | OTHER_STOP_WORDS
-CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[^\W_]+")
 _QUOTED: Final = r'["“„«][^"“”„«»]+["”“»]'
 _TERM: Final = re.compile(rf"({_QUOTED})|\S+")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 import anyio
 import uvicorn
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -50,7 +51,8 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif self._open >= self._most and not self._give_up_longest():
-            await _refuse(send, 503, f"requests: {self._open} are open already. Close one first.")
+            text = f"requests: {self._open} are open already. Close one first."
+            await _refusal(503, text)(scope, receive, send)
         else:
             self._open += 1
             try:
@@ -89,11 +91,11 @@ class RequestLimits:
                 self._waiting_bytes -= size
         scope["body_bytes"] = size
         if max(size, announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
-            await _refuse(send, 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.")
+            text = f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes."
+            await _refusal(413, text)(scope, receive, send)
         elif waiting.cancelled_caught:
-            await _refuse(
-                send, 408, f"body: it did not come within {self._seconds} s, or too many others wait. Send it at once."
-            )
+            text = f"body: it did not come within {self._seconds} s, or too many others wait. Send it at once."
+            await _refusal(408, text)(scope, receive, send)
         else:
             parts.reverse()
 
@@ -103,11 +105,8 @@ class RequestLimits:
             await self._app(scope, again, send)
 
 
-async def _refuse(send: Send, status: int, text: str) -> None:
-    """Answer in plain text, and close the connection: the rest of the body is never read."""
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode()})
+def _refusal(status: int, text: str) -> PlainTextResponse:
+    return PlainTextResponse(text, status, {"connection": "close"})  # the rest of the body is never read
 
 
 class Connection(H11Protocol):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.errors import MissingInputError, PromptError
+from mcp_reflect.errors import PromptError
 from mcp_reflect.llm.prompts import NONE, Prompts
 
 GOOD = """---
@@ -122,11 +122,6 @@ def test_check_names_broken_overrides_and_strays(tmp_path: Path) -> None:
     write(tmp_path, "nothing")
     write(tmp_path, GOOD, "corect")
     assert [Path(error.file).name for error in Prompts(tmp_path).check()] == ["correct.md", "corect.md"]
-
-
-def test_every_missing_and_unknown_input_is_named() -> None:
-    with pytest.raises(MissingInputError, match=r"missing: steps, issues; unknown: mood"):
-        Prompts().render("correct", goal="g", evidence="e", mood="m")
 
 
 def test_an_unknown_prompt_is_told_the_known_ones() -> None:
