@@ -12,7 +12,7 @@ from typing import Final
 
 from mcp_reflect.hooks import claim_words as words
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.proofs.kinds import CHECKS, ProofKind
+from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of_name
 
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
 _MOST_SENTENCE: Final = 600
@@ -22,7 +22,7 @@ _QUOTED_LINE: Final = lazy_compile(r"^ {0,3}>")
 _QUOTES: Final = lazy_compile(
     r"“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|\"[^\"\n]{1,300}\"|「[^」\n]{0,300}」|『[^』\n]{0,300}』"
 )
-_SENTENCE_END: Final = lazy_compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
+_SENTENCE_END: Final = lazy_compile(r"(?<=[.!?])(?=\s+[^a-z\s])|(?<=[。！？])|\n")
 _CLAUSE_END: Final = lazy_compile(
     r"[;；]|, |，|、| [—–-] |\s\|\s|(?<=\w)\. | (?:but|however|aber|mais|pero|mas|ma|maar) "
 )
@@ -35,6 +35,9 @@ _PART: Final = lazy_compile(
     r"smoke) (?:\w+ ){0,3}?tests?\b"
 )
 _OF: Final = lazy_compile(r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?![\w.])")
+_DEPENDS: Final = lazy_compile(
+    r"\b(?:if|when|whenever|unless|until|once|wenn|falls|sobald|si|quand|cuando|quando|als)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ def _claims_in(sentence: str) -> Iterator[Claim]:
         for kinds, found in _stated(clause):
             after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
             before = clause[: found.end()] + (after if after > "\u3000" else "")
+            if _DEPENDS.search(clause, found.end()):
+                continue
             if not words.UNSURE.search(before) and not words.NOT.search(words.NOTHING_BAD.sub(" ", clause)):
                 part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
                 yield Claim(kinds, sentence, part)
@@ -118,7 +123,8 @@ def _stated(clause: str) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]
     for kind, pattern in words.DIRECT.items():
         if found := pattern.search(clause):
             named.add(kind)
-            yield frozenset({kind}), found
+            image = kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause)
+            yield frozenset({kind, ProofKind.IMAGE} if image else {kind}), found
     good = words.GOOD.search(clause)
     for kind, (noun, well) in words.NAMED.items():
         if kind is ProofKind.BUILD and ProofKind.IMAGE in named:
@@ -126,7 +132,10 @@ def _stated(clause: str) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]
         if kind not in named and noun.search(clause) and (found := well.search(clause) if well else good):
             named.add(kind)
             yield frozenset({kind}), found
-    if not named and (found := words.ALL_GREEN.search(clause)):
+    target = words.TARGET.search(clause)
+    if not named and (
+        found := words.ALL_GREEN.search(clause) or (target and kinds_of_name(target[1]) >= CHECKS and good)
+    ):
         yield CHECKS, found
 
 

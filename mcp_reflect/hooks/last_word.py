@@ -53,7 +53,7 @@ _SHOWN_BY: Final = {
     ProofKind.DEPLOYMENT: {ProofKind.PUSH},
     ProofKind.HEALTH: {ProofKind.DEPLOYMENT, ProofKind.TESTS},
     ProofKind.MIGRATION: {ProofKind.DEPLOYMENT, ProofKind.TESTS},
-    ProofKind.PUSH: {ProofKind.DEPLOYMENT},
+    ProofKind.PUSH: {ProofKind.DEPLOYMENT, ProofKind.IMAGE},
 }
 _NOT_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
 # Programs that ask a service. One that was only started takes up changes by itself, as a development server.

@@ -45,8 +45,9 @@ build: webpack, vite build, rollup, esbuild, parcel build, next build, nuxt buil
   gradle *build*, gradle assemble*, gradle *compile*, gradle jar, sbt compile, dotnet build, dotnet publish, msbuild,
   make, cmake --build, ninja, meson compile, gcc, g++, clang, clang++, cc, c++, javac, kotlinc, scalac, rustc, swift
   build, xcodebuild, flutter build, zig build, stack build, cabal build, dune build, mix compile, bazel build, hugo,
-  jekyll build, mkdocs build, sphinx-build, python -m build, hatch build, uv build, flit build, wasm-pack build, mvn
-  deploy, py_compile, compileall, poetry build, tauri build, electron-builder, expo export, forge build
+  latexmk, pdflatex, xelatex, typst compile, quarto render, jekyll build, mkdocs build, sphinx-build, python -m build,
+  hatch build, uv build, flit build, wasm-pack build, mvn deploy, py_compile, compileall, poetry build, tauri build,
+  electron-builder, expo export, forge build
 types: mypy, dmypy, pyright, basedpyright, pyre, pytype, ty check, tsc, vue-tsc, svelte-check, flow check, sorbet, srb
   tc, phpstan, psalm, steep check, cargo check, dialyzer, mix dialyzer, astro check
 lint: eslint, oxlint, ruff check, ruff, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
@@ -103,7 +104,10 @@ _NAMES: Final = {
 _ALL_NAMES: Final = frozenset("check checks ci verify validate all precommit quality qa preflight".split())
 
 # Programs that run a script or target by its name.
-_RUNNERS: Final = frozenset("make gmake just task rake invoke inv composer mage nox tox turbo nx moon lerna".split())
+_RUNNERS: Final = frozenset(
+    "make gmake just task rake invoke inv composer mage nox tox turbo nx moon lerna hatch pdm poe mise pixi rye rush "
+    "ant".split()
+)
 _PACKAGE_MANAGERS: Final = frozenset("npm pnpm yarn bun deno".split())
 _VALUED: Final = frozenset(
     "-C -c -n -f -w -p -u -e -v --namespace --context --filter --prefix --workspace --cwd --dir --directory --project "
@@ -141,7 +145,7 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     """Return what a command, given without its wrappers, may prove; empty where it proves nothing known."""
     if not words:
         return frozenset()
-    program, *rest = words
+    program, *rest = words[1:] if words[0] == "php" and len(words) > 1 else words
     plain = _plain(rest)
     if {"--help", "--version", "-h", "--dry-run", "--collect-only"} & set(rest):
         return frozenset()

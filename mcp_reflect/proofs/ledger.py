@@ -14,7 +14,7 @@ from mcp_reflect.guards.guard import Call, command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name
-from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome, shows_tests
 from mcp_reflect.shell import is_viewer
 
 _MOST_PROOFS: Final = 400  # of a session, the latest
@@ -60,7 +60,7 @@ _SCRATCH: Final = lazy_compile(
     r"^(?:/private)?/(?:tmp|var/folders|var/tmp)/|^[A-Za-z]:\\.{0,200}\\Temp\\", re.IGNORECASE
 )
 _NAMED_SOURCE: Final = lazy_compile(
-    r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
+    r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Containerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
 )
 _UNCHANGED: Final = lazy_compile(
     r"left unchanged|already formatted|Already up[ -]to[ -]date|No local changes|\(unchanged\)|no changes|All checks passed|Already on |0 files? changed|"
@@ -236,7 +236,10 @@ class Ledger:
                 before == "&&" or (before == "|" and strict) for before in followers
             ) and not text.rstrip().endswith("&")
             others = [found for place, found in enumerate(kinds) if place != at and not _prepares(commands[place][2])]
-            for kind in sorted(kinds[at]):
+            found = kinds[at]
+            if not any(kinds) and not _prepares(bare) and shows_tests(call.answer):
+                found = frozenset({ProofKind.TESTS})  # a script of whatever name
+            for kind in sorted(found):
                 ending = Ending(
                     code,
                     own=own,

@@ -16,6 +16,12 @@ _MOST_LINES: Final = 300  # that are read at each end of an output
 _MOST_LINE: Final = 400  # characters of a line that are read
 _MOST_SHOWN: Final = 160
 _TAIL: Final = 6  # last lines, in which an error counts against a program that ended well
+
+
+def _any(patterns: Iterable[str]) -> re.Pattern[str]:
+    return lazy_compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
 _COLOR: Final = lazy_compile(r"\x1b\[[0-9;?]{0,12}[A-Za-z]")
 
 _SOME: Final = r"[1-9]\d{0,6}"
@@ -25,11 +31,11 @@ _TESTS_BAD: Final = (
     rf"{_COUNT} errors?(?: in [\d.]+ ?s|, \d+ (?:passed|failed))",
     rf"\b(?i:failures|failed|fail|errors)(?:=|: {{0,9}}){_SOME}\b",
     rf"^[ℹ#] fail {_SOME}",
-    r"^FAILED\b(?! tests? passed)", r"^FAIL\b", r"^--- FAIL", r"^not ok \d", r"^test result: FAILED", r"^FAILURES\b",
+    r"\bFAILED\b(?!\W{0,3}0\b)(?! tests? passed)", r"^FAIL\b", r"^--- FAIL", r"^not ok \d", r"^test result: FAILED", r"^FAILURES\b",
     r"^ERRORS$", r"^BUILD FAILED", r"\bBUILD FAILURE\b", r"^error: test failed", r"^Test Suite .* failed at",
     r"^Some tests failed", r"[+-]\d+: Some tests failed", r"^ERROR collecting\b", r"^E {3,}\w*(?:Error|Exception)\b",
     r"^Interrupted: \d+ error", r"^(?:\S+ )?no tests (?:ran|found|to run)\b", r"^No tests? (?:found|files found)",
-    r"^=+ no tests ran", r"^collected 0 items$", r"^✖ failing tests", r"\*\*\*Failed\b", r"^Some tests did not pass",
+    r"^=+ no tests ran", r"^collected 0 items$", r"^✖ failing tests", r"\*\*\*Failed\b", r"\b[1-9]\d* fails?\b", r"^Some tests did not pass",
 )  # fmt: skip
 _TESTS_GOOD: Final = (
     r"\b\d+ (?:tests? |examples? |specs? )?(?:passed|passing|pass|successful)\b", r"^OK\b", r"^ok\s+\S", r"^PASS\b",
@@ -43,9 +49,9 @@ _CODE_BAD: Final = (
     r"^Found [1-9]\d* errors?\b", rf"{_COUNT} (?:type |lint )?errors?\b(?!\(s\))", rf"\b{_SOME} Error\(s\)",
     rf"^✖ {_SOME} problems?", rf"{_COUNT} (?:problems?|issues?|offenses?|violations?)\b(?! \(0 errors)", r"\bBUILD FAIL", r"\bBuild failed\b",
     r"^Failed to compile", r"\bcompiled with \d+ errors?", r"^ERROR in\b", r"\bcould not compile\b", r"\bCOMPILATION ERROR",
-    r"\bmake(?:\[\d+\])?: \*\*\* ", r"\bundefined reference to\b", r"^\[ERROR\]", r"\bModule not found\b", r"^✘ \[ERROR\]", r"^Type error:",
-    r"\bELIFECYCLE\b", r"^\s*\d+:\d+ +error\b", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{2,4}\b", r"^(?:E|F|W|C|PL\w)\d{3,4} ", r"^x Build failed",
-    r"^error during build", r"^SyntaxError\b", r"^(?:ERROR|error): (?:failed|command|script)", r"^compilation terminated",
+    r"\bundefined reference to\b", r"^\[ERROR\]", r"\bModule not found\b", r"^✘ \[ERROR\]", r"^Type error:",
+    r"^\s*\d+:\d+ +error\b", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{2,4}\b", r"^(?:E|F|W|C|PL\w)\d{3,4} ", r"^x Build failed",
+    r"^error during build", r"^SyntaxError\b", r"^(?:ERROR|error): (?:failed|command|script)", r"^compilation terminated", r"\bUndefined control sequence\b|^Latexmk: Errors", r"\bSC\d{4} \(", r"\bexited(?: with)? \(?[1-9]",
 )  # fmt: skip
 _CODE_GOOD: Final = (
     r"\bSuccess: no issues\b", r"^All checks passed", r"\b0 errors\b", r"\b0 Error\(s\)", r"\bBuild succeeded", r"\bBUILD SUCCESS",
@@ -64,7 +70,7 @@ _FORMAT_GOOD: Final = (
 )  # fmt: skip
 _GIT_BAD: Final = (
     r"^fatal: ", r"^error: ", r"\[(?:remote )?rejected\]", r"\bnothing to commit\b", r"\bnothing added to commit\b", r"\bno changes added to commit\b",
-    r"\bPermission denied\b", r"^Aborting commit", r"\bhook (?:declined|failed|exited)\b", r"\.{3,}Failed$", r"^husky - .* failed",
+    r"\bPermission denied\b", r"^Aborting commit", r"\bhook (?:declined|failed|exited)\b", r"^husky - .* failed",
     r"\bCONFLICT \(", r"^Automatic merge failed", r"^- exit code: [1-9]", r"^pull request create failed", r"^GraphQL: ",
 )  # fmt: skip
 _GIT_GOOD: Final = (
@@ -72,10 +78,10 @@ _GIT_GOOD: Final = (
     r"^[0-9a-f]{7,40} \S", r"^\d+ files? changed", r"https://\S+/(?:pull|merge_requests)/\d+", r"\bdigest: sha256:",
 )  # fmt: skip
 _RUN_BAD: Final = (
-    r"^(?:\S+ )?(?:ERROR|Error|error|FATAL|Fatal|fatal)\b ?[:\]]", r"^│ Error:", r"\b(?:UPGRADE|INSTALLATION|BUILD|DEPLOY\w*) FAILED\b",
+    r"^(?:\S+ )?(?:ERROR|Error|error|FATAL|Fatal|fatal)\b ?[:\]]", r"^(?:ERROR|FATAL) ", r"^│ Error:", r"\b(?:UPGRADE|INSTALLATION|BUILD|DEPLOY\w*) FAILED\b",
     r"\bmigration\b.{0,60}\bfailed\b", r"\bfailed to (?:apply|deploy|solve|start|build|push|pull|create|connect|fetch|compute)\b",
     r"^Traceback \(most recent", r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b[: ]", r"^\w+ aborted!", r"\bexceeded its progress deadline", r"\btimed out\b",
-    r"\b(?:ImagePullBackOff|ErrImagePull|CrashLoopBackOff|CreateContainerError|OOMKilled)\b", r"^ERR!|npm ERR!|npm error", r"\bELIFECYCLE\b",
+    r"\b(?:ImagePullBackOff|ErrImagePull|CrashLoopBackOff|CreateContainerError|OOMKilled)\b",
     r"\bfailed to start\b", r"\brolled back\b", r"\bdid not complete successfully\b", r"^denied: ", r"\bunauthorized: ", r"\bexited with (?:code )?[1-9]",
     r"\bDeployment failed", r"^✘ ", r"\bP3\d{3}\b", r"^FAILED: ", r"\bunhealthy\b", r"^executor failed", r"\bis not up to date\b",
     r"^fatal: .*\[", r"\bfailed=[1-9]", r"\bunreachable=[1-9]",
@@ -97,6 +103,11 @@ _HEALTH_GOOD: Final = (
     r"\bRunning\b", r"^active$", r"\bActive: active", r"\((?:healthy|running)\)", r"\bUp \d+", r"\baccepting connections\b", r"^PONG$", r"^ok$",
     r"\b(?:listening|running|serving|started|ready)\b.{0,60}(?:https?://|\bport\b|:\d{2,5}\b)", r"\bready in\b", r"\bLocal: +http",
 )  # fmt: skip
+# A program that runs others says so of every kind.
+_RUNNER_BAD: Final = (
+    r"\bmake(?:\[\d+\])?: \*\*\* ", r"\bELIFECYCLE\b", r"^(?:npm )?(?:ERR!|error code [1-9E])", r"^error: Recipe `",
+    r"^error Command failed with exit code", r"^\W*AssertionError\b", r"\.{3,}Failed$", r"^(?!.*\b(?:0|no|not|none) )[\w ]*\bfailed\W*$",
+)  # fmt: skip
 _MODES: Final = {
     ProofKind.TESTS: (_TESTS_BAD, _TESTS_GOOD),
     **dict.fromkeys((ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT), (_CODE_BAD, _CODE_GOOD)),
@@ -105,23 +116,17 @@ _MODES: Final = {
     **dict.fromkeys((ProofKind.MIGRATION, ProofKind.DEPLOYMENT, ProofKind.IMAGE), (_RUN_BAD, _RUN_GOOD)),
     ProofKind.HEALTH: (_HEALTH_BAD, _HEALTH_GOOD),
 }
-_READERS: Final = {
-    kind: tuple(lazy_compile("|".join(f"(?:{pattern})" for pattern in patterns)) for patterns in modes)
-    for kind, modes in _MODES.items()
-}
-_ANY_ERROR: Final = lazy_compile(
-    "|".join(
-        f"(?:{pattern})" for pattern in (*_RUN_BAD, r"^E {3,}", r"^(?:bash|sh|zsh): .*: ", r"\bcommand not found\b")
-    )
-)
+_READERS: Final = {kind: (_any((*bad, *_RUNNER_BAD)), _any(good)) for kind, (bad, good) in _MODES.items()}
+_ANY_ERROR: Final = _any((*_RUN_BAD, r"^E {3,}", r"^(?:bash|sh|zsh): .*: ", r"\bcommand not found\b"))
 _NOTHING: Final = lazy_compile(
     r"^\W*(?:\d+ (?:errors?|failures|failed|issues?|problems?)\W*)?0 (?:errors?|failed|failures|issues|problems)\b|\bno (?:errors|failures)\b"
 )
 _TESTS_SUMMARY: Final = lazy_compile(
     r"\b\d+ (?:passed|failed|passing|failing|failures|errors?)\b|^test result:|Tests: |Failures: "
 )
+_TESTS_END: Final = lazy_compile(r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|^test result: |^Tests: +\d")
 _SHOWN_CODE: Final = lazy_compile(
-    r"(?i)\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4}(\d{1,3})\s*$"
+    r"(?i)(?:^|\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4})(\d{1,3})\s*$"
 )
 _FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
 _SILENT: Final = frozenset({ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT, ProofKind.FORMAT, ProofKind.TESTS})
@@ -150,6 +155,11 @@ class Ending:
     shows_code: bool = False
 
 
+def shows_tests(output: str) -> bool:
+    """Return whether an output ends as that of a runner of tests does."""
+    return bool(_TESTS_END.search(output, max(0, len(output) - 2_000)))
+
+
 def lines_of(output: str) -> list[str]:
     """Return the first and last lines of an output, without colors, signs of progress and indents."""
     if len(output) > 4 * _MOST_LINES * _MOST_LINE:
@@ -168,8 +178,8 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     code, own = ending.code, ending.own
     if ending.shows_code and (shown := next(filter(None, map(_SHOWN_CODE.search, reversed(lines[-3:]))), None)):
         code, own = int(shown[1]), True
-    if ending.lists and code in (0, None) and lines and all(map(_FILES_ONLY.fullmatch, lines)):
-        return Outcome(passed=False, line=_shown(lines[0]))
+    if ending.lists and code in (0, None) and (listed := next(filter(_FILES_ONLY.fullmatch, lines), "")):
+        return Outcome(passed=False, line=_shown(listed))
     bad, good = _READERS[kind]
     against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)]
     in_favor = next((line for line in reversed(lines) if good.search(line)), "")
