@@ -37,8 +37,8 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.critique import Results
 from mcp_reflect.schemas.fields import Arguments, field_of, normalized
-from mcp_reflect.schemas.results import Results
 from mcp_reflect.security.redact import quoted
 
 _WORDS: Final = frozenset(

@@ -242,28 +242,12 @@ class Engine:
             async for result in results:
                 yield result
 
-    async def enhance_reasoning(
-        self,
-        query: str,
-        steps: Sequence[str],
-        *,
-        on_start: "Callback | None" = None,
-        on_complete: "Callback | None" = None,
-        on_text: "TextListener | None" = None,
-        max_iterations: int | None = None,
-    ) -> tuple[str, ...]:
+    async def enhance_reasoning(self, query: str, steps: Sequence[str], **arguments: Any) -> tuple[str, ...]:
         """Return the steps corrected as far as possible, or the same steps where nothing is wrong.
 
-        The callbacks are those of `critique`.
+        `max_iterations`, the callbacks and the other arguments are those of `critique`.
         """
-        critique = await self.critique(
-            goal=query,
-            steps=list(steps),
-            on_start=on_start,
-            on_complete=on_complete,
-            on_text=on_text,
-            **({} if max_iterations is None else {"max_iterations": max_iterations}),
-        )
+        critique = await self.critique(goal=query, steps=list(steps), **arguments)
         return critique.corrected_steps or tuple(steps)
 
     async def replan(self, /, **arguments: Any) -> "SearchPlan":

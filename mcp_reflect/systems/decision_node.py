@@ -11,7 +11,7 @@ from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
 from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.schemas.search import is_object
-from mcp_reflect.systems.blocking import run
+from mcp_reflect.systems import run
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine

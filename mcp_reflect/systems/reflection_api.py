@@ -27,7 +27,7 @@ from mcp_reflect.services.critique import improvement_prompt, review_prompt
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
 from mcp_reflect.signature import digest
-from mcp_reflect.systems.blocking import run
+from mcp_reflect.systems import run
 
 _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"

@@ -1,16 +1,16 @@
 """The search nodes of a graph: they plan again for queries that found nothing and return the keys that change."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import InputError, McpReflectError
+from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.search import CatalogEntry, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
 from mcp_reflect.signature import digest
-from mcp_reflect.systems.blocking import run
+from mcp_reflect.systems import run
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -63,15 +63,15 @@ def _advance(
     clock: Clock | None,
 ) -> dict[str, Any]:
     """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
-    planned = _mappings(state.get("planned_queries") or (), "planned_queries")
-    original = list(state.get("original_planned_queries") or state.get("planned_queries") or ())
+    planned: list[Mapping[str, Any]] = list(state.get("planned_queries") or ())
+    original = list(state.get("original_planned_queries") or planned)
     thoughts = list(state.get("thinking_updates") or ())
     request = _request(state, planned)
     earlier = [query for thought in thoughts if is_object(thought) for query in thought.get("new_queries") or ()]
-    tried = read_queries(_mappings([*original, *earlier], "original_planned_queries"), "original_planned_queries")
+    tried = read_queries([*original, *earlier], "original_planned_queries")
     attempts = SearchState(search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried))
     plan = planner(request, attempts)
-    pairs = list(zip(state.get("planned_queries") or (), planned, request.queries, strict=True))
+    pairs = list(zip(planned, request.queries, strict=True))
     thought = {
         "message": plan.user_message,
         "strategy": plan.strategy.value,
@@ -79,9 +79,9 @@ def _advance(
         "ts": (clock or Clock()).now(),
         "new_queries": [asdict(query) for query in plan.new_queries],  # so that later retries know what was tried
     }
-    new: list[Any] = [item for item, _, query in pairs if query in plan.kept_queries]
+    new = [item for item, query in pairs if query in plan.kept_queries]
     for query in plan.new_queries:  # with the graph's own keys of the query that it comes from, and no others
-        origins = [item for _, item, other in pairs if other.table == query.table] or planned
+        origins = [item for item, other in pairs if other.table == query.table] or planned
         values = asdict(query)
         own = {name: value for name, value in origins[0].items() if values.get(name, value)} if origins else {}
         new.append({**own, **{name: value for name, value in values.items() if value}})
@@ -98,14 +98,6 @@ def _advance(
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
     message, retries = _last_question(state.get("messages") or ()), int(state.get("retry_count") or 0)
-    results: Any = state.get("query_results") or {}
-    if not is_object(results):  # a list of results that each name their table
-        rows: dict[str, int] = {}
-        for result in _mappings(results, "query_results"):
-            table = str(result.get("table", ""))
-            counted = read_results({table: result.get("results", result.get("count", ()))}, "query_results")
-            rows[table] = rows.get(table, 0) + counted[table]
-        results = rows
     queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))[0]
     if any(query.search_mode in _MODES for query in queries):
         catalog = catalog or tuple(
@@ -116,7 +108,7 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
         search_id=str(state.get("search_id") or digest(message)),
         user_message=message,
         queries=queries,
-        results=read_results(results, "query_results") or None,
+        results=read_results(state.get("query_results") or {}, "query_results") or None,
         zero_result_tables=tuple(state.get("zero_result_tables") or ()),
         retry_count=retries,
         catalog=catalog,
@@ -142,18 +134,3 @@ def _part(message: Any, name: str) -> str:
     if is_list(value):
         return " ".join(str(part.get("text", "")) if is_object(part) else str(part) for part in value)
     return value if isinstance(value, str) else ""
-
-
-def _mappings(items: Any, field: str) -> list[Mapping[str, Any]]:
-    """A list of mappings; models and data classes give their fields."""
-    if not is_list(items):
-        raise InputError(field, "is not a list", "Give a list")
-    mappings: list[Mapping[str, Any]] = []
-    for place, item in enumerate(items):
-        dump = getattr(item, "model_dump", None)
-        values: object = dump() if dump else asdict(item) if is_dataclass(item) else item  # pyright: ignore[reportArgumentType]
-        if not is_object(values):
-            fix = "Give a mapping with the fields of a query"
-            raise InputError(f"{field}[{place}]", "is neither an object nor a model", fix)
-        mappings.append(values)
-    return mappings
