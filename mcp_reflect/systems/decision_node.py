@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
@@ -11,10 +12,8 @@ from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.reflection import Assessment, Insights, Reflection
 from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.schemas.search import is_object
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.systems import run
-
-if TYPE_CHECKING:
-    from mcp_reflect.services.engine import Engine
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
 _OWN: Final = {
@@ -31,7 +30,7 @@ def reflection_node(
     decision_key: str = "decision",
     result_key: str = "execution",
     allowed_actions: Sequence[str] = ACTIONS,
-    make_engine: "Callable[[], Engine] | None" = None,
+    make_engine: Callable[[], Engine] = Engine,
 ) -> dict[str, Any]:
     """Reflect on the decision of a state and on how it was carried out.
 
@@ -50,9 +49,7 @@ def reflection_node(
         result = {"component": active, **(result or {})}
     checked = validate(decision, result, allowed_actions, state)
     if not checked.valid:
-        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
-
-        (make_engine or Engine)().log.warning("decision_rejected", failed_check=checked.failed_check)
+        make_engine().log.warning("decision_rejected", failed_check=checked.failed_check)
         return {"validation_results": _validation(checked, success=False), "error": checked.checks[-1].detail}
     about = decision_of(decision)
     others = _others(state, {decision_key, result_key, *_TEXTS})
@@ -64,9 +61,7 @@ def reflection_node(
     }
 
     async def work() -> Reflection:
-        from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
-
-        async with (make_engine or Engine)() as engine:
+        async with make_engine() as engine:
             return await engine.reflect(**sent)
 
     try:
@@ -99,18 +94,11 @@ reflect_node = reflection_node
 def _others(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     """What else a state says in plain values: it is shown to a model beside the decision."""
     others: dict[str, Any] = {}
-    for name, value in state.items():
-        if (
-            name not in known | _OWN
-            and isinstance(value, str | int | float | dict | list)
-            and value not in ("", [], {})
-        ):
-            try:
-                text = json.dumps(value, ensure_ascii=False)
-            except (TypeError, ValueError):  # messages and other objects of a graph
-                continue
-            others |= {name: value} if len(text) <= _MOST_CHARS else {}
-    return others
+    for name in state.keys() - known - _OWN:
+        with suppress(TypeError, ValueError):  # messages and other objects of a graph
+            if state[name] and len(json.dumps(state[name], ensure_ascii=False)) <= _MOST_CHARS:
+                others[name] = state[name]
+    return dict(sorted(others.items()))
 
 
 def _title(text: str) -> str | None:

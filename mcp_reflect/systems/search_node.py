@@ -2,26 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.search import CatalogEntry, SearchPlan, SearchRequest, SearchState, Tried
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.signature import digest
 from mcp_reflect.systems import run
-
-if TYPE_CHECKING:
-    from mcp_reflect.services.engine import Engine
-
 
 _MODES: Final = ("faceted", "master")
 """The search modes of the document, which a graph without a catalog need not name."""
 
 
 def reflect_and_replan(
-    state: Mapping[str, Any], clock: Clock | None = None, *, make_engine: "Callable[[], Engine] | None" = None
+    state: Mapping[str, Any], clock: Clock | None = None, *, make_engine: Callable[[], Engine] = Engine
 ) -> dict[str, Any]:
     """Plan again for the queries that found nothing: relax, rewrite or pivot.
 
@@ -37,11 +35,8 @@ def reflect_and_replan(
 
     def plan(request: SearchRequest, attempts: SearchState) -> SearchPlan:
         async def work() -> SearchPlan:
-            from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - relaxing needs none
-            from mcp_reflect.services.replan import plan_for_graph  # noqa: PLC0415 - same
-
-            async with (make_engine or Engine)() as engine:
-                return await plan_for_graph(engine.context, request, attempts)
+            async with make_engine() as engine:
+                return await services.replan.plan_for_graph(engine.context, request, attempts)
 
         try:
             return run(work)
