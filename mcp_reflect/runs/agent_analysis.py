@@ -13,8 +13,7 @@ from mcp_reflect.llm.json_replies import as_mapping, read_json, read_object, wit
 from mcp_reflect.models.common import SCORE_WORDS, Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
-from mcp_reflect.runs.assessment import level_of, read_assessment
-from mcp_reflect.runs.markdown import field_name, items, read_insights, split_sections
+from mcp_reflect.runs.prose import field_name, items, level_of, read_assessment, read_insights, split_sections
 from mcp_reflect.security.redact import quoted
 
 _Value = TypeVar("_Value")

@@ -30,13 +30,8 @@ from mcp_reflect.runs.tools import (
 )
 from mcp_reflect.signature import exact_call, fingerprint
 
-ACTION_LIMIT: Final = 6_000  # characters of a message that are looked at for an action
 OPEN_CALLS: Final = 64  # calls of one batch that wait for an answer without an id; agents send far fewer
 
-_BARE = lazy_compile(r"(?s)^\s{0,20}([A-Za-z][A-Za-z_]{1,30})\[(.{0,4000})\]\s{0,20}$")
-_LABELLED = lazy_compile(r"(?im)^[ \t]{0,20}(?:action|act)[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_INPUT = lazy_compile(r"(?im)^[ \t]{0,20}action[ _]input[ \t]{0,4}\d{0,3}[ \t]{0,4}:[ \t]{0,20}(\S[^\n]{0,4000})$")
-_NAME = lazy_compile(r"^[A-Za-z_][\w.-]{0,60}$")
 _CALL_IDS: Final = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")
 _RESULTS: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 
@@ -92,22 +87,6 @@ class Fault:
 _MARKED: Final = "the answer is marked as failed"
 _WORKED: Final = Fault(text="", headline="")
 _NO_MATCHES: Final = Fault(text="no matches", headline="no matches", told=ErrorCategory.NO_RESULT, marked=True)
-
-
-def bare_action(content: str) -> tuple[str, str] | None:
-    """Tool and argument of a text that is one action: `Search[Nick Park]`. `Search[a], Search[b]` is one, as sent."""
-    match = _BARE.match(content) if len(content) <= ACTION_LIMIT else None
-    return (match[1], match[2]) if match else None
-
-
-def action_in(content: str) -> tuple[str, str] | None:
-    """Tool and argument of a text that is an action, or of its last line `Action: ...` (with `Action Input: ...`)."""
-    whole, text = bare_action(content), content[-ACTION_LIMIT:]
-    lines, inputs = _LABELLED.findall(text), _INPUT.findall(text)
-    if whole or not lines:
-        return whole
-    line = str(lines[-1]).strip()
-    return (line, str(inputs[-1]).strip().strip('"')) if inputs and _NAME.match(line) else bare_action(line)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -214,7 +193,6 @@ class _Reader:
     def __init__(self, trace: Trace) -> None:
         # Where answers are events of their own, the content of a call describes it.
         self._answers_apart = any(e.type in _RESULTS and e.arguments is None for e in trace.events)
-        self._read_texts = all(e.type is not EventType.TOOL_CALL for e in trace.events)
         self.calls: list[Call] = []
         self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
         self._by_id: dict[str, Call] = {}
@@ -228,34 +206,23 @@ class _Reader:
         # An answer that repeats its call's arguments belongs to that call, if one is open.
         own = event.tool and event.arguments is not None and not (result and self._call_for(event))
         if event.type is EventType.TOOL_CALL or own:
-            self._add_call(event, *self._named(event))
+            self._add_call(event)
         elif result:
             self._add_answer(event)
-        elif (
-            event.type in (EventType.LLM_CALL, EventType.DECISION)
-            and self._read_texts
-            and (action := action_in(event.content))
-        ):
-            self._add_call(event, *action, "")
         elif event.error:
             self._new_call(event, "", None, made=False).answer_with(event, event.content)
 
-    def _named(self, event: Event) -> tuple[str, Json, str]:
-        """Tool, arguments, and the part of the content that is an answer."""
-        action = bare_action(event.content)
-        if event.tool is None:
-            return (action[0], action[1], "") if action else ("tool", event.content or None, "")
-        if action and action[0].lower() == event.tool.lower():
-            return event.tool, action[1] if event.arguments is None else event.arguments, ""
-        described = event.type not in _RESULTS and self._answers_apart
-        if described or (event.arguments is None and event.error):
-            return event.tool, event.content or None if event.arguments is None else event.arguments, ""
-        return event.tool, event.arguments, event.content
-
-    def _add_call(self, event: Event, tool: str, arguments: Json, content: str) -> None:
+    def _add_call(self, event: Event) -> None:
         if self._batch_answered:
             self._open.clear()
             self._batch_answered = False
+        # The content of a call is its answer, unless it describes the call or stands for its arguments.
+        described = event.type not in _RESULTS and self._answers_apart
+        stands = event.arguments is None and (event.tool is None or bool(event.error))
+        tool, arguments = event.tool or "tool", event.arguments
+        if arguments is None and (described or stands):
+            arguments = event.content or None
+        content = "" if described or stands else event.content
         call = self._new_call(event, tool, without_labels(tool, arguments))
         if event.error or content:
             call.answer_with(event, content)

@@ -17,13 +17,12 @@ from mcp_reflect.models.run import (
     Trace,
     WorkedCall,
 )
-from mcp_reflect.runs.calls import Call, action_in, calls_of, category_of
-from mcp_reflect.runs.differences import names_alike
+from mcp_reflect.runs.calls import Call, calls_of, category_of
 from mcp_reflect.runs.drafts import corrections_from
 from mcp_reflect.runs.hard_won import acts_in, difference_between, findings_in, refusal_in, session_call
 from mcp_reflect.runs.known_failures import failure_of, forms_of
 from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
-from mcp_reflect.runs.tools import LESSON_ID, file_of, finishes, is_shell, subject_of, suggestions_in, told_in
+from mcp_reflect.runs.tools import LESSON_ID, file_of, finishes, is_shell, subject_of, told_in
 from mcp_reflect.signature import steady
 
 MAX_FINDINGS: Final = 12  # of one kind; a run with more repeats itself
@@ -261,10 +260,6 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     for run in reading.empties[:1]:
         queries = unique(query_of(item, 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
-        sent = {str(subject_of(item.arguments)) for item in reading.tried}
-        proposed = unique(text for item in run for text in suggestions_in(item.answer) if text not in sent)
-        near = sorted(proposed, key=lambda text: not any(names_alike(text, query.strip('"')) for query in queries))[:3]
-        parts += [f"The search itself proposed {', '.join(quote(text, 60) for text in near)}."] if near else []
     return fitting(unique(parts), STRATEGY_LIMIT) or _general_advice(reading)
 
 
@@ -447,12 +442,8 @@ def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
             end, text = event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(said)}"
     if not text and made and end == made[-1].failing_event and not any(finishes(call.tool) for call in made):
         last = made[-1]
-        # Actions as text (`Search[x]`) that never came to `Finish[x]`.
-        actions = [e for e in trace.events if e.type is not EventType.OBSERVATION and action_in(e.content) is not None]
         if not last.answered and any(call.answered for call in calls):
             text = f"The run ends with a call that got no answer ({end}): {last.text}"
-        elif last.answered and len(actions) >= len(made):
-            text = f"The run stopped after {len(made)} actions without an answer; the last was {last.text} ({end})"
         elif last.failed:
             text = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
     return Finding(kind=FindingKind.NO_ANSWER, event_ids=(end,), text=f"{text}.") if text else None

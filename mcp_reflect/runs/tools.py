@@ -223,11 +223,6 @@ _SAYS_NOTHING = pattern(r"""
 _EMPTY: Final = frozenset({"", "[]", "{}", "null", "none", "()", "[[]]", '""', "''", "n/a", "set()", "undefined"})
 _LISTS: Final = "results items hits data documents matches rows records entries organic value docs".split()
 _COUNTS: Final = "count total total_count totalCount num_results total_results numFound hits found".split()
-_SIMILAR = lazy_compile(
-    r"(?i)(?:similar|did you mean|perhaps you meant|maybe you meant|suggestions?|closest matches)"
-    r"\s{0,4}:?\s{0,4}(.{0,1200})"
-)
-_QUOTED = lazy_compile(r"'((?:[^'\\\n]|(?<=\w)'(?=\w)){2,120})'(?=[\s,\]?.]|$)|\"([^\"\n]{2,120})\"")
 
 
 def found_nothing(answer: str) -> bool:
@@ -240,12 +235,6 @@ def found_nothing(answer: str) -> bool:
         return _holds_nothing(value)
     # An answer "Could not find ..." may go on with pages of suggestions.
     return bool(_SAYS_NOTHING.match(text)) and (len(text) <= SHORT or text.lower().startswith("could not find"))
-
-
-def suggestions_in(answer: str) -> tuple[str, ...]:
-    """The proposals of a tool in its order: `Similar: ['Nick Park', ...]`, `did you mean "x"?`."""
-    match = _SIMILAR.search(answer[:3_000])
-    return tuple(single or double for single, double in _QUOTED.findall(match[1])) if match else ()
 
 
 def _holds_nothing(value: Json) -> bool:

@@ -28,8 +28,7 @@ from mcp_reflect.models.lesson import (
     told_lesson,
 )
 from mcp_reflect.projects import folder_is_gone, stored_name
-from mcp_reflect.runs.output_digest import shown_part
-from mcp_reflect.runs.text import clip
+from mcp_reflect.runs.text import clip, shown_part
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,

@@ -22,7 +22,7 @@ from mcp_reflect.models.run import WorkedCall
 from mcp_reflect.models.warning import AfterCall, CallWarning, KnownCalls, Match, SessionState
 from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.runs.known_failures import forms_of
-from mcp_reflect.runs.output_digest import digest
+from mcp_reflect.runs.text import output_digest
 from mcp_reflect.runs.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
@@ -197,7 +197,7 @@ async def after_call(
         judged=failure is not None and any(known.error == failure.error for known in call.known.same_call),
         recurrence=again is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
-        output=digest(f"{answered.answer}\n{answered.error}"),
+        output=output_digest(f"{answered.answer}\n{answered.error}"),
     )
     if state.notes.guarded:
         await warnings.settle_guards(scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None)

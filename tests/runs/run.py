@@ -22,8 +22,9 @@ class Run:
         return self.call("bash", {"command": command}, answer)
 
     def text(self, action: str, observation: str | None = None) -> "Run":
-        """A ReAct action written as text, and its observation."""
-        self._add(EventType.TOOL_CALL, content=action)
+        """A call as `Search[Nick Park]`, and its observation."""
+        tool, _, argument = action.removesuffix("]").partition("[")
+        self._add(EventType.TOOL_CALL, tool=tool, arguments=argument)
         if observation is not None:
             self._add(EventType.OBSERVATION, content=observation)
         return self

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.reflection import Assessment
-from mcp_reflect.runs.assessment import read_assessment
+from mcp_reflect.runs.prose import read_assessment
 
 # Written with their truth before there were rules. A text whose SHA-256 begins with an odd digit is kept aside.
 CASES = [json.loads(line) for line in Path(__file__).with_name("assessments.jsonl").read_text("utf-8").splitlines()]

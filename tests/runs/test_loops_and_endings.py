@@ -102,18 +102,6 @@ def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:
     assert not any("in a row" in finding.text for finding in found(run, FindingKind.ZERO_RESULTS))
 
 
-def test_what_the_search_proposed_is_in_the_strategy() -> None:
-    run = Run()
-    for query in ('"Nick Park"', "Nick Parc film"):
-        run.text(f"Search[{query}]", f"Could not find [{query}]. Similar: ['Wallace', 'Nick Park']")
-    assert 'The search itself proposed "Nick Park"' in str(diagnose(run.trace()).strategy)
-
-
-def test_an_unfinished_run_of_text_actions_stopped_without_an_answer() -> None:
-    run = Run().text("Search[A]", "A is a letter.").text("Search[B]", "B is a letter.")
-    assert found(run, FindingKind.NO_ANSWER)[0].text.startswith("The run stopped after 2 actions without an answer")
-
-
 def test_a_run_that_came_to_finish_gave_an_answer() -> None:
     assert found(Run().text("Search[A]", "A is a letter.").text("Finish[A]"), FindingKind.NO_ANSWER) == []
 
@@ -136,15 +124,6 @@ def test_a_success_never_stopped_without_an_answer() -> None:
     assert found(Run().text("Search[A]", "A is a letter."), FindingKind.NO_ANSWER, Outcome.SUCCESS) == []
 
 
-def test_react_text_in_the_messages_of_a_model_is_understood() -> None:
-    run = Run()
-    for _ in range(2):
-        run.says(EventType.LLM_CALL, "Thought: look\nAction: search\nAction Input: Nick Park").says(
-            EventType.OBSERVATION, "No results"
-        )
-    assert len(found(run, FindingKind.LOOP)) == 1
-
-
 def test_a_loop_counts_more_than_an_error_that_was_put_right() -> None:
     loop = diagnose(Run().text("Search[A]", "a").text("Search[A]", "a").trace())
     righted = diagnose(
@@ -160,6 +139,12 @@ def test_a_loop_counts_more_than_an_error_that_was_put_right() -> None:
 def test_a_run_that_timed_out_has_that_category_where_nothing_else_is_seen() -> None:
     assert diagnose(Run().trace(Outcome.TIMEOUT)).category is ErrorCategory.TIMEOUT
     assert diagnose(Run().trace(Outcome.FAILURE, RunError(message="went badly"))).category is ErrorCategory.UNKNOWN
+
+
+def test_the_last_error_is_told_of_a_run_that_ended_in_one() -> None:
+    run = Run().call("write", {"path": "b"}, error="disk is full").call("send", {"to": "c"}, error="no such host")
+    told = 'The last error before the end was "no such host" (e4).'
+    assert [outcome for outcome in Outcome if told in diagnose(run.trace(outcome)).summary] == [Outcome.ERROR]
 
 
 def _importance(diagnosis: Diagnosis) -> float:

@@ -27,19 +27,6 @@ def test_a_react_run_loses_the_environments_verdict_and_the_ground_truth() -> No
     assert "1942" not in json.dumps(case)
 
 
-def test_a_chat_run_keeps_the_ids_of_its_calls() -> None:
-    call = {"id": "k1", "function": {"name": "get", "arguments": '{"n": 1}'}}
-    steps: list[dict[str, Any]] = [
-        {"role": "user", "content": "Hello"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "k1", "name": "get", "content": "fine"},
-    ]
-    events = case_of("tau_airline", {"id": "t", "task": "x", "steps": steps, "outcome": "success"})["events"]
-    assert [event["type"] for event in events] == ["user_feedback", "tool_call", "tool_response"]
-    assert events[1]["arguments"] == {"n": 1}
-    assert events[1]["metadata"] == events[2]["metadata"] == {"tool_call_id": "k1"}
-
-
 def test_a_terminal_runs_the_code_of_the_message_before_it() -> None:
     steps = [
         {"role": "assistant", "agent": "Coder", "content": "Run this:\n```python\nprint(1)\n```"},

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import OutcomeResult
-from mcp_reflect.runs.output_digest import digest, shown_part
+from mcp_reflect.runs.text import output_digest, shown_part
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import health
 from tests.held_clock import HeldClock
@@ -122,5 +122,7 @@ async def test_digests_are_dropped_with_their_session(engine: Engine, settings: 
 
 
 def test_a_single_word_is_in_any_output() -> None:
-    assert shown_part("OK", digest("OK")) == ""
-    assert shown_part("Ran 3 tests in 0.1s\n\nOK", digest("Ran 3 tests in 0.1s\n\nOK")) == "ran 3 tests in 0.1s\nok"
+    assert shown_part("OK", output_digest("OK")) == ""
+    assert (
+        shown_part("Ran 3 tests in 0.1s\n\nOK", output_digest("Ran 3 tests in 0.1s\n\nOK")) == "ran 3 tests in 0.1s\nok"
+    )

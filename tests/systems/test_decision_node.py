@@ -14,7 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.llm.protocol import UnreachableError
 from mcp_reflect.nodes import reflect_node, reflection_node
-from mcp_reflect.runs.assessment import read_assessment
+from mcp_reflect.runs.prose import read_assessment
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.server.calls import told
