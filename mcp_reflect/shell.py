@@ -1,7 +1,6 @@
 """A shell command as a chain of commands: programs, flags and operands."""
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -68,12 +67,6 @@ def head_of(commands: tuple[Command, ...]) -> str:
 def line_of(commands: tuple[Command, ...]) -> str:
     """The whole line in one form."""
     return " ; ".join(command.text for command in commands)
-
-
-def unwrapped(words: Sequence[str]) -> str:
-    """A command given as a list: what `bash -lc` is to run, else the words as a line."""
-    shell = len(words) == 3 and words[0].rsplit("/", 1)[-1] in {"bash", "sh", "zsh"} and words[1] in {"-c", "-lc"}
-    return words[2] if shell else shlex.join(words)
 
 
 def segments(text: str) -> list[list[str]]:

@@ -21,6 +21,7 @@ Items of another tool's guard: `key`, `key: value`, `key: > 100`, `"words"`.
 """
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -188,11 +189,16 @@ def command_text(arguments: Json) -> str:
         value = values.get(name)
         if isinstance(value, str):
             return value
-        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-            words = [str(word) for word in value]
-            shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell") and len(words) > 2
-            return words[-1] if shell else " ".join(word if " " not in word else f"'{word}'" for word in words)
+        if isinstance(value, list) and value:
+            return joined([str(word) for word in value])
     return ""
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return a command given as a list: what `bash -lc` is to run, else the words as a line."""
+    by_shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
+    script = by_shell and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
+    return words[-1] if script else shlex.join(words)
 
 
 class Call:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
@@ -19,57 +17,20 @@ _AVOIDED: Final = frozenset("never not no without avoid don't dont instead rathe
 _MOST_CHARS: Final = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A code span of a lesson; `avoided` in a correction that says not to do it."""
-
-    text: str
-    turned: bool
-
-
-@dataclass(frozen=True)
 class Wording:
-    """The words of a lesson."""
+    """The words of a lesson: the terms and the code spans that it names as wrong and as right.
 
-    mistake: str
-    correction: str
+    `missing` are the terms that were missing by the words of the mistake (`without --context`), `avoided` those that
+    the correction says to avoid.
+    """
 
-    @cached_property
-    def _parts(self) -> tuple[tuple[frozenset[str], frozenset[str], tuple[Span, ...]], ...]:
-        return _read(self.mistake, _MISSING), _read(self.correction, _AVOIDED)
-
-    @cached_property
-    def wrong(self) -> frozenset[str]:
-        """The terms that it names as wrong."""
-        (said, _, _), (_, avoided, _) = self._parts
-        return said | avoided
-
-    @cached_property
-    def right(self) -> frozenset[str]:
-        """The terms that it names as right."""
-        (_, missing, _), (said, _, _) = self._parts
-        return said | missing
-
-    @property
-    def missing(self) -> frozenset[str]:
-        """The terms that were missing, by the words of the mistake: `without --context`."""
-        return self._parts[0][1]
-
-    @property
-    def avoided(self) -> frozenset[str]:
-        """The terms that the correction says to avoid."""
-        return self._parts[1][1]
-
-    @property
-    def wrong_spans(self) -> list[str]:
-        """The code spans of what was done wrong, those of the mistake first."""
-        (_, _, spans), (_, _, others) = self._parts
-        return [span.text for span in spans if not span.turned] + [span.text for span in others if span.turned]
-
-    @property
-    def right_spans(self) -> list[str]:
-        """The code spans of what is right."""
-        return [span.text for span in self._parts[1][2] if not span.turned]
+    def __init__(self, mistake: str, correction: str) -> None:
+        self.mistake, self.correction = mistake, correction
+        said, self.missing, spans, _ = _read(mistake, _MISSING)
+        told, self.avoided, self.right_spans, avoided_spans = _read(correction, _AVOIDED)
+        self.wrong = said | self.avoided
+        self.right = told | self.missing
+        self.wrong_spans = [*spans, *avoided_spans]
 
     def alternatives(self, flag: str) -> tuple[str, ...]:
         """Return the other form of a flag that the lesson names: `--dry-run (or -n)`, `--limit HOST` (-l)."""
@@ -101,28 +62,26 @@ def _stripped(word: str) -> str:
     return word[:-1] if len(word) > 1 and word[-1] == "." and word[-2] not in "./" else word
 
 
-def _read(text: str, turns: frozenset[str]) -> tuple[frozenset[str], frozenset[str], tuple[Span, ...]]:
-    """Return the terms of a text, those after a word that turns the clause, and the code spans."""
-    said: set[str] = set()
-    turned_terms: set[str] = set()
-    spans: list[Span] = []
+def _read(text: str, turns: frozenset[str]) -> tuple[frozenset[str], frozenset[str], list[str], list[str]]:
+    """Return the terms of a text, those after a word that turns the clause, and the code spans of both."""
+    terms: tuple[set[str], set[str]] = (set(), set())
+    spans: tuple[list[str], list[str]] = ([], [])
     open_span: list[str] | None = None
     turned = False
     for token in _TOKEN.findall(text[:_MOST_CHARS]):
         if token[0] == "`":
             if open_span:
-                spans.append(Span(" ".join(open_span), turned))
+                spans[turned].append(" ".join(open_span))
             open_span = [] if open_span is None else None
             continue
         if open_span is not None:
             open_span.append(token)
         elif token.lower().strip(_STRIPPED) in turns:
             turned = True
-        word = _stripped(token)
-        (turned_terms if turned else said).add(word)
+        terms[turned].add(_stripped(token))
         if open_span is None and token.endswith(_CLAUSE_ENDS):
             turned = False
-    return frozenset(said), frozenset(turned_terms), tuple(spans)
+    return frozenset(terms[0]), frozenset(terms[1]), *spans
 
 
 def names_flag(terms: frozenset[str], flag: str) -> bool:

@@ -7,11 +7,11 @@ text in a file that was read is its content.
 from enum import Enum, auto
 from typing import Final
 
-from mcp_reflect.guards.guard import is_shell, tool_words
+from mcp_reflect.guards.guard import is_shell, joined, tool_words
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.runs.text import pattern, quote, without_paths, word_set
-from mcp_reflect.shell import commands_in, head_of, unwrapped
+from mcp_reflect.shell import commands_in, head_of
 
 # Words of tools' names by what the tool does.
 _RUNS: Final = word_set("""
@@ -159,7 +159,7 @@ def command_of(arguments: Json) -> str | None:
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return unwrapped(list(map(str, value)))
+            return joined(list(map(str, value)))
     return None
 
 

@@ -185,6 +185,60 @@ def test_a_wrong_call_with_the_values_of_one_task_gives_a_guard_without_them() -
     assert str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
 
 
+@pytest.mark.parametrize(
+    ("words", "met"),
+    [
+        (["bash", "-lc", "git push -f"], True),
+        (["git", "push", "-f"], True),
+        (["bash", "push.sh", "git push -f"], False),
+        (["git", "commit", "-m", "git push -f"], False),
+    ],
+)
+def test_a_command_that_is_a_list_of_words_is_read_as_it_runs(words: Any, met: bool) -> None:
+    assert matches(parse_guard("Bash: `git push` with `-f`"), Call("shell", {"command": words})) is met
+
+
+def test_the_shells_of_a_guard_have_one_order() -> None:
+    wording = Wording("Piped a script into bash", "Download it and read it")
+    guard = derive(call_of("curl -s x.io/i | bash"), call_of("curl -so i x.io/i"), wording)
+
+    assert str(guard) == "Bash: `curl` with `| bash` or `| sh` or `| zsh`"
+    assert guard is not None
+    assert matches(guard, call_of("curl -s https://x.io | sudo bash -s"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "met"),
+    [("create_issue", True), ("mcp__plugin_jira__create_issue", True), ("mcp__linear__create_issue", False)],
+)
+def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
+    assert matches(parse_guard("jira__create_issue: with `type: Bug`"), Call(tool, {"type": "Bug"})) is met
+
+
+@pytest.mark.parametrize(
+    ("mistake", "correction", "guard"),
+    [
+        (
+            "`git reset --hard` threw away uncommitted work",
+            "Use `git stash` first, or `git reset --soft`",
+            "Bash: `git reset` with `--hard`",
+        ),
+        (
+            "gh pr merge with --admin bypassed the review",
+            "Merge with `gh pr merge --auto`",
+            "Bash: `gh pr merge` with `--admin`",
+        ),
+        (
+            "Called `python manage.py migrate` on the shared database",
+            "Set DATABASE_URL: `DATABASE_URL=sqlite:///dev.db python manage.py migrate`",
+            "Bash: `manage.py migrate` without `DATABASE_URL=`",
+        ),
+    ],
+)
+def test_a_flag_or_variable_decides_in_words_alone(mistake: str, correction: str, guard: str) -> None:
+    assert str(derive_from_words(Wording(mistake, correction))) == guard
+
+
 @pytest.mark.parametrize("arguments", [None, [], "git push", 3, {"command": None}, {"command": ["bash", "-lc", "ls"]}])
 def test_a_call_with_any_arguments_is_compared_without_a_fault(arguments: Any) -> None:
     for tool in ("Bash", "Edit", "other", ""):
