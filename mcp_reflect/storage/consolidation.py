@@ -11,7 +11,7 @@ from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalizatio
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
-from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, lessons_from, scoped, transaction
+from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, points, same_record
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
@@ -245,4 +245,4 @@ def digest_of(records: list[Lesson]) -> str:
 
 
 def _records(reading: Reading, scope: Scope) -> list[Lesson]:
-    return lessons_from(reading.rows("dream_records", scoped(scope, limit=MOST_RECORDS)), reading.log)
+    return reading.lessons("dream_records", scope, limit=MOST_RECORDS)

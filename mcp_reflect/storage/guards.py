@@ -12,8 +12,6 @@ from mcp_reflect.storage.repository import (
     Reading,
     Repository,
     Writing,
-    lesson_from,
-    lessons_from,
     scoped,
     transaction,
 )
@@ -54,8 +52,8 @@ def renew(tx: Writing, scope: Scope, lesson: Lesson) -> None:
 
 def met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
     """Return the lessons whose guards a call goes against, a person's first."""
-    rows = reading.rows("guards_met", scoped(scope, keys=sorted(call.keys), limit=_MOST_MET))
-    lessons = {lesson.id: lesson for lesson in lessons_from(rows, reading.log)}
+    rows = reading.lessons("guards_met", scope, keys=sorted(call.keys), limit=_MOST_MET)
+    lessons = {lesson.id: lesson for lesson in rows}
     found = ((lesson, guard_of(lesson)) for lesson in lessons.values())
     return tuple(lesson for lesson, guard in found if guard is not None and matches(guard, call))
 
@@ -80,10 +78,6 @@ class GuardRepository(Repository):
         if mode is not None:
             tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
 
-    async def met(self, scope: Scope, call: Call) -> tuple[Lesson, ...]:
-        """Return the lessons whose guards a call goes against, a person's first."""
-        return await self.db.look(scope.tenant, lambda reading: met(reading, scope, call))
-
     async def noted_calls(self, scope: Scope) -> list[Call]:
         """Return the latest calls of a project that are in the bank: of reflected runs, and those that failed."""
 
@@ -98,7 +92,7 @@ class GuardRepository(Repository):
 
     async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
         """Return the lessons whose guards wait for a person, newest first."""
-        return lessons_from(await self.db.rows("guards_unarmed", scoped(scope, limit=limit)), self.context.log)
+        return await self.lessons("guards_unarmed", scope, limit=limit)
 
 
 def is_of(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bool:
@@ -112,8 +106,7 @@ def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> N
 
     After `MOST_REPEATS` calls in a row that were made and worked, the guard is off.
     """
-    row = tx.row("lesson_by_id", scoped(scope, id=lesson_id))
-    lesson = None if row is None else lesson_from(row)
+    lesson = next(iter(tx.lessons("lesson_by_id", scope, id=lesson_id)), None)
     if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:
         return
     repeats = lesson.guard_repeats + 1 if worked else 0

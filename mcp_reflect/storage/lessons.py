@@ -23,7 +23,6 @@ from mcp_reflect.storage.repository import (
     bound,
     lesson_from,
     lesson_values,
-    lessons_from,
     scoped,
     transaction,
 )
@@ -118,12 +117,12 @@ class LessonRepository(Repository):
         held: bool = False,
     ) -> list[Lesson]:
         """Return records, newest first; None means any kind or state. `held` selects those in quarantine."""
-        values = scoped(scope, kind=kind, state=state, limit=limit)
-        return lessons_from(await self.db.rows("lesson_list_held" if held else "lesson_list", values), self.context.log)
+        name = "lesson_list_held" if held else "lesson_list"
+        return await self.lessons(name, scope, kind=kind, state=state, limit=limit)
 
     async def for_start(self, scope: Scope, limit: int = 50) -> list[Lesson]:
         """Return lessons for the start of a session, first what a person or an agent told."""
-        return lessons_from(await self.db.rows("lessons_for_start", scoped(scope, limit=limit)), self.context.log)
+        return await self.lessons("lessons_for_start", scope, limit=limit)
 
     async def task_types(self, scope: Scope) -> list[str]:
         """Return the task types of a scope's lessons, the most frequent first."""

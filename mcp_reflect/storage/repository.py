@@ -6,13 +6,13 @@ The SQL is in .sql files; values are bound, and redacted before they are written
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache, wraps
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
@@ -20,9 +20,6 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text, quoted
-
-if TYPE_CHECKING:
-    from types import CoroutineType
 
 _HEAD: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
 
@@ -219,6 +216,10 @@ class Reading:
         """Return the first row of a named query, None if there is none."""
         return next(iter(self.rows(name, values)), None)
 
+    def lessons(self, name: str, scope: Scope, **values: Any) -> list[Lesson]:
+        """Return the records of a named query; a damaged one is logged and left out."""
+        return lessons_from(self.rows(name, scoped(scope, **values)), self.log)
+
     def existing(self, name: str, scope: Scope, field: str, record_id: str, fix: str) -> Row:
         """Return the row of a query by id; NotFoundError names `field`, and says how to `fix` it."""
         row = self.row(name, scoped(scope, id=record_id))
@@ -257,15 +258,13 @@ class Writing(Reading):
             self.run(f"{kind}_drop_old", {"before": now - keep_days * DAY, "most": _MAX_DROPPED})
 
 
-class Opened(Protocol):
-    """The state of an open bank: the schema's version, why it cannot be written, if so, and the engine's versions."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The state of an open bank: its schema, the engine with its version, and why it cannot be written, if so."""
 
-    @property
-    def schema(self) -> int: ...
-    @property
-    def read_only(self) -> str | None: ...
-    @property
-    def engine(self) -> str: ...
+    schema: int
+    engine: str
+    read_only: str | None = None
 
 
 class Database(ABC):
@@ -345,6 +344,10 @@ class Repository:
         self.db = context.db
         self.clock = context.clock
 
+    async def lessons(self, name: str, scope: Scope, **values: Any) -> list[Lesson]:
+        """Return the records of a named query; a damaged one is logged and left out."""
+        return await self.db.look(scope.tenant, lambda reading: reading.lessons(name, scope, **values))
+
 
 _Owner = TypeVar("_Owner", bound=Repository)
 _Arguments = ParamSpec("_Arguments")
@@ -352,7 +355,7 @@ _Arguments = ParamSpec("_Arguments")
 
 def transaction(
     method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
-) -> "Callable[Concatenate[_Owner, Scope, _Arguments], CoroutineType[Any, Any, _Result]]":
+) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
     """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
 
     @wraps(method)
@@ -364,7 +367,7 @@ def transaction(
 
 def brief_transaction(
     method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
-) -> "Callable[Concatenate[_Owner, Scope, _Arguments], CoroutineType[Any, Any, _Result]]":
+) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
     """Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""
 
     @wraps(method)

@@ -17,7 +17,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
 from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash
-from mcp_reflect.storage.repository import Reading, Writing, lessons_from, scoped
+from mcp_reflect.storage.repository import Reading, Writing, lessons_from
 from mcp_reflect.storage.similarity import same_record
 
 AGENT: Final = ContextVar[str | None]("agent", default=None)
@@ -61,8 +61,7 @@ def tool_outputs(run: Json) -> list[str]:
 
 def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
     """Return the newest records in quarantine: words that an agent must not make its own by typing them again."""
-    values = scoped(scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
-    return lessons_from(reading.rows("lesson_list_held", values), reading.log)
+    return reading.lessons("lesson_list_held", scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
 
 
 def prepared(

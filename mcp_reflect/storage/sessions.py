@@ -4,9 +4,8 @@ import json
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import DAY
-from mcp_reflect.errors import BankBusyError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.repository import Derived, Repository, Writing, scoped, transaction
+from mcp_reflect.storage.repository import Derived, Repository, Writing, brief_transaction, scoped, transaction
 
 _FIX: Final = "Send the id that the first call gave."
 
@@ -35,8 +34,10 @@ class SearchRepository(Repository):
         row = await self.db.row("catalog_by_digest", scoped(scope, digest=digest))
         return None if row is None else row["body"]
 
-    async def save(
+    @brief_transaction
+    def save(
         self,
+        tx: Writing,
         scope: Scope,
         search_id: str,
         body: dict[str, Any],
@@ -46,31 +47,22 @@ class SearchRepository(Repository):
     ) -> bool:
         """Save `body` for the next call, or nothing of it.
 
-        A search that a power cut loses can be repeated, so this does not wait for the disk; if another process writes
-        for long, it waits as every write does. `version` is the one that was loaded, None for a new search.
-        Returns False, with nothing saved, if another call has saved something since: load again.
+        `version` is the one that was loaded, None for a new search. Returns False, with nothing saved, if another call
+        has saved something since: load again.
         """
         now = self.clock.now()
         own = scoped(scope, now=now)
-
-        def save(tx: Writing) -> bool:
-            values = {"id": search_id, "body": body, **own}
-            if version is None:
-                tx.run("search_add", values)
-                tx.drop_old("search", now, self.context.keep_days)
-            elif tx.run("search_replace", {**values, "version": version}) == 0:
-                return False
-            # The text of a catalog is redacted already, and is stored unchanged: its hash names it.
-            if catalog is not None:
-                values = {"digest": catalog.digest, "text": Derived(catalog.text), **own}
-                if tx.run("catalog_add", values):
-                    tx.run("catalog_trim", own)
-            return True
-
-        try:
-            return await self.db.write(scope.tenant, save, brief=True)
-        except BankBusyError:
-            return await self.db.write(scope.tenant, save)
+        if version is None:
+            tx.run("search_add", {"id": search_id, "body": body, **own})
+            tx.drop_old("search", now, self.context.keep_days)
+        elif tx.run("search_replace", {"id": search_id, "body": body, "version": version, **own}) == 0:
+            return False
+        # The text of a catalog is redacted already, and is stored unchanged: its hash names it.
+        if catalog is not None:
+            values = {"digest": catalog.digest, "text": Derived(catalog.text), **own}
+            if tx.run("catalog_add", values):
+                tx.run("catalog_trim", own)
+        return True
 
 
 class CritiqueSessions(Repository):

@@ -12,7 +12,7 @@ from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.lessons import NAMED
 from mcp_reflect.storage.outcomes import WeightedOutcome, running_totals
-from mcp_reflect.storage.repository import Reading, Repository, Row, lessons_from, readable, scoped
+from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
 from mcp_reflect.storage.warnings import counts
 
 _MOST_RECALLS: Final = 100
@@ -25,8 +25,7 @@ class Views(Repository):
 
     async def browse(self, scope: Scope, wanted: Filter) -> list[Lesson]:
         """Return the records of a scope that pass a filter, newest first."""
-        rows = await self.db.rows("lesson_browse", scoped(scope, **asdict(wanted)))
-        return lessons_from(rows, self.context.log)
+        return await self.lessons("lesson_browse", scope, **asdict(wanted))
 
     async def use_of(self, scope: Scope, record_id: str) -> dict[str, list[dict[str, Any]]]:
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
@@ -129,7 +128,7 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         held = lesson.trust is Trust.QUARANTINED
         return lesson.state is not State.ACTIVE, held, -lesson.rate, -lesson.importance, lesson.id
 
-    records = sorted(lessons_from(reading.rows("board_lessons", {"limit": most, **where}), reading.log), key=order)
+    records = sorted(reading.lessons("board_lessons", scope, limit=most), key=order)
     rows = [lesson_row(record, whole=whole) for record in records]
     ids = [record.id for record in records]
     places = {record_id: place for place, record_id in enumerate(ids)}

@@ -30,7 +30,6 @@ from mcp_reflect.storage.repository import (
     Row,
     Writing,
     brief_transaction,
-    lessons_from,
     readable,
     record_from,
     scoped,
@@ -259,7 +258,7 @@ def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -
     """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
     found: dict[str, tuple[Lesson, ...]] = {}
     for name in {known.reflection_id for known in failures if known.reflection_id}:
-        lessons = lessons_from(reading.rows("failure_lesson", scoped(scope, reflection_id=name)), reading.log)
+        lessons = reading.lessons("failure_lesson", scope, reflection_id=name)
         found[name] = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
     return found
 

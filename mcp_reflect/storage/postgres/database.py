@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import psycopg
 from psycopg import Connection, Cursor, errors, sql
@@ -26,7 +26,17 @@ from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, migrations_in, queries, queries_in
+from mcp_reflect.storage.repository import (
+    Bound,
+    Opened,
+    Reading,
+    Row,
+    Values,
+    Writing,
+    migrations_in,
+    queries,
+    queries_in,
+)
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -180,19 +190,6 @@ _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] =
 _DOWN: Final = "does not answer. Start the server, or correct MCP_REFLECT_BANK; nothing of this call was stored"
 
 
-class OpenedServer(NamedTuple):
-    """The state of a bank: the schema's version, the server's, and why it cannot be written, if so."""
-
-    schema: int
-    server: int
-    read_only: str | None = None
-
-    @property
-    def engine(self) -> str:
-        """The name and version of the software."""
-        return f"PostgreSQL {self.server}"
-
-
 class _UpgradedError(Exception):
     """Another process upgraded the schema."""
 
@@ -209,13 +206,13 @@ class Database(repository.Database):
         self.url = url
         self.busy_seconds = busy_seconds
         self._log = log or Log()
-        self._opened: OpenedServer | None = None
+        self._opened: Opened | None = None
         self._opening = asyncio.Lock()
         self._process = os.getpid()
         self._threads: ThreadPoolExecutor | None = None
         self._pool: ConnectionPool[_Connection] | None = None
 
-    async def opened(self) -> OpenedServer:
+    async def opened(self) -> Opened:
         """Connect (make the schema, upgrade it); return its state."""
         return await self._repeat(lambda _, opened: opened, WAIT_SECONDS)
 
@@ -230,7 +227,7 @@ class Database(repository.Database):
     async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - every read has a connection of its own
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
-        def read(connection: _Connection, opened: OpenedServer) -> _Result:
+        def read(connection: _Connection, opened: Opened) -> _Result:
             self._begin(connection, "read", tenant, opened)
             try:
                 return work(Reading(PostgresExecutor(connection), self._log))
@@ -252,7 +249,7 @@ class Database(repository.Database):
     ) -> _Result:
         """Do the same with the connection too, for SQL that has no name."""
 
-        def transact(connection: _Connection, opened: OpenedServer) -> tuple[_Result, set[str]]:
+        def transact(connection: _Connection, opened: Opened) -> tuple[_Result, set[str]]:
             if opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, kind, tenant, opened)
@@ -287,7 +284,7 @@ class Database(repository.Database):
 
     # Tries.
 
-    async def _repeat(self, work: Callable[[_Connection, OpenedServer], _Result], seconds: float) -> _Result:
+    async def _repeat(self, work: Callable[[_Connection, Opened], _Result], seconds: float) -> _Result:
         """Return the result of `work` on a connection, tried again for `seconds` where another try may help."""
         end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
         while True:
@@ -303,7 +300,7 @@ class Database(repository.Database):
                     raise self._meaning(error) from error
             await _pause()
 
-    async def _in_thread(self, work: Callable[[_Connection, OpenedServer], _Result]) -> _Result:
+    async def _in_thread(self, work: Callable[[_Connection, Opened], _Result]) -> _Result:
         """Run `work` in a thread on a connection of the pool, which it waits for half a second."""
         if self._process != os.getpid():
             raise BankError(
@@ -333,7 +330,7 @@ class Database(repository.Database):
         finally:
             await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
 
-    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: OpenedServer) -> None:
+    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: Opened) -> None:
         """Begin a transaction of a tenant. One round trip, except for a lock."""
         wait = int(1000 * (_BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds))
         set_tenant = sql.SQL(
@@ -356,7 +353,7 @@ class Database(repository.Database):
 
     # Opening.
 
-    def _prepare(self) -> OpenedServer:
+    def _prepare(self) -> Opened:
         """Connect, make or upgrade the schema, and make the pool; return the bank's state."""
         parameters = self._parameters()
         with _Connection.connect(**parameters) as connection:
@@ -384,7 +381,7 @@ class Database(repository.Database):
                 reconnect_timeout=_RECONNECT_SECONDS,
                 open=True,
             )
-        return OpenedServer(schema, server, read_only)
+        return Opened(schema=schema, engine=f"PostgreSQL {server}", read_only=read_only)
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters to connect with. An error about them does not repeat them: one is the password."""

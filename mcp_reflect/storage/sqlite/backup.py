@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -131,7 +132,7 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
         damaged = files.is_damaged(path)
     except BankDamagedError:
         damaged = True
-    aside = files.set_aside(path, files.identity(path), now).file if damaged else None
+    aside = files.set_aside(path, files.identity(path), now)[0] if damaged else None
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
@@ -176,24 +177,16 @@ class Table(NamedTuple):
         return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
 
 
-class _TextBytes(bytes):
-    """The bytes of a text; a BLOB is plain bytes."""
-
-
 def unreadable(connection: sqlite3.Connection) -> list[str]:
     """Return the table and rowid, or id, of each record with a text that is not UTF-8."""
     names: list[str] = []
     ours = tables(connection)
-    connection.text_factory = _TextBytes
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     for table in ours:
         for key, *values in connection.execute(table.select(table.rowid or table.key[0])):
-            if any(isinstance(value, _TextBytes) and _text(value).encode() != value for value in values):
-                names.append(f"{table.name} {_text(key) if isinstance(key, bytes) else key}")
+            if any(isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value for value in values):
+                names.append(f"{table.name} {str(key).encode('utf-8', 'replace').decode()}")
     return names
-
-
-def _text(value: bytes) -> str:
-    return value.decode(errors="replace")
 
 
 def tables(connection: sqlite3.Connection) -> list[Table]:

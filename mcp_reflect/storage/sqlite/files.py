@@ -7,12 +7,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankDamagedError, BankError, BankReadOnlyError, NotABankError
-from mcp_reflect.storage.repository import migrations_in
+from mcp_reflect.storage.repository import Opened, migrations_in
 
 APPLICATION_ID = 0x4D435052  # "MCPR": tells our file from any other SQLite database
 # The files of a database; the main file is moved last, so that no process begins a new one beside its log.
@@ -27,21 +28,13 @@ _Kind = TypeVar("_Kind", bound=sqlite3.Connection)
 Identity: TypeAlias = tuple[int, int]
 
 
-class OpenedFile(NamedTuple):
-    """The state of a file: the schema's version, and why the file cannot be written, if so.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedFile(Opened):
+    """The state of a file. `alone`: no log can be made beside it, so that SQLite reads it as it was, without locks."""
 
-    `alone`: no log can be made beside it, so that SQLite reads it without locks, as it was when it was opened.
-    """
-
-    schema: int
+    engine: str = f"SQLite {sqlite3.sqlite_version}"
     identity: Identity
-    read_only: str | None = None
     alone: bool = False
-
-    @property
-    def engine(self) -> str:
-        """The name and version of the software."""
-        return f"SQLite {sqlite3.sqlite_version}"
 
 
 def identity(path: Path) -> Identity | None:
@@ -61,20 +54,16 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _size(path: Path) -> int | None:
-    with suppress(OSError):
-        return path.stat().st_size
-    return None
-
-
 def log_bytes(path: Path) -> int:
     """Return the size of the log beside the file, 0 if there is none."""
-    return _size(beside(path, "-wal")) or 0
+    with suppress(OSError):
+        return beside(path, "-wal").stat().st_size
+    return 0
 
 
 def is_empty(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
-    return _size(path) == 0
+    return path.is_file() and not path.stat().st_size
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -194,7 +183,7 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
         if version < newest():
             upgrade(connection, path)
         reason = newer(version) if version > newest() else None
-        return OpenedFile(max(version, newest()), _identity(path), reason)
+        return OpenedFile(schema=max(version, newest()), identity=_identity(path), read_only=reason)
 
 
 def _read_only(path: Path, reason: str) -> OpenedFile:
@@ -203,7 +192,7 @@ def _read_only(path: Path, reason: str) -> OpenedFile:
     with closing(connection):
         if not (version := version_of(connection, path)):
             raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        return OpenedFile(version, _identity(path), reason, alone)
+        return OpenedFile(schema=version, identity=_identity(path), read_only=reason, alone=alone)
 
 
 def _may_write(path: Path) -> bool:
@@ -398,33 +387,22 @@ def stamped(path: Path, word: str, now: float) -> Path:
     return beside(path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}")
 
 
-class SetAside(NamedTuple):
-    """Where a damaged file is now, and the daily copy that the bank begins again with; None where there is none."""
-
-    file: Path | None
-    copy: Path | None
-
-
-def set_aside(path: Path, damaged: Identity | None, now: float) -> SetAside:
+def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | None, Path | None]:
     """Move the file `damaged` and its log away from `path`, and put the newest sound daily copy there.
 
-    Another process may have been first, or the error may have been temporary: then nothing is moved. Raises OSError.
+    Returns where the file is now, and the copy; None where there is none. Another process may have been first, or the
+    error may have been temporary: then nothing is moved. Raises OSError.
     """
     with _alone(path.parent):
         if damaged is None or identity(path) != damaged or not (is_empty(path) or is_damaged(path)):
-            return SetAside(None, None)
-        aside, copy = move(path, stamped(path, ASIDE, now)), sound_copy(path)
+            return None, None
+        aside, copy = stamped(path, ASIDE, now), sound_copy(path)
+        for ending in ENDINGS:
+            if beside(path, ending).exists():
+                beside(path, ending).rename(beside(aside, ending))
         if copy is not None:
             copy_to(copy, path)
-        return SetAside(aside, copy)
-
-
-def move(path: Path, target: Path) -> Path:
-    """Move a bank with its log; return `target`."""
-    for ending in ENDINGS:
-        if beside(path, ending).exists():
-            beside(path, ending).rename(beside(target, ending))
-    return target
+        return aside, copy
 
 
 def is_damaged(path: Path) -> bool:
