@@ -1,4 +1,4 @@
-"""What rules find in a session: a call that failed, the call that then worked, and what differs between the two."""
+"""What rules find in a session, and lessons that were written into a file which a host gives to its model."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -114,3 +114,19 @@ class StoredFinding:
     created_at: float
     seen: tuple["Seen", ...] = ()
     weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """A block of ours in a file of a project.
+
+    `lessons` are the ids of those in the block, `said` of those that the rest of the file says already. `lead` is what
+    was put in front of the block to part it from the rest, `head` the beginning of a file that was made for the block.
+    """
+
+    file: str
+    lessons: tuple[str, ...]
+    said: tuple[str, ...] = ()
+    lead: str = ""
+    head: str = ""
+    made: bool = False

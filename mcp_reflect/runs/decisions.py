@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.decision import ACTIONS, Check, Checked, Decision, Measure, Validation
-from mcp_reflect.models.reflection import Assessment, Insights
+from mcp_reflect.models.reflection import ACTIONS, Assessment, Check, Checked, Decision, Insights, Measure, Validation
 
 LONGEST: Final = 200
 """Characters of an action or a component."""

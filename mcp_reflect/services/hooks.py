@@ -63,7 +63,7 @@ async def _ask_once_more(context: Context, hook: HookInput, *, at_stop: bool = F
 
 async def _told_by_files(context: Context, hook: HookInput) -> frozenset[str]:
     """Return the ids of promoted lessons that are in a file which the session's host gives to its model."""
-    promotions = await context.bank.promotions.of(context.scopes.own)
+    promotions = await context.bank.findings.promotions(context.scopes.own)
     read = [one for one in promotions if _reads(hook, Path(one.file))]
     return frozenset(name for one in read for name in (*one.lessons, *one.said))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.errors import InputError, NotFoundError
+from mcp_reflect.models.finding import Promotion
 from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
-from mcp_reflect.models.promotion import Promotion
 from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.context import Context
@@ -168,7 +168,7 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     """
     root = root_of(context)
     path = _resolved(root, path_of(root, name, subject))
-    known = {one.file: one for one in await context.bank.promotions.of(context.scopes.own)}.get(str(path))
+    known = {one.file: one for one in await context.bank.findings.promotions(context.scopes.own)}.get(str(path))
     text = _text(path)
     block = find_block(text, path.name)
     if block and block.edited:
@@ -273,11 +273,11 @@ async def apply(context: Context, made: Plan) -> None:
         write(made.path, made.after)
     except OSError as error:
         raise InputError("file", f"{made.path} cannot be written: {error.strerror}", "Name another one.") from None
-    scope, promotions = context.scopes.own, context.bank.promotions
+    scope, findings = context.scopes.own, context.bank.findings
     if made.promotion:
-        await promotions.put(scope, made.promotion)
+        await findings.put_promotion(scope, made.promotion)
     else:
-        await promotions.drop(scope, str(made.path))
+        await findings.drop_promotion(scope, str(made.path))
 
 
 async def undo_plans(context: Context, name: str | None = None, subject: str | None = None) -> list[Plan]:
@@ -285,7 +285,7 @@ async def undo_plans(context: Context, name: str | None = None, subject: str | N
     root = root_of(context)
     only = None if name is None and subject is None else os.path.realpath(path_of(root, name or "", subject))
     plans: list[Plan] = []
-    for known in await context.bank.promotions.of(context.scopes.own):
+    for known in await context.bank.findings.promotions(context.scopes.own):
         if only in (None, known.file):
             path = _resolved(Path(known.file).parent, Path(known.file))
             text = _text(path)
@@ -305,7 +305,7 @@ async def refresh(context: Context) -> None:
     A file is left as it is that is gone, cannot be written, or whose block somebody edited.
     """
     scope = context.scopes.own
-    for known in await context.bank.promotions.of(scope):
+    for known in await context.bank.findings.promotions(scope):
         path = Path(known.file)
         with suppress(InputError, OSError):
             text = _text(_resolved(path.parent, path))

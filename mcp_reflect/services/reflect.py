@@ -17,9 +17,9 @@ from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
 from mcp_reflect.models.common import HOST, RULES, Json, Scope, from_json
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.models.decision import ACTIONS, Validation
 from mcp_reflect.models.lesson import RecordKind, Source
 from mcp_reflect.models.reflection import (
+    ACTIONS,
     Analysis,
     Assessment,
     Link,
@@ -27,6 +27,7 @@ from mcp_reflect.models.reflection import (
     ReflectionDraft,
     Score,
     StoredReflection,
+    Validation,
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.proofs.kinds import ProofKind

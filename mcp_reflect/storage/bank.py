@@ -90,12 +90,6 @@ class Bank:
         return FindingRepository(self.context)
 
     @cached_property
-    def promotions(self):
-        from mcp_reflect.storage.findings import PromotionRepository
-
-        return PromotionRepository(self.context)
-
-    @cached_property
     def consolidations(self):
         from mcp_reflect.storage.consolidation import ConsolidationRepository
 

@@ -6,8 +6,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
-from mcp_reflect.models.finding import Finding, FindingState, Seen, SessionCall, StoredFinding
-from mcp_reflect.models.promotion import Promotion
+from mcp_reflect.models.finding import Finding, FindingState, Promotion, Seen, SessionCall, StoredFinding
 from mcp_reflect.storage.repository import (
     Derived,
     Repository,
@@ -27,7 +26,7 @@ _CALL_FIELDS: Final = frozenset(field.name for field in fields(SessionCall))
 
 
 class FindingRepository(Repository):
-    """Findings, and the last calls of sessions."""
+    """Findings, the last calls of sessions, and the promotions of a project by file."""
 
     @brief_transaction
     def note_call(
@@ -152,23 +151,19 @@ class FindingRepository(Repository):
         """Drop the calls of a session that has ended; its findings stay."""
         tx.run("session_call_trim", scoped(scope, session=session, last=2**31 - 1))
 
-
-class PromotionRepository(Repository):
-    """Promotions by project and file."""
-
-    async def of(self, scope: Scope) -> list[Promotion]:
+    async def promotions(self, scope: Scope) -> list[Promotion]:
         """Return the promotions of a project, by file."""
         rows = await self.db.rows("promotions", scoped(scope))
         return [from_json(Promotion, json.loads(row["body"])) for row in rows]
 
     @transaction
-    def put(self, tx: Writing, scope: Scope, promotion: Promotion) -> None:
+    def put_promotion(self, tx: Writing, scope: Scope, promotion: Promotion) -> None:
         """Keep a promotion in place of the file's earlier one."""
         values = {"file": promotion.file, "body": asdict(promotion), "now": self.clock.now()}
         tx.run("promotion_put", scoped(scope, **values))
 
     @transaction
-    def drop(self, tx: Writing, scope: Scope, file: str) -> None:
+    def drop_promotion(self, tx: Writing, scope: Scope, file: str) -> None:
         """Forget the promotion of a file."""
         tx.run("promotion_drop", scoped(scope, file=file))
 

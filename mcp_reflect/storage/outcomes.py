@@ -49,7 +49,7 @@ class Totals(NamedTuple):
 
 
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
-    """Fold outcomes, oldest first. The average stays in 0..1 for any outcomes."""
+    """Return the totals over all outcomes, oldest first."""
     return [Totals(None, 0.0, 0.0, 0.0), *running_totals(outcomes)][-1]
 
 

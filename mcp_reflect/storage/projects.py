@@ -2,14 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import BankError
-from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.projects import COMMIT, Scopes, stored_name
 from mcp_reflect.storage.repository import (
     Reading,
@@ -22,7 +20,7 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval import index
 
-_BATCH: Final = 50  # lessons in a transaction, for which other writers wait
+_BATCH: Final = 20  # lessons in a transaction, for which other writers wait
 # What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
 _JOINED: Final = ("search_catalogs", "sessions", "failures", "guards", "findings", "promotions")
 _DROPPED: Final = ("steps", "outputs", "session_calls")  # of runs and sessions that go on
@@ -133,13 +131,8 @@ class ProjectRepository(Repository):
         count, own = 0, Scope(tenant, project)
         values: dict[str, Any] = {"tenant": tenant, "project": old, "after": 0, "limit": _BATCH}
         while rows := await self.db.rows("project_lessons", values):
-            ready = await asyncio.to_thread(_entries, own, rows, self.context.log)
-
-            def move(tx: Writing, page: dict[str, Any] = values, ready: _Ready = ready) -> None:
-                move_lessons(tx, own, tx.rows("project_lessons", page), ready)
-
             began = time.monotonic()
-            await self.db.write(tenant, move)
+            await self.db.write(tenant, lambda tx, page=values: move_lessons(tx, own, tx.rows("project_lessons", page)))
             await asyncio.sleep(time.monotonic() - began)  # as long again is for others
             count += len(rows)
             values = {**values, "after": rows[-1]["row"]}
@@ -176,26 +169,12 @@ def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
         tx.run(f"project_give_{table}", values)
 
 
-_Ready: TypeAlias = Mapping[str, tuple[Lesson, index.Entry | None]]
-"""Records in their new project by their ids, with their index entries, whose making takes longer than writing them."""
-
-
-def _entries(scope: Scope, rows: Sequence[Row], log: Log) -> _Ready:
-    lessons = (replace(lesson, project=scope.project) for lesson in lessons_from(rows, log))
-    return {lesson.id: (lesson, index.entry(scope, lesson)) for lesson in lessons}
-
-
-def move_lessons(tx: Writing, scope: Scope, rows: Sequence[Row], ready: _Ready | None = None) -> None:
-    """Give some records to the project of a scope, and index them there; by entries that are `ready` and still true."""
-    changed: list[dict[str, Any]] = []
-    entries: list[index.Entry | None] = []
-    for lesson in lessons_from(rows, tx.log):
-        moved = replace(lesson, project=scope.project)
-        before, entry = (ready or {}).get(lesson.id, (None, None))
-        entries.append(entry if before == moved else index.entry(scope, moved))
+def move_lessons(tx: Writing, scope: Scope, rows: Sequence[Row]) -> None:
+    """Give some records to the project of a scope, and index them there."""
+    moved = [replace(lesson, project=scope.project) for lesson in lessons_from(rows, tx.log)]
+    index.remove(tx, *(lesson.id for lesson in moved))
+    for lesson in moved:
         tx.run("project_vectors_drop", {"id": lesson.id})
-        values = lesson_values(scope, moved)
-        changed.append({name: values[name] for name in ("tenant", "project", "digest", "id")})
-    index.remove(tx, *(values["id"] for values in changed))
-    tx.run_many("project_lesson_move", changed)
-    index.add(tx, [entry for entry in entries if entry])
+        values = lesson_values(scope, lesson)
+        tx.run("project_lesson_move", {name: values[name] for name in ("tenant", "project", "digest", "id")})
+    index.add(tx, [entry for lesson in moved if (entry := index.entry(scope, lesson))])

@@ -342,12 +342,9 @@ def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:
     """Return which lesson of the same answer corrects the same mistake in another way, with the dates of both."""
     for other in chosen:
         if other.id != lesson.id and lesson.mistake and other.mistake and same_text(lesson.mistake, other.mistake):
-            return f"of {_day(lesson)}; {other.id} of {_day(other)} has another correction"
+            days = [datetime.fromtimestamp(one.updated_at, UTC).date() for one in (lesson, other)]
+            return f"of {days[0]}; {other.id} of {days[1]} has another correction"
     return None
-
-
-def _day(lesson: Lesson) -> str:
-    return datetime.fromtimestamp(lesson.updated_at, UTC).date().isoformat()
 
 
 def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:

@@ -113,7 +113,7 @@ def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
-    """True if a reader of one text learns nothing from the other."""
+    """True if two texts say the same."""
     mine, theirs = (frozenset(_SYNONYMS.get(word, word) for word in telling_words(text)) for text in (one, other))
     return (
         (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text

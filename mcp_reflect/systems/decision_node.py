@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
-from mcp_reflect.models.decision import ACTIONS, Validation
-from mcp_reflect.models.reflection import Assessment, Insights, Reflection
+from mcp_reflect.models.reflection import ACTIONS, Assessment, Insights, Reflection, Validation
 from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.schemas.search import is_object
 from mcp_reflect.services.engine import Engine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.models.decision import Check, Decision
+from mcp_reflect.models.reflection import Check, Decision
 from mcp_reflect.runs.decisions import Written, markdown, measures, others, shown, validate, write
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}

@@ -40,23 +40,16 @@ class Moved(NamedTuple):
     rows: int
 
 
-class _Table(NamedTuple):
-    name: str
-    columns: tuple[str, ...]  # without the tenant, and without row numbers that the server gives itself
-
-    def select(self) -> str:
-        columns = ", ".join(self._failure if name == "failure" else f'"{name}"' for name in self.columns)
-        return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
-
-    def insert(self) -> bytes:
-        names = ", ".join(f'"{name}"' for name in ("tenant", *self.columns))
-        found = f"coalesce((SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failure)s LIMIT 1), 0)"  # noqa: S608 - same
-        values = ", ".join(found if name == "failure" else f"%({name})s" for name in ("tenant", *self.columns))
-        return f'INSERT INTO "{self.name}" ({names}) VALUES ({values})'.encode()  # noqa: S608 - same
-
-    @property
-    def _failure(self) -> str:
-        return f"(SELECT {_FAILURE_KEY} FROM failures WHERE failures.row = {self.name}.failure)"  # noqa: S608 - same
+def _sql(table: backup.Table) -> tuple[list[str], str, bytes]:
+    """Return a table's columns without the tenant and row numbers, and the SQL that reads its rows and adds them."""
+    columns = [name for name in table.columns if name not in ("tenant", "row")]
+    read = {"failure": f"(SELECT {_FAILURE_KEY} FROM failures WHERE failures.row = {table.name}.failure)"}  # noqa: S608 - our own schema's names
+    added = {"failure": f"coalesce((SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failure)s LIMIT 1), 0)"}  # noqa: S608 - same
+    names = ", ".join(read.get(name, f'"{name}"') for name in columns)
+    values = ", ".join(added.get(name, f"%({name})s") for name in ("tenant", *columns))
+    targets = ", ".join(f'"{name}"' for name in ("tenant", *columns))
+    insert = f'INSERT INTO "{table.name}" ({targets}) VALUES ({values})'  # noqa: S608 - same
+    return columns, f'SELECT {names} FROM "{table.name}"', insert.encode()  # noqa: S608 - same
 
 
 class Names(NamedTuple):
@@ -139,27 +132,23 @@ def _put_tenant(
     counts: dict[str, int] = {}
     with closing(files.connect(copy, read_only=True)) as source:
         for table in tables:
-            made = _Table(table.name, tuple(name for name in table.columns if name not in ("tenant", "row")))
+            columns, select, insert = _sql(table)
             held = _TENANT.format(f'"{table.name}"."{_OWNERS[table.name]}"') if table.name in _OWNERS else "tenant"
             order = table.rowid or ", ".join(table.key)
-            rows = source.execute(
-                f"{made.select()} WHERE {held} = :tenant ORDER BY {order}", {"tenant": tenant, "first": first}
-            )
+            own = {"tenant": tenant, "first": first}
+            rows = source.execute(f"{select} WHERE {held} = :tenant ORDER BY {order}", own)
             counts[table.name] = 0
             while batch := [tuple(map(sent, row)) for row in rows.fetchmany(_BATCH)]:
-                counts[table.name] += _put(connection, writing, made, tenant, batch)
+                counts[table.name] += len(batch)
+                values = ({"tenant": tenant, **dict(zip(columns, row, strict=True))} for row in batch)
+                connection.cursor().executemany(insert, values)
+                if table.name == "lessons":
+                    _index(writing, tenant, columns, batch)
     return counts
 
 
-def _put(
-    connection: psycopg.Connection[Any], writing: Writing, table: _Table, tenant: str, rows: Sequence[tuple[Any, ...]]
-) -> int:
-    """Add rows, and index the lessons among them; return how many."""
-    values = ({"tenant": tenant, **dict(zip(table.columns, row, strict=True))} for row in rows)
-    connection.cursor().executemany(table.insert(), values)
-    if table.name == "lessons":
-        places = {name: place for place, name in enumerate(table.columns)}
-        lessons = readable((PostgresRow(places, row) for row in rows), lesson_from, writing.log)
-        entries = [index.entry(Scope(tenant, lesson.project), lesson) for lesson in lessons]
-        index.add(writing, [entry for entry in entries if entry])
-    return len(rows)
+def _index(writing: Writing, tenant: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    places = {name: place for place, name in enumerate(columns)}
+    lessons = readable((PostgresRow(places, row) for row in rows), lesson_from, writing.log)
+    entries = [index.entry(Scope(tenant, lesson.project), lesson) for lesson in lessons]
+    index.add(writing, [entry for entry in entries if entry])

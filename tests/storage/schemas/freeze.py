@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import Role
-from mcp_reflect.models.promotion import Promotion
+from mcp_reflect.models.finding import Promotion
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.index import document
 from mcp_reflect.storage.sqlite.files import newest
@@ -83,7 +83,7 @@ async def fill(bank: Path) -> None:
         await engine.after_call("bash", {"command": "./vault get app"}, error="denied", session="s")
         await engine.after_call("bash", {"command": "./vault get /app/"}, "owner: Okafor", session="s")
         await engine.bank.findings.learn(engine.scopes.own, ("a session", 1, 1.0), [], lambda _, __: 0.0)
-        await engine.bank.promotions.put(engine.scopes.own, Promotion(file="/app/CLAUDE.md", lessons=()))
+        await engine.bank.findings.put_promotion(engine.scopes.own, Promotion(file="/app/CLAUDE.md", lessons=()))
         await engine.dream()
         await engine.bank.usage.add(10)
         await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
