@@ -2,8 +2,8 @@
 
 The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
 any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
-aside, by the hash of their words. The claims in pointing_second.jsonl were written later, about other results and
-before the ranking was changed. With `--bare`, results name their tool but not their command.
+aside, by the hash of their words. The claims in pointing_second.jsonl and pointing_third.jsonl were written later, about
+other results and each before the ranking was changed. With `--bare`, results name their tool but not their command.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--bare", action="store_true", help="results name their tool but not their command")
     parser.add_argument(
-        "--misses", action="store_true", help="print the claims of the development half that are missed"
+        "--misses", action="store_true", help="print the claims that are missed (not of the half kept aside)"
     )
     options = parser.parse_args(arguments)
     file = options.data / "coding_runs" / "runs.jsonl"
@@ -96,13 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     runs = read(file)
     found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
-    second = list(puzzles(runs, read(CASES / "pointing_second.jsonl"), bare=options.bare))
-    halves = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
-    for name, half in {**halves, "second": second}.items():
+    sets = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
+    for name in ("second", "third"):
+        sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=options.bare))
+    for name, half in sets.items():
         for most in (1, MOST_LINES):
             right = [puzzle for puzzle in half if shows(puzzle, most)]
             print(f"{name:6} deciding line among {most}: {len(right)} of {len(half)}")
-        for puzzle in half if options.misses and name == "dev" else ():
+        for puzzle in half if options.misses and name != "aside" else ():
             if puzzle not in right:
                 print(f"   {puzzle.claim} | {puzzle.lines[-1]}")
                 for line in pointed(puzzle):
