@@ -2,8 +2,8 @@
 
 The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
 any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
-aside, by the hash of their words. The claims in pointing_second.jsonl and pointing_third.jsonl were written later, about
-other results and each before the ranking was changed. With `--bare`, results name their tool but not their command.
+aside, by the hash of their words. The claims in pointing_second.jsonl and pointing_third.jsonl were written later, each
+about other results and before the ranking was changed. With `--bare`, results name their tool but not their command.
 """
 
 import argparse
