@@ -1,13 +1,15 @@
 """From a run of the loop to the answer of `critique`: gate, score, action, and what to do next."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_reflect.critique.loop import MODEL, Run, Version
-from mcp_reflect.models.critique import Action, Claim, Critique, Verdict
+from mcp_reflect.critique.verify import quoted_claim
+from mcp_reflect.models.critique import NO_OUTPUT, Action, Claim, Critique, Line, Verdict
 
 _MOST_ISSUES: Final = 40
-_SEND: Final = "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]"
+_SEND: Final = "critique_id, verdicts: [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]"
 _NOTHING: Final = "it states nothing to check; send the goal too to judge it as a whole"
 _SUMS: Final = "the result is right; judge if it is the sum to make"
 
@@ -40,9 +42,7 @@ def answer_of(
     )
     corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
     done = bool(corrected) and not best.issues
-    unscored = (
-        f"rules cannot score criteria: {', '.join(criteria)}"[:300] if criteria and first.opinion is None else None
-    )
+    unscored = "rules cannot score criteria" if criteria and first.opinion is None and first.issues else None
     issues, more = first.issues[:_MOST_ISSUES], len(first.issues) - _MOST_ISSUES
     return Critique(
         critique_id=critique_id,
@@ -142,3 +142,64 @@ def _next(run: Run, criteria: Sequence[str]) -> dict[str, object]:
         return {}
     computes: dict[str, object] = {"computes": _SUMS} if any(claim.computes for claim in waiting) else {}
     return {"send": f"{_SEND}; analysis {{criteria: {{name: score}}}}" if unscored else _SEND} | computes
+
+
+_MOST_CHARS: Final = 560  # of the claims of a short answer
+_CLAIM_CHARS: Final = 80
+_LINE_CHARS: Final = 150
+_TOOL_CHARS: Final = 40
+
+
+def short_claims(critique: Critique) -> list[str]:
+    """Return the claims without a verdict as texts, as many as there is room for with a line each, then more lines."""
+    waiting = [claim for claim in critique.claims if claim.verdict is None and (critique.next or claim.lines)]
+    has_evidence = critique.evidence != NO_OUTPUT
+    counts: list[int] = []  # of lines of each claim that is shown
+
+    def fits(numbers: Sequence[int]) -> bool:
+        return sum(map(len, _texts(waiting, numbers, has_evidence=has_evidence))) <= _MOST_CHARS
+
+    for _ in waiting:
+        if counts and not fits([*counts, 1]):
+            break
+        counts.append(1)
+    for number in (2, 3):
+        for place in range(len(counts)):
+            more = [*counts[:place], number, *counts[place + 1 :]]
+            if len(waiting[place].lines) >= number and fits(more):
+                counts = more
+    left = len(waiting) - len(counts)
+    texts = _texts(waiting, counts, has_evidence=has_evidence)
+    return [*texts, f"(more claims follow after these: {left})"] if left else texts
+
+
+def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool) -> list[str]:
+    """Return each claim with so many of its lines, under the name of their tool; a line that was shown by its claim."""
+    shown: dict[Line, int] = {}
+    texts: list[str] = []
+    for claim, count in zip(claims, counts, strict=False):
+        parts: list[str] = []
+        before = None
+        for line in claim.lines[:count]:
+            if line in shown:
+                if (see := f"see {shown[line]}") not in parts:
+                    parts.append(see)
+                continue
+            shown[line] = claim.number
+            exit_code = "" if line.exit_code is None else f", exit {line.exit_code}"
+            head = "" if line.result == before else f"{_tool(line.tool or f'result {line.result}')}{exit_code}: "
+            parts.append(f"{head}{quoted_claim(line.text, _LINE_CHARS)}")
+            before = line.result
+        behind = f" <- {' | '.join(parts)}" if parts else ""
+        if not parts and (claim.computes or has_evidence):
+            behind = " (computes)" if claim.computes else " (no output about this)"
+        texts.append(f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}{behind}")
+    return texts
+
+
+def _tool(name: str) -> str:
+    """Return the start of a command without `cd FOLDER &&`, or the end of a path."""
+    name = re.sub(r"^(?:\(?\s*cd\s[^;&|\n]{1,300}(?:&&|;)\s*)+(?=\S)", "", name)
+    if len(name) > _TOOL_CHARS and " " not in name and "/" in name:
+        return f"…{name[1 - _TOOL_CHARS :]}"
+    return quoted_claim(name, _TOOL_CHARS)

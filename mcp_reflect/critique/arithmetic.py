@@ -6,9 +6,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from mcp_reflect.critique.conversions import unit_name
 from mcp_reflect.critique.expressions import CONSTANTS, EXACT, STOPS, Sum, Token, parse, tokens
 from mcp_reflect.critique.numbers import matches, plain_text, same, within_percent, write
-from mcp_reflect.critique.units import unit_name
 from mcp_reflect.critique.work import Finding, Fix, Work
 
 Rounded = dict[str, Fraction]

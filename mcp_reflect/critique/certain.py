@@ -6,10 +6,9 @@ from typing import Final
 
 from mcp_reflect.critique.arithmetic import check_arithmetic
 from mcp_reflect.critique.code import check_code
-from mcp_reflect.critique.dates import check_dates
+from mcp_reflect.critique.conversions import check_dates, check_units
 from mcp_reflect.critique.equations import check_conclusions, check_equations
 from mcp_reflect.critique.reports import check_reports
-from mcp_reflect.critique.units import check_units
 from mcp_reflect.critique.work import Finding, Work
 
 

@@ -23,6 +23,7 @@ _MOST_TERMS: Final = 40
 _BEST_RESULTS: Final = 5  # whose lines are compared
 _ENDS: Final = 6  # lines at the start and at the end of an output that are compared in any case
 _MOST_COMPARED: Final = 60  # lines
+_MOST_LOOKED_AT: Final = 2_000  # characters of a line, for what it tells
 
 # What a score is made of. A result or a line that has all the words of a claim has 1 for them.
 _COMMAND: Final = 2.0  # how much more a word counts in the command of a result than in its text
@@ -101,8 +102,10 @@ _SUMMARY: Final = re.compile(
     re.IGNORECASE,
 )
 _REFUSAL: Final = re.compile(r"\bexit(?:ed)?\b.{0,20}\b\d|\bnot (?:been )?\w+ed\b", re.IGNORECASE)
-_FREE_NUMBER: Final = re.compile(r"(?<![\w./-])\d[\d.,]*(?![\w/-])|\d%|:\d+")
-_BESIDE_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.,]*%?\s{0,3}([^\W\d_]+)(?: ([^\W\d_]+))?|([^\W\d_]+)\s?[:=]\s*\d")
+_FREE_NUMBER: Final = re.compile(r"(?<![\w./-])\d[\d.,]{0,20}(?![\w/-])|\d%|:\d+")
+_BESIDE_NUMBER: Final = re.compile(
+    r"(?<![\w.])\d[\d.,]{0,20}%?\s{0,3}([^\W\d_]+)(?: ([^\W\d_]+))?|([^\W\d_]{1,30})\s?[:=]\s{0,9}\d"
+)
 _EARLIER: Final = re.compile(
     r"\b(?:at first|first (?:run|attempt)|initially|earlier|before (?:the|my|that)|to begin with|originally)\b",
     re.IGNORECASE,
@@ -255,7 +258,7 @@ class Evidence:
         counted = {word for term in hits if counts and not term[0].isdigit() for word in _alike(term)}
         for line in own:
             traits, shared = (
-                _traits(self._lines[line]),
+                _traits(self._lines[line][:_MOST_LOOKED_AT]),
                 frozenset(term for term, hit in hits.items() if line in hit.lines),
             )
             is_end = line - own.start < _ENDS or own.stop - line <= _ENDS

@@ -68,7 +68,7 @@ def _verified(work: Work, evidence: Evidence) -> Verified:
     found: list[Claim] = []
     certain = {claim.text for claim in claims(work.steps)}
     # In a short report, output may also speak of what states nothing that is known to be checkable.
-    for claim in claims(work.steps, every=bool(evidence.outputs) and len(certain) < _FEW):
+    for claim in claims(work.steps, every=bool(evidence.results) and len(certain) < _FEW):
         lines = evidence.lines_for(claim.text, near) if len(found) < _MOST_CLAIMS else ()
         if lines or claim.text in certain:
             pointed = Claim(number=len(found) + 1, step=claim.step, text=claim.text, lines=lines)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
 
     from mcp_reflect.llm.runner import ClientCapabilities
-    from mcp_reflect.models.critique import Claim, Critique
+    from mcp_reflect.models.critique import Critique
     from mcp_reflect.models.lesson import Hit
     from mcp_reflect.models.reflection import Reflection
     from mcp_reflect.services.engine import Engine
@@ -337,10 +337,6 @@ _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
 _NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
 _CRITIQUE_DETAILS: Final = set("iterations stopped tokens triggered_by reflection_time_ms".split())
-_CLAIM_CHARS_IN_ALL: Final = 800
-_CLAIM_CHARS: Final = 80
-_LINE_CHARS: Final = 140
-_TOOL_CHARS: Final = 40
 _PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
 
 
@@ -385,68 +381,11 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 def _critique(critique: "Critique") -> dict[str, Any]:
     """Return a critique with each claim that is still to be judged as one line of text."""
+    from mcp_reflect.critique.answers import short_claims  # noqa: PLC0415 - same as in `answer`
+
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
     fix = None if critique.issues else critique.suggested_fix
-    return {**values, "claims": _claims(critique), "suggested_fix": fix, "should_retry": None}
-
-
-def _claims(critique: "Critique") -> list[str]:
-    """Return the claims without a verdict, each with as many of its lines as there is room for."""
-    waiting = [claim for claim in critique.claims if claim.verdict is None and (critique.next or claim.lines)]
-    # As many claims as there is room for with a line of each, then second and third lines.
-    shown: list[Claim] = []
-    left = _CLAIM_CHARS_IN_ALL
-    for claim in waiting:
-        cost = _cost(claim, 0) + min(len(claim.text), _CLAIM_CHARS) + 10
-        if cost > left and shown:
-            break
-        shown.append(claim)
-        left -= cost
-    numbers = [1] * len(shown)
-    for place in (1, 2):
-        for index, claim in enumerate(shown):
-            if place < len(claim.lines) and left >= _cost(claim, place):
-                numbers[index] += 1
-                left -= _cost(claim, place)
-    from mcp_reflect.models.critique import NO_OUTPUT  # noqa: PLC0415 - same as in `answer`
-
-    has_evidence = critique.evidence != NO_OUTPUT
-    texts = [_claim(claim, number, has_evidence=has_evidence) for claim, number in zip(shown, numbers, strict=True)]
-    more = len(waiting) - len(shown)
-    return [*texts, f"(more claims follow after these: {more})"] if more else texts
-
-
-def _cost(claim: "Claim", place: int) -> int:
-    """Return about how many characters a line of a claim takes."""
-    if place >= len(claim.lines):
-        return 0
-    line = claim.lines[place]
-    return min(len(line.text), _LINE_CHARS) + min(len(line.tool or ""), _TOOL_CHARS) + 15
-
-
-def _tool(name: str) -> str:
-    """Return the start of a command without `cd FOLDER &&`, or the end of a path."""
-    name = re.sub(r"^(?:\(?\s*cd\s[^;&|\n]{1,300}(?:&&|;)\s*)+(?=\S)", "", name)
-    if len(name) > _TOOL_CHARS and " " not in name and "/" in name:
-        return f"…{name[1 - _TOOL_CHARS :]}"
-    return _clipped(name, _TOOL_CHARS)
-
-
-def _claim(claim: "Claim", lines: int, *, has_evidence: bool) -> str:
-    """Return a claim with its number and the lines that decide it, under the name of their tool."""
-    text = f"{claim.number}. {_clipped(claim.text, _CLAIM_CHARS)}"
-    if claim.computes and not claim.lines:
-        return f"{text} (computes)"
-    if not claim.lines:
-        return f"{text} (no output about this)" if has_evidence else text
-    parts: list[str] = []
-    before = None
-    for line in claim.lines[:lines]:
-        exit_code = "" if line.exit_code is None else f", exit {line.exit_code}"
-        head = f"{_tool(line.tool or f'result {line.result}')}{exit_code}: " if line.result != before else ""
-        parts.append(f"{head}{_clipped(line.text, _LINE_CHARS)}")
-        before = line.result
-    return f"{text} <- {' | '.join(parts)}"
+    return {**values, "claims": short_claims(critique), "suggested_fix": fix, "should_retry": None}
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:
