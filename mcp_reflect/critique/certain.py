@@ -1,15 +1,124 @@
-"""The rules that say "wrong" where they are certain."""
+"""The rules that say "wrong" where they are certain; here those on code, and on what was decided and what ran."""
 
+import ast
+import json
 import re
+import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from mcp_reflect.critique.arithmetic import check_arithmetic
-from mcp_reflect.critique.code import check_code
+from mcp_reflect.critique.arithmetic import check_arithmetic, check_conclusions, check_equations
 from mcp_reflect.critique.conversions import check_dates, check_units
-from mcp_reflect.critique.equations import check_conclusions, check_equations
-from mcp_reflect.critique.reports import check_reports
-from mcp_reflect.critique.work import Finding, Work
+from mcp_reflect.critique.runs import check_reports
+from mcp_reflect.critique.work import Fence, Finding, Work, parts
+
+_LONGEST: Final = 12_000
+_DEEPEST: Final = 50
+_MOST_READ: Final = 60_000
+_LONGEST_STEP: Final = 200_000
+
+# A snippet with these is cut short, a template, a diff, or a session: that it does not parse says nothing.
+_PARTIAL: Final = re.compile(
+    r"\.\.\.|…|\{\{|\{%|<[A-Za-z_][\w .-]{0,60}>|\[(?:[a-z]+ ){1,8}(?:code|here|omitted|goes here)\]|"
+    r"^\s{0,80}(?:@@ |diff --git|\+\+\+ |--- a/|>>>|\$ |%\w|!\w|In \[\d+\]|Traceback \(most|\?\w)|^\+(?=\s|[^\s\d+-])|"
+    r"\bomitted\b|\byour[_ ]|\brest of\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_JSON_NOTES: Final = re.compile(
+    r"^\s{0,200}(?://|#|/\*)|\s//\s|,\s{0,20}//|,\s{0,20}#\s|\A\s{0,200}\"[^\"\n]{0,200}\"\s{0,20}:", re.MULTILINE
+)
+# Python 2, Pythons newer than the one we run on, pseudo-code, and pieces from the middle of something.
+_FOREIGN: Final = re.compile(
+    r"^\s{0,200}(?:print\s+[^\s(=.,:]|print\s*>>|exec\s+[\"'\w]|raise \w+,|except [\w.]+, \w+)|<>|`|\b0[0-7]{2,}\b|"
+    r"\bxrange\(|^\s{0,200}(?:type \w+.{0,200}=|(?:async )?def \w+\[|class \w+\[|lazy )|\b[rR]?[fFtT][rR]?[\"']|"
+    r"^\s{0,200}(?:function|end|begin|procedure|repeat|until|input:|output:|step \d|then|for each|foreach)\b|"
+    r"^\s{0,200}(?:[a-zA-Z]+,? ){4,30}[a-zA-Z]+[.:]?$|\bend (?:if|for|while)\b|:=(?= )|←|"
+    r"\A\s*(?:elif\b|else\b|except\b|finally\b|case\b|\)|\]|\}|,|and\b|or\b)|(?:^@[^\n]{1,300}|:)\s*\Z",
+    re.MULTILINE,
+)
+# Operators and words that a parser follows by calling itself: too many on one line are not worth its stack.
+_NESTED: Final = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}|(?:\b(?:lambda|not|await|else|if)\b.*){40}")
+# The line before a block that is meant to be wrong, unless it says that this is the repair.
+_SHOWN_AS_WRONG: Final = re.compile(
+    r"\b(?:does not|doesn't|do not|don't|won't|will not|cannot|can't) (?:parse|compile|work|run|write|use)|"
+    r"\b(?:invalid|broken|wrong|incorrect|malformed|bad|faulty|syntax ?errors?|typo|mistake|buggy|original|"
+    r"pseudo-?code|python 2|snippet|fragment|excerpt)\b|❌|✗",
+    re.IGNORECASE,
+)
+_REPAIR: Final = re.compile(r"\b(?:fix|correct|repair|now\b)", re.IGNORECASE)
+
+
+def check_code(work: Work) -> Iterator[Finding]:
+    """One finding for each closed block of Python or JSON that does not parse."""
+    left = _MOST_READ
+    for number, step in enumerate(work.steps, start=1):
+        before = ""
+        for part in parts(step[:_LONGEST_STEP]) if "```" in step or "~~~" in step else ():
+            if not isinstance(part, Fence):
+                before = part.strip() or before
+                continue
+            body = textwrap.dedent("\n".join(part.body))
+            left -= len(body)
+            if left < 0:
+                return
+            shown_as_wrong = _SHOWN_AS_WRONG.search(before) and not _REPAIR.search(before)
+            before = ""
+            read = _READERS.get(part.language)
+            if read is None or not part.closed or not body.strip() or len(body) > _LONGEST or shown_as_wrong:
+                continue
+            if not _too_deep(body) and (fault := read(body)) and not _PARTIAL.search(body):
+                claim = f"{part.language} block: {body.strip().split(chr(10), 1)[0][:80]}"
+                expected = f"{part.language} that parses"
+                yield Finding(step=number, wrong=True, claim=claim, expected=expected, detail=fault)
+
+
+def _too_deep(body: str) -> bool:
+    """True if brackets nest deeper than a parser should be asked to go, quotes or not: one pass."""
+    depth = 0
+    for char in body:
+        depth += (char in "([{") - (char in ")]}" and depth > 0)
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _json_fault(body: str) -> str | None:
+    """Comments, several values in lines, and pieces of an object are not faults."""
+    fault = _parsed(json.loads, body)
+    if fault is None or _JSON_NOTES.search(body):
+        return None
+    lines = [line for line in body.split("\n") if line.strip()]
+    return None if len(lines) > 1 and all(_parsed(json.loads, line) is None for line in lines) else fault
+
+
+def _python_fault(body: str) -> str | None:
+    if _NESTED.search(body) or body[:1] in " \t":
+        return None
+    fault = _parsed(ast.parse, body)
+    if fault is None or _FOREIGN.search(body):
+        return None
+    # Methods shown one after another, or a piece from the middle of a function.
+    return fault if _parsed(ast.parse, "if 1:\n" + textwrap.indent(body, "    ")) else None
+
+
+def _parsed(parse: Callable[[str], object], body: str) -> str | None:
+    """Return why a text does not parse, None where it does or nobody knows."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parse(body)
+    except (json.JSONDecodeError, SyntaxError) as error:
+        return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+_READERS: Final[dict[str, Callable[[str], str | None]]] = {
+    **dict.fromkeys(("python", "py", "python3"), _python_fault),
+    "json": _json_fault,
+}
 
 
 def check_execution(work: Work) -> Iterator[Finding]:
@@ -19,7 +128,7 @@ def check_execution(work: Work) -> Iterator[Finding]:
     server or module before them.
     """
     decided, executed = (work.decided or "").strip()[:1_000], (work.executed or "").strip()[:1_000]
-    first, second = _parts(decided), _parts(executed)
+    first, second = _names(decided), _names(executed)
     if not first or not second or "".join(first) == "".join(second):
         return
     if len(first) != len(second) and all(a == b for a, b in zip(reversed(first), reversed(second), strict=False)):
@@ -31,7 +140,7 @@ def check_execution(work: Work) -> Iterator[Finding]:
     yield Finding(step=max(steps, default=1), wrong=True, claim=claim, expected=decided[:100], detail=detail)
 
 
-def _parts(name: str) -> list[str]:
+def _names(name: str) -> list[str]:
     """The qualifiers and the name, letters and digits only; a sign between digits counts, so that 1.0 is not 10."""
     plain = re.sub(r"(?<=\d)[._-](?=\d)", "p", name.lower())
     parts = ("".join(char for char in part if char.isalnum()) for part in re.split(r"__|[.:/]", plain))

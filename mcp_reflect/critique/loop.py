@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
-from mcp_reflect.critique.correct import correct
-from mcp_reflect.critique.verify import Verified, Verify, letters, quoted_claim
+from mcp_reflect.critique.verify import Verified, Verify, correct, letters, quoted_claim
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import Claim, Opinion, Stopped, Verdict
 

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from mcp_reflect.critique import loop
 from mcp_reflect.critique.answers import answer_of
-from mcp_reflect.critique.correct import correct
 from mcp_reflect.critique.judging import read_opinion, read_steps, read_verdicts
 from mcp_reflect.critique.loop import Run, Version, uncorrected, with_corrections
 from mcp_reflect.critique.runs import clipped_results
-from mcp_reflect.critique.verify import Verified, verifier
+from mcp_reflect.critique.verify import Verified, correct, verifier
 from mcp_reflect.critique.work import Work, split
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.critique.certain import check_execution
-from mcp_reflect.critique.code import check_code
-from mcp_reflect.critique.reports import check_reports
+from mcp_reflect.critique.certain import check_code, check_execution
+from mcp_reflect.critique.runs import check_reports
 from mcp_reflect.critique.verify import verifier
 from mcp_reflect.critique.work import Work
 from mcp_reflect.models.critique import ToolResult

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.critique.certain import check
-from mcp_reflect.critique.correct import correct
+from mcp_reflect.critique.verify import correct
 from mcp_reflect.critique.work import Finding, Work
 
 LIMIT = 0.1  # seconds of processor time a text, on a machine that does the loop below in 8 ms

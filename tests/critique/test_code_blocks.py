@@ -2,8 +2,7 @@
 
 import pytest
 
-from mcp_reflect.critique.certain import check_execution
-from mcp_reflect.critique.code import check_code
+from mcp_reflect.critique.certain import check_code, check_execution
 from mcp_reflect.critique.work import Finding, Work
 
 

@@ -1,7 +1,7 @@
 """Corrections: the wrong result, and everything that was built on it."""
 
 from mcp_reflect.critique.certain import check
-from mcp_reflect.critique.correct import correct
+from mcp_reflect.critique.verify import correct
 from mcp_reflect.critique.work import Finding, Work
 
 
