@@ -17,7 +17,6 @@ from mcp_reflect.critique.expressions import (
     parse,
     plain_text,
     read,
-    same,
     tokens,
     within_percent,
     write,
@@ -30,7 +29,7 @@ Rounded = dict[str, Fraction]
 _LONG: Final = 4  # decimals from which a number may be a rounded one
 _MOST_STEPS: Final = 400
 _MOST_TOKENS: Final = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
-_OPERAND: Final = {"number", "name", "open", "currency", "root", "frac"}
+_OPERAND: Final = {"number", "name", "open", "currency", "frac", "root"}
 # Before a number these change its value, so that a sum that starts there is not the whole claim.
 _LEADS: Final = frozenset(
     "twice double triple half minus negative log ln sin cos tan exp sqrt times over squared mod than between lim max "
@@ -39,8 +38,6 @@ _LEADS: Final = frozenset(
     "item round days years grades rows weeks version rule case percent square cube one-half one-third two-thirds "
     "power".split()
 )
-# Behind a right side these change its value: "= 7 remainder 2", "= 3 less than".
-_CHANGES: Final = frozenset("mod modulo remainder r choose squared cubed half quarter out base".split())
 _MONEY: Final = frozenset("$ dollar £ € cent ¢ pence penny pennie dime nickel quarter".split())
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC: Final = re.compile(
@@ -56,14 +53,12 @@ _REFUTED: Final = re.compile(
     r"|\b(?:if|unless|whether|try|not|say)\s*\W{0,3}$",
     re.IGNORECASE,
 )
-_ABOUT_WORDS = r"(?:~|\b(?:about|approx\w*|roughly|around|nearly|almost|circa|ish)\b)"
+# "the report is about sales" rounds nothing.
 _ROUNDED: Final = re.compile(
-    r"\b(?:round(?:s|ed|ing)?|nearest|estimat\w+|significant|sig(?:\.|\b)|decimal|truncat\w+)\b|\.\.\.|…|\\sim|\\l?dots",
+    r"\b(?:round(?:s|ed|ing)?|nearest|estimat\w+|significant|sig(?:\.|\b)|decimal|truncat\w+)\b|\.\.\.|…|\\sim|\\l?dots|"
+    r"(?:~|\b(?:about|approx\w*|roughly|around|nearly|almost|circa)\b)\W{0,3}[$€£]?\d",
     re.IGNORECASE,
 )
-_ABOUT: Final = re.compile(_ABOUT_WORDS, re.IGNORECASE)
-_ABOUT_BEFORE: Final = re.compile(_ABOUT_WORDS + r"\W*$", re.IGNORECASE)  # "the report is about sales" rounds nothing
-_ABOUT_BEHIND: Final = re.compile(r"\W{0,3}" + _ABOUT_WORDS, re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<!\.)[.;!?]\s|\n")
 
 
@@ -116,7 +111,7 @@ def _read_right(found: list[Token], known: Mapping[str, Fraction]) -> Sum | None
     if token.kind in {"opaque", "name"} or (token.kind == "open" and not token.gap):
         return None
     two_numbers = token.kind == "number" and found[result.end - 1].kind == "number"
-    result.unsure |= two_numbers or token.text.lower() in _CHANGES
+    result.unsure |= two_numbers
     result.unsure |= token.text == "of" and (result.literal is None or result.percents)
     return result
 
@@ -166,38 +161,21 @@ def check_arithmetic(work: Work) -> Iterable[Finding]:
     """Check every relation between sums that can be read; the others say nothing."""
     if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
         return
-    known, rounded, left = dict(CONSTANTS), Rounded(), _MOST_TOKENS
+    rounded, left = Rounded(), _MOST_TOKENS
     for number, step in enumerate(work.steps[:_MOST_STEPS], 1):
         found = tokens(step, left) if left > 0 else []
         left -= len(found)
-        for chain in chains(found, known) if not _OTHER_ARITHMETIC.search(step) else ():
+        for chain in chains(found, CONSTANTS) if not _OTHER_ARITHMETIC.search(step) else ():
             for index in range(len(chain.relations)):
                 if finding := _judged(step, number, chain, index, rounded):
                     yield finding
-            _bind(chain, known)
-
-
-def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
-    """`A = (3 - 5) = -2` gives A the value stated last that can be read."""
-    for index in range(len(chain.relations)):
-        named = chain.members[index].left
-        if named is None or named.name is None or chain.relations[index] == "is":
-            continue
-        known.pop(named.name, None)
-        for member in chain.members[index + 1 :]:
-            if member.right is None:
-                break
-            if member.right.value is not None:
-                known[named.name] = member.right.value
-            if member.left is not member.right and member.left is not None:
-                break  # the member ends one claim and begins another
 
 
 def _judged(step: str, number: int, chain: Chain, index: int, rounded: Rounded) -> Finding | None:
     """Return the finding on one relation."""
     left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
-    if left is None or right is None or left.name is not None or (left.adds and len(_units(left.labels)) > 1):
-        return None  # of metres and centimetres, the numbers alone show nothing
+    if left is None or right is None or left.name is not None:
+        return None
     if relation == "is" and (not left.operators or right.literal is None):
         return None
     behind = chain.members[index + 1].tokens[right.start : right.end]
@@ -226,8 +204,7 @@ def _is_rounded(step: str, start: int, end: int) -> bool:
     """True if the sentence says near the claim that it is rounded."""
     before = _SENTENCE_END.split(step[max(0, start - 30) : start])[-1]
     behind = _SENTENCE_END.split(step[end : end + 40])[0]
-    is_about = _ABOUT_BEFORE.search(before) or _ABOUT.search(step[start:end]) or _ABOUT_BEHIND.match(behind)
-    return bool(is_about or _ROUNDED.search(f"{before}{step[start:end]}{behind}"))
+    return bool(_ROUNDED.search(f"{before}{step[start:end]}{behind}"))
 
 
 _Ruling = tuple[bool | None, Fraction | None]
@@ -254,7 +231,7 @@ def _equate(left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, ab
         return matches(a, b, _decimals(right.literal, b), about=about), a
     if left.literal and not bare[1]:
         return matches(b, a, _decimals(left.literal, a), about=about), b
-    if same(a, b) or (about and close):
+    if a == b or (about and close):
         return True, None
     unsure = all(bare) or (about and within_percent(a, b, 5)) or ((left.decimals or right.decimals) and close)
     return (None, None) if unsure else (False, a)

@@ -71,7 +71,7 @@ _SCANNER: Final = re.compile(
     |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
     |(?P<break><?=+>|<?-{1,2}>|<-|[⇒→⟹←↔⟶⇔]|\\(?:implies|Rightarrow|to|rightarrow|iff)(?![A-Za-z])|\.|\\\\|[,;:?\n\r|"“”—―])
     |(?P<rel>[≈≃≅=]|~=|:=|\\approx(?![A-Za-z])|(?:is|are|was|equals|makes|gives)(?![\w'’]))
-    |(?P<root>√|\\sqrt|sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
+    |(?P<root>√|\\?sqrt(?![A-Za-z])|[Ss]quare\ root\ of(?![A-Za-z]))
     |(?P<frac>\\[dt]?frac(?![A-Za-z]))
     |(?P<op>\*\*|[-+*/^×·⋅∙∗✕✖÷∕⁄−–]|\\(?:times|cdot|div)(?![A-Za-z])
         |(?:plus|minus|times|multiplied\ by|divided\ by)(?![A-Za-z]))
@@ -99,7 +99,7 @@ _DIGIT: Final = re.compile(r"[\d½¼¾π]")
 _BLOCKS: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _BULLET: Final = re.compile(r"(?m)^[ \t]*(?:[-*+•–][ \t]+|\d{1,3}[.)][ \t]+|#+[ \t]+|>[ \t]+)")
 _ENDS_OPERAND: Final = {"number", "close", "name", "percent"}
-_STARTS: Final = {"number", "name", "open", "currency", "root", "frac"}
+_STARTS: Final = {"number", "name", "open", "currency", "frac", "root"}
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -387,11 +387,11 @@ class _Reader:
         if token.kind not in {"root", "frac"} or depth > _MAX_DEPTH:
             raise NoSumError
         self.sum.operators += 1
-        if token.kind == "frac":
-            value, self.kind = _apply("/", self.group(depth), self.group(depth)), "quotient"
-            return value
-        value, self.kind = self.group(depth) if self.peek().kind == "open" else self.atom(depth + 1), ""
-        return _raised(value, Fraction(1, 2))
+        if token.kind == "root":
+            value, self.kind = self.group(depth) if self.peek().kind == "open" else self.atom(depth + 1), ""
+            return _square_root(value)
+        value, self.kind = _apply("/", self.group(depth), self.group(depth)), "quotient"
+        return value
 
     def group(self, depth: int) -> Fraction | None:
         """A bracketed sum; commas, relations or words in it make it no sum."""
@@ -448,18 +448,18 @@ def _apply(operator: str, left: Fraction | None, right: Fraction | None) -> Frac
     return None if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MAX_BITS else value
 
 
-def _raised(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
-    """Return a power: a root exactly where it is one of whole squares, else as a float gives it; None if not real."""
-    if base is None or exponent is None or exponent.denominator > 9 or (exponent.denominator > 1 and base < 0):
+def _square_root(value: Fraction | None) -> Fraction | None:
+    """Return the root of a quotient of squares, None for others."""
+    if value is None or value < 0:
         return None
-    if exponent.denominator > 1:
-        over, under = isqrt(base.numerator), isqrt(base.denominator)
-        try:
-            root = Fraction(float(base) ** (1 / exponent.denominator)).limit_denominator(10**15)
-        except OverflowError:
-            return None
-        exact = exponent.denominator == 2 and over**2 == base.numerator and under**2 == base.denominator
-        base = Fraction(over, under) if exact else root
+    root = Fraction(isqrt(value.numerator), isqrt(value.denominator))
+    return root if root**2 == value else None
+
+
+def _raised(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
+    """Return a power with a whole exponent, None for others and where it is too large."""
+    if base is None or exponent is None or exponent.denominator > 1:
+        return None
     count = exponent.numerator
     size = max(base.numerator.bit_length(), base.denominator.bit_length())
     if abs(count) > _MAX_POWER or size * abs(count) > _MAX_BITS or (not base and count <= 0):
@@ -470,7 +470,6 @@ def _raised(base: Fraction | None, exponent: Fraction | None) -> Fraction | None
 _MOST_DIGITS: Final = 60
 _MOST_EXPONENT: Final = 400
 _FLOAT_DECIMALS: Final = 10  # from here on the noise of floating point is not an error: 0.30000000000000004
-_NOISE: Final = 10**12  # of roots, which are floats
 
 
 def read(text: str) -> tuple[Fraction, int] | None:
@@ -526,11 +525,6 @@ def plain_text(value: Fraction) -> str:
     return fixed(value, next((n for n in range(7) if terminates(value, n)), 6))
 
 
-def same(left: Fraction, right: Fraction) -> bool:
-    """True if two values are one, but for roots cut short."""
-    return left == right or abs(left - right) * _NOISE <= max(abs(left), abs(right))
-
-
 def within_percent(exact: Fraction, shown: Fraction, percent: int = 1) -> bool:
     """True if `shown` is at most so many percent of `exact` away from it."""
     return abs(exact - shown) * 100 <= percent * abs(exact)
@@ -545,7 +539,7 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, about: bool) -> 
     nothing. With `about`, 5 % away proves nothing yet.
     """
     unit, apart, close = Fraction(10) ** -decimals, abs(exact - shown), within_percent(exact, shown)
-    if same(exact, shown) or (decimals >= _FLOAT_DECIMALS and apart * 10**9 <= abs(exact)):
+    if exact == shown or (decimals >= _FLOAT_DECIMALS and apart * 10**9 <= abs(exact)):
         return True
     if about:
         return True if apart <= unit or close else None if within_percent(exact, shown, 5) else False
