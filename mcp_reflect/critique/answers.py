@@ -9,7 +9,7 @@ from mcp_reflect.critique.verify import quoted_claim
 from mcp_reflect.models.critique import NO_OUTPUT, Action, Claim, Critique, Line, Verdict
 
 _MOST_ISSUES: Final = 40
-_SEND: Final = "critique_id, verdicts: [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]"
+_SEND: Final = "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]"
 _NOTHING: Final = "it states nothing to check; send the goal too to judge it as a whole"
 _SUMS: Final = "the result is right; judge if it is the sum to make"
 
@@ -174,18 +174,17 @@ def short_claims(critique: Critique) -> list[str]:
 
 
 def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool) -> list[str]:
-    """Return each claim with so many of its lines, under the name of their tool; a line that was shown by its claim."""
-    shown: dict[Line, int] = {}
+    """Return each claim with so many of its lines; a line stands once, at the claim that it fits best."""
+    pairs = list(zip(claims, counts, strict=False))
+    shown: dict[Line, int] = {claim.lines[0]: claim.number for claim, _ in reversed(pairs) if claim.lines}
     texts: list[str] = []
-    for claim, count in zip(claims, counts, strict=False):
+    for claim, count in pairs:
         parts: list[str] = []
         before = None
         for line in claim.lines[:count]:
-            if line in shown:
-                if (see := f"see {shown[line]}") not in parts:
-                    parts.append(see)
+            if (owner := shown.setdefault(line, claim.number)) != claim.number:
+                parts += [see] if (see := f"see {owner}") not in parts else []
                 continue
-            shown[line] = claim.number
             exit_code = "" if line.exit_code is None else f", exit {line.exit_code}"
             head = "" if line.result == before else f"{_tool(line.tool or f'result {line.result}')}{exit_code}: "
             parts.append(f"{head}{quoted_claim(line.text, _LINE_CHARS)}")
