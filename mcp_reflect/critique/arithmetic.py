@@ -161,21 +161,33 @@ def check_arithmetic(work: Work) -> Iterable[Finding]:
     """Check every relation between sums that can be read; the others say nothing."""
     if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
         return
-    rounded, left = Rounded(), _MOST_TOKENS
+    known, rounded, left = dict(CONSTANTS), Rounded(), _MOST_TOKENS
     for number, step in enumerate(work.steps[:_MOST_STEPS], 1):
         found = tokens(step, left) if left > 0 else []
         left -= len(found)
-        for chain in chains(found, CONSTANTS) if not _OTHER_ARITHMETIC.search(step) else ():
+        for chain in chains(found, known) if not _OTHER_ARITHMETIC.search(step) else ():
             for index in range(len(chain.relations)):
                 if finding := _judged(step, number, chain, index, rounded):
                     yield finding
+            _bind(chain, known)
+
+
+def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
+    """`A = (3 - 5) = -2` gives A the value stated last that can be read."""
+    for index, relation in enumerate(chain.relations):
+        named = chain.members[index].left
+        if named is not None and named.name is not None and relation != "is":
+            known.pop(named.name, None)
+            for member in chain.members[index + 1 :]:
+                if member.right is not None and member.right.value is not None:
+                    known[named.name] = member.right.value
 
 
 def _judged(step: str, number: int, chain: Chain, index: int, rounded: Rounded) -> Finding | None:
     """Return the finding on one relation."""
     left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
-    if left is None or right is None or left.name is not None:
-        return None
+    if left is None or right is None or left.name is not None or (left.adds and len(_units(left.labels)) > 1):
+        return None  # of metres and centimetres, the numbers alone show nothing
     if relation == "is" and (not left.operators or right.literal is None):
         return None
     behind = chain.members[index + 1].tokens[right.start : right.end]
