@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import confirm, visible, write_json, write_line, write_result
+from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_line, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
@@ -275,8 +275,8 @@ def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -
     if not (learned.sessions or learned.known or learned.others or learned.faults or found):
         hosts = ", ".join(dict.fromkeys(options.host or HOSTS))
         return f"There is no session of {hosts} on this machine yet."
-    read = f"Read {learned.sessions} sessions ({learned.bytes / 1e6:.1f} MB), {learned.known} were known"
+    read = f"Read {counted(learned.sessions, 'session')} ({learned.bytes / 1e6:.1f} MB), {learned.known} were known"
     others = "" if options.all else f", {learned.others} are of other projects (--all)"
     left = f" {len(learned.faults)} faults, see above." if learned.faults else ""
-    wait = f"{found} findings wait for you in {where}: mcp-reflect lessons review"
+    wait = f"{counted(found, 'finding')} for you to decide about in {where}: mcp-reflect lessons review"
     return f"{read}{others}.{left} {wait if found else f'Nothing waits for you in {where}.'}"

@@ -101,6 +101,11 @@ def _fitted(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 lesson" or "2 lessons"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)

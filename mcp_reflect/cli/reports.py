@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
-from mcp_reflect.cli.output import aligned, other_projects, table, write_result
+from mcp_reflect.cli.output import aligned, counted, other_projects, table, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
 from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
@@ -85,12 +85,12 @@ def run_stats(options: Namespace) -> None:
 
 def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> str:
     """Return in a line what lessons came to, and what these counts do not show."""
-    parts = [f"Lessons were shown {helped['shown']} times in {helped['sessions']} sessions"]
+    parts = [f"Lessons were shown {counted(helped['shown'], 'time')} in {counted(helped['sessions'], 'session')}"]
     if helped["judged"]:
         parts.append(f"followed at {helped['followed']} of the {helped['judged']} calls that could be judged")
     if helped["failures"]:
         met = f"met in {helped['before']} past sessions before and {helped['since']} since"
-        parts.append(f"what became {helped['failures']} lessons by a review was {met}")
+        parts.append(f"what became {counted(helped['failures'], 'lesson')} by a review was {met}")
     parts.append(f"{last_messages['held']} last messages were held, {last_messages['corrected']} corrected after it")
     limits = (
         "These are counts of what hooks and `learn` saw, not a comparison: run `learn` again for later sessions; "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
 from mcp_reflect.cli.files import read_text, write_output
-from mcp_reflect.cli.output import ask, confirm, is_interactive, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import ask, confirm, counted, is_interactive, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
@@ -106,7 +106,7 @@ def run_export(options: Namespace) -> None:
         return
     with write_output(options.file, "file", mark='{"id": "les_', force=options.force) as file:
         count = write(file)
-    write_result(options, {"lessons": count, "file": options.file}, f"{count} lessons in {options.file}.")
+    write_result(options, {"lessons": count, "file": options.file}, f"{counted(count, 'lesson')} in {options.file}.")
 
 
 def add_import_arguments(parser: CliParser) -> None:
@@ -141,7 +141,7 @@ def run_import(options: Namespace) -> None:
         return
     counts = Counter(one.status for one in stored)
     summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    write_line(f"{counts.total()} lessons: {summary or 'none in the file'}.")
+    write_line(f"{counted(counts.total(), 'lesson')}: {summary or 'none in the file'}.")
 
 
 def _object(line: str, place: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import GREEN, RED, styled, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import GREEN, RED, counted, styled, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.config import ServerUrl
@@ -199,7 +199,7 @@ async def _rename(engine: Engine, options: Namespace) -> None:
         fix = f"To {'put them together' if renames else 'rename it'}: projects {'merge' if renames else 'rename'}"
         raise InputError("NEW" if renames else "B", fault, f"{fix} {old} {new}.")
     count = await repository.merge(tenant, old, new)
-    write_result(options, {"project": new, "records": count}, f"{count} records of {old} are in {new} now.")
+    write_result(options, {"project": new, "records": count}, f"{counted(count, 'record')} of {old} moved to {new}.")
     if not options.json:
         write_line("Servers that run keep the old name: restart them.")
 
@@ -245,7 +245,7 @@ async def _dream(engine: Engine, options: Namespace) -> None:
 
 def report_undone(undone: Undone, options: Namespace) -> None:
     """Print what the undo of a dream, or of a merge by hand, put back."""
-    lines = [f"{undone.dream_id}: undone, {len(undone.restored)} records are as they were."]
+    lines = [f"{undone.dream_id}: undone, {counted(len(undone.restored), 'record')} put back."]
     lines += [f"  {record_id} was changed since and stays as it is" for record_id in undone.skipped]
     write_result(options, plain(undone), "\n".join(lines))
 
@@ -293,6 +293,6 @@ def run_embed(options: Namespace) -> int:
         return total, dict(await embeddings.state(engine.scopes.own))
 
     total, state = with_engine(work)
-    text = f"{total} lessons embedded: {vector_summary(state)}."
+    text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
     write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
     return 0 if state["with_vector"] == state["lessons"] else 1

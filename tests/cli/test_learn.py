@@ -102,7 +102,7 @@ def test_stats_open_with_what_it_came_to(home: Home) -> None:
     path.write_text(path.read_text().replace("2026-10", "2099-10"))
     home.learn()
     first, limits, *_ = home.command("stats").splitlines()
-    assert first.startswith("Lessons were shown 0 times in 0 sessions; what became 1 lessons by a review was met in ")
+    assert first.startswith("Lessons were shown 0 times in 0 sessions; what became 1 lesson by a review was met in ")
     assert "met in 2 past sessions before and 1 since; 0 last messages were held" in first
     assert "not a comparison" in limits
 
@@ -151,7 +151,7 @@ def test_each_session_is_read_once_and_again_when_it_has_grown(home: Home) -> No
     assert "Read 0 sessions (0.0 MB), 2 were known" in home.command("learn")
     claude(home.folder, home.project, "a", [*HARD_WON, PNPM])
     os.utime(path)
-    assert "Read 1 sessions" in home.command("learn")
+    assert "Read 1 session" in home.command("learn")
     found = {one["kind"]: one["count"] for one in home.learn()}
     assert found == {"failure": 2, "correction": 1}
 

@@ -74,7 +74,7 @@ def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFix
     merged = said(capsys, "merge", ids[0], ids[1])
     assert f"{ids[1]} merged into {ids[0]}" in merged
     dream = merged.split("lessons undo ")[1].split("`")[0]
-    assert "2 records are as they were" in said(capsys, "undo", dream)
+    assert "2 records put back" in said(capsys, "undo", dream)
     assert "cannot be merged with itself" in said(capsys, "merge", ids[0], ids[0], code=2)
 
 

@@ -82,10 +82,10 @@ def test_a_persons_own_export_comes_into_the_project_that_they_work_in(
     said(capsys, "lessons", "edit", lesson_id, "--importance", "0.9")
     _, before = learned(capsys)
     said(capsys, "export", file)
-    assert said(capsys, "import", "--own", file) == "1 lessons: 1 duplicate.\n"
+    assert said(capsys, "import", "--own", file) == "1 lesson: 1 duplicate.\n"
 
     for status in ("copied", "duplicate"):  # the folder that had it is there: it stays there too
-        assert said(capsys, "import", "--own", "--project", str(other), file) == f"1 lessons: 1 {status}.\n"
+        assert said(capsys, "import", "--own", "--project", str(other), file) == f"1 lesson: 1 {status}.\n"
     assert learned(capsys) == (lesson_id, before)
     monkeypatch.chdir(other)
     copied_id, copied = learned(capsys)
@@ -94,10 +94,10 @@ def test_a_persons_own_export_comes_into_the_project_that_they_work_in(
     old.rename(new)
     monkeypatch.chdir(new)
     for status in ("moved", "duplicate"):
-        assert said(capsys, "import", "--own", file) == f"1 lessons: 1 {status}.\n"
+        assert said(capsys, "import", "--own", file) == f"1 lesson: 1 {status}.\n"
     assert learned(capsys) == (lesson_id, before)
     assert "tsc --noEmit" in said(capsys, "recall", "run tsc")
 
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "another.db"))
-    assert said(capsys, "import", "--own", file) == "1 lessons: 1 restored.\n"
+    assert said(capsys, "import", "--own", file) == "1 lesson: 1 restored.\n"
     assert learned(capsys) == (lesson_id, before)

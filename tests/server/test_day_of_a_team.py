@@ -131,5 +131,5 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
 
     # In the evening Ada takes an export home, and her own bank knows it.
     assert ada.run("export", str(tmp_path / "lessons.jsonl"), *at)[0] == 0
-    assert ada.run("import", str(tmp_path / "lessons.jsonl"))[1] == "1 lessons: 1 stored.\n"
+    assert ada.run("import", str(tmp_path / "lessons.jsonl"))[1] == "1 lesson: 1 stored.\n"
     service.close()

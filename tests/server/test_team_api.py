@@ -282,7 +282,7 @@ def test_the_command_line_works_with_a_service_under_the_rights_of_the_token(ban
         assert ran(writer, "import", str(export), "--own")[0] == 2
         assert ran(writer, "import", str(export), "--project", "payroll")[0] == 2
         export.write_text('{"mistake": "Left it open", "correction": "Close it"}')
-        assert ran(writer, "import", str(export), "--project", "billing") == (0, "1 lessons: 1 stored.\n")
+        assert ran(writer, "import", str(export), "--project", "billing") == (0, "1 lesson: 1 stored.\n")
         assert json_of(reader, "stats")["lessons_stored"] == 0
         assert json_of(reader, "stats", "--project", "billing")["lessons_stored"] == 1
         known = json_of(reader, "doctor")
@@ -321,7 +321,7 @@ def test_an_admin_decides_about_lessons_of_a_service_on_the_command_line(bank_pa
         assert "the agent is told" in ran(admin, "guard", other, "tell")[1]
         merged = json.loads(ran(admin, "merge", waiting["id"], other, "--json")[1])
         assert merged["merged"] == [other]
-        assert "undone, 2 records are as they were" in ran(admin, "undo", merged["dream_id"])[1]
+        assert "undone, 2 records put back" in ran(admin, "undo", merged["dream_id"])[1]
         assert "earlier wordings" in ran(admin, "history", other[-6:])[1]
         assert ran(writer, "history", other)[0] == 2
 

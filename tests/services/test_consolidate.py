@@ -224,7 +224,7 @@ def test_the_command_plans_does_lists_and_undoes(
     assert dream["status"] == "applied"
     assert dream["dream_id"] in said("--list")
     assert "nothing to do" in said()
-    assert "2 records are as they were" in said("--undo", dream["dream_id"])
+    assert "2 records put back" in said("--undo", dream["dream_id"])
     assert "ref_" in said("--prompt")
 
 
