@@ -35,7 +35,8 @@ _SUPPRESSES: Final = re.compile(
 HIDES: Final = re.compile(r"(?i)--fake\b|--no-verify|--no-check|--exit-zero|continue-on-error|allow[_-]failure")
 """What a changed call has that only keeps a failure from being seen."""
 
-_VALUE: Final = re.compile(r"=|\d\.\d")
+_VALUE: Final = re.compile(r"[=\d]")
+_ASSIGNED: Final = re.compile(r"=.*(?:\d|://|@)")
 _KEEPS: Final = "the shell keeps its working folder between calls"
 ALREADY_THERE: Final = (
     "`cd` into a folder of the project failed: the shell was already in it.",
@@ -206,7 +207,7 @@ def _is_form(change: Change, wrong: Part, right: Part, line: str) -> bool:
     if any(_SUPPRESSES.search(word) for word in words):
         return False
     if [change.before, change.after] == [" ".join(wrong.runner), " ".join(right.runner)]:
-        return True
+        return not any(map(_ASSIGNED.search, right.runner))
     names = [word.strip("-").split("=")[0].split(" ")[0].casefold() for word in words if word.startswith("-")]
     return len(names) == len(words) and any(len(name) > 1 and name in line.casefold() for name in names)
 

@@ -67,9 +67,10 @@ _CHECKS: Final = word_set("check status verify validate test tests health ready 
 _RUNS_TESTS: Final = word_set(
     "pytest jest vitest mocha rspec phpunit tox nox mypy pyright tsc eslint ruff ty biome flake8 pylint clippy act"
 )
-_LOOKS: Final = word_set(
-    "show info log logs list ls get status check describe view total cat read find query count diff"
-)
+_LOOKS: Final = word_set("""
+    show info log logs list ls get status check describe view total cat read find query count diff current history ps
+    inspect
+""")
 _EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
 _VALID: Final = lazy_compile(
     r"(?i)\bone of\b|valid|allowed|choose|available|expected|must be|known|similar|did you mean"

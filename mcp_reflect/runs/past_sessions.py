@@ -237,17 +237,11 @@ def _thing_of(seen: _Answered) -> str:
     return f"{head}: {error}"[:300]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSession:
-    """What a session's file shows: each finding with its evidence, and in `faults` what could not be read."""
+def read_session(path: Path, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
+    """Read a session's file to its end: each finding with its evidence, and what could not be read.
 
-    session: str
-    found: list[tuple[Finding, Seen]]
-    faults: list[str]
-
-
-def read_session(path: Path, host: str) -> ReadSession:
-    """Read a session's file to its end. OSError where it cannot be read."""
+    OSError where the file cannot be read.
+    """
     faults: list[str] = []
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -255,7 +249,7 @@ def read_session(path: Path, host: str) -> ReadSession:
         file.seek(0)
         (_read_whole if is_one_value(head) else _read_lines)(file, reader, faults)
     reader.session = reader.session or path.stem
-    return ReadSession(session=reader.session, found=reader.end(), faults=faults)
+    return reader.end(), faults
 
 
 def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:

@@ -295,12 +295,12 @@ class _SaidBefore:
 def read(path: Path | str, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
     """Return what a session's file shows, and its faults."""
     try:
-        session = read_session(Path(path), host)
+        found, faults = read_session(Path(path), host)
     except OSError as error:
         return [], [error.strerror or "it cannot be read"]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of another version
         return [], [f"it cannot be read: {type(error).__name__}"]
-    return [*kept(session.found)], session.faults
+    return [*kept(found)], faults
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:

@@ -206,6 +206,13 @@ UNPROVED: dict[str, Run] = {
     .bash("kubectl rollout status deploy/api", "error: timed out waiting for the condition\nexit code: 1")
     .bash("kubectl set image deploy/api api=reg/api:v2.4.1", "image updated")
     .bash("kubectl rollout status deploy/api", "successfully rolled out"),
+    "a number of the task in the step between": Run()
+    .bash("terraform apply", "Error: state lock held by ci-4711")
+    .bash("terraform force-unlock 4711", "unlocked")
+    .bash("terraform apply", "Apply complete!"),
+    "a value of the task in the environment": Run()
+    .bash("pytest", "E   KeyError: DATABASE_URL")
+    .bash("DATABASE_URL=postgres://shop@db/orders pytest", "3 passed in 1s"),
     "another thing": Run()
     .call("get_user", {"id": 5}, "Error: user 5 not found")
     .call("get_user", {"id": 6}, '{"id": 6}'),
