@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.proofs.kinds import ProofKind, words_of_kinds
+from mcp_reflect.proofs.kinds import CHECKS, ProofKind, words_of_kinds
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -27,7 +27,7 @@ GOOD: Final = _any(
     r"\b(?:builds|compiles|works|went through|check out|checks out)(?: (?:again|now))*\W*$",
     r"\b(?:no|without|zero|0)(?: any| more| \w+)? (?:tests? |type |lint |\w+ )?(?:errors?|failures?|issues?|problems?|warnings?|findings?|offenses|violations)\b",
     r"^[✅✓✔☑]\W{0,6}(?:[\w-]+ ?){1,4}\W*$|^.{1,40}[✅✓✔☑]\W*$",  # not as the mark of a list's item
-    r"\bno (?:\w+ )?(?:failing|failed|broken) (?:tests?|specs?)\b",
+    r"\bno (?:\w+ )?(?:failing|failed|broken) (?:tests?|specs?)\b", r"\b(?:finds|found|reports|reported) nothing\b",
     # German
     r"\b(?:laufen|läuft|liefen|lief)\b.{0,40}\b(?:durch|fehlerfrei|sauber|erfolgreich)\b", r"\b(?:bestehen|bestanden|durchgelaufen|funktioniert|klappt|stimmt|erfolgreich|fehlerfrei)\b",
     r"\b(?:ist|sind|bleibt|bleiben|alle|wieder|jetzt) (?:\w+ ){0,2}?(?:grün|sauber|erfolgreich|in ordnung|zufrieden|ok)\b", r"\bkeine (?:\w+)?fehler\b", r"\bohne fehler\b",
@@ -58,7 +58,7 @@ ALL_GREEN: Final = _any(
 _TESTS: Final = (
     r"\btests?\b(?! (?:data|case for|file|for|server|coverage|user|account)\b)|\btest[ -]?(?:suites?|runs?|cases)\b|\bsuite\b|"
     r"\b\w{0,20}specs?\b(?!ific)|\b\w{0,14}tests?\b|\btestsuite\b|(?-i:\bTest[A-Z]\w+)|\btest_\w+|"
-    r"\bpruebas?\b|\btestes?\b|\btesten\b|\d+ passed\b|\b\d+ (?:examples|scenarios|assertions)\b|テスト|测试"
+    r"\bpruebas?\b|\btestes?\b|\btesten\b|\d+ passed\b|\b\d+ (?:examples|assertions)\b|\bscenarios\b|テスト|测试"
 )
 _BUILD: Final = r"\b\w{0,20}-?builds?\b(?! (?:an?|the|its|their|script|step|file|on|upon|system|tool)\b)|\bcompilation\b|\bcompilaci[óo]n\b|\bcompilação\b|\bcompilazione\b|\bcompiles\b|\bkompilierung\b|ビルド|构建|编译|コンパイル"
 _TYPES: Final = (
@@ -83,7 +83,7 @@ _DEPLOYMENT: Final = (
     r"\bdespliegue\b|\bdesplegad[oa]s?\b|\bimplantad[oa]s?\b|\binfrastruttura\b|\binfrastructure\b|\bausgerollt\b|デプロイ|部署|上线"
 )
 _HEALTH: Final = (
-    r"\b(?:services?|servers?|stack|site|website|endpoint|api|app|application|backend|frontend|(?:health|readiness|liveness)[ -]?(?:checks?|probes?)|healthz|pods?|containers?|dienst|seite|serveur|servicio|servidor|serviço|"
+    r"\b(?:services?|servers?|stack|site|website|endpoint|api|app|application|backend|frontend|(?:health|readiness|liveness)[ -]?(?:checks?|probes?)|healthz|pods?|containers?|postgres\w*|redis|mysql|mongo\w*|nginx|worker|daemon|dienst|seite|serveur|servicio|servidor|serviço|"
     r"servizio|serve)\b|/health\w*|サービス|サーバ|服务"
 )
 _IMAGE: Final = (
@@ -92,15 +92,22 @@ _IMAGE: Final = (
 
 # Names of programs that are plain words as well, or stand for more than one kind of proof.
 _PLAIN_WORDS: Final = frozenset(
-    "ava bandit behave c++ cap cc gcc g++ clang clang++ credo hugo karma make ninja pest pint prove robot ruff rollup "
-    "service standard surge tap trial ward xo".split()
+    "artisan astro ava bandit behave bun c++ cap cc clang clang++ credo deno flow forge g++ gatsby gcc hardhat helm hugo "
+    "karma lein make manage.py nimble ninja node pest pint prove python rails rake remix robot rollup ruff service "
+    "standard surge tap tofu trial turbo uv vite ward xo".split()
 )
 
 
 def _programs(kind: ProofKind) -> str:
-    """Return the names of the programs that give a proof of the kind, as the table of proofs has them."""
-    names = [" ".join(words) for words in words_of_kinds()[kind] if len(words) < 3 and "*" not in "".join(words)]
-    return r"(?<![\w-])(?:" + "|".join(re.escape(name) for name in names if name not in _PLAIN_WORDS) + r")(?!\w)"
+    """Return the names of the programs that give a proof of the kind, as the table of proofs has them.
+
+    A program that gives no other proof is named by its first word: "ty passes".
+    """
+    table = words_of_kinds()
+    others = {words[0] for other in CHECKS - {kind} for words in table[other]}
+    names = {" ".join(words).rstrip("*") for words in table[kind] if len(words) < 3 and " *" not in " ".join(words)}
+    names |= {words[0].rstrip("*") for words in table[kind] if words[0] not in others}
+    return r"(?<![\w-])(?:" + "|".join(re.escape(name) for name in sorted(names - _PLAIN_WORDS)) + r")(?!\w)"
 
 
 NOUNS: Final[Mapping[ProofKind, re.Pattern[str]]] = {
@@ -117,7 +124,8 @@ _APPLIED: Final = _any(
 )  # fmt: skip
 _UP: Final = _any(
     r"\b(?:is|are|'s) (?:now |all |back |still |again |both )*(?:healthy|up|running|live|reachable|online|active|responding)\b(?! (?:to|in production|with|under|behind|as|on an?|until|while)\b)",
-    r"\b(?:responds?|responded|answers?|answered|returns?|returned) (?:with |an? |HTTP |status )*(?:200|ok\b|successfully|correctly|as expected)", r"\b(?:health|readiness|liveness)[ -]?(?:checks?|probes?) (?:\w+ )?pass(?:es|ed)?\b",
+    r"\b(?:responds?|responded|answers?|answered|returns?|returned) (?:with |an? |HTTP |status )*(?:200|ok\b|successfully|correctly|as expected)", r"\b(?:health|readiness|liveness)[ -]?(?:checks?|probes?) (?:\w+ )?(?:pass(?:es|ed)?|ok|green|fine|good)\b",
+    r"\b(?:responds|answers)(?: again| now| correctly)*\W*$",
     r"\b(?:läuft|erreichbar|antwortet|gesund)\b", r"\b(?:répond|tourne|est (?:en ligne|opérationnel|actif|sain))\b", r"\b(?:responde|está (?:activ[oa]|en marcha|funcionando|arriba|san[oa]|disponible|no ar|ativ[oa]|rodando|saudável))\b",
     r"\b(?:risponde|è (?:attiv[oa]|online|in esecuzione|san[oa]|raggiungibile))\b", r"\b(?:draait|reageert|is (?:bereikbaar|gezond|online))\b", r"稼働し|動作してい|起動してい|正常に|応答し", r"正常|已启动|在线|可访问",
 )  # fmt: skip
@@ -151,7 +159,7 @@ _DONE: Final = (
 DIRECT: Final[Mapping[ProofKind, re.Pattern[str]]] = {
     ProofKind.COMMIT: _any(
         rf"{_DONE}\bcommitted\b(?! to (?:doing|keeping|the idea|quality))(?! (?:file|version|code|state|lock|secret|by)\w*\b)", r"\b(?:created|made) (?:a|the|one|two|three|\d+) (?:new )?commits?\b",
-        r"\bcommit (?:is )?(?:created|done|made)\b", r"\b(?:committet|commitet|commited|eingecheckt)\b", r"\bcommit(?:é|ée|és|ées)\b", r"\b(?:hecho|hice|feito|fiz|fatto|fait) (?:el |un |o |um |il |le )?commit\b",
+        r"\bcommit (?:is )?(?:created|done|made|in place)\b", r"\b(?:committet|commitet|commited|eingecheckt)\b", r"\bcommit(?:é|ée|és|ées)\b", r"\b(?:hecho|hice|feito|fiz|fatto|fait) (?:el |un |o |um |il |le )?commit\b",
         r"\bcommit (?:hecho|realizado|feito|fatto|eseguito)\b", r"\bcommit(?:ead|ad|tat)[oaie]s?\b|\bcommitei\b", r"\bgecommit\b", r"コミット(?:しました|した|済み|完了)", r"已(?:经)?提交|提交了|提交完成",
     ),
     ProofKind.PUSH: _any(
@@ -160,7 +168,7 @@ DIRECT: Final[Mapping[ProofKind, re.Pattern[str]]] = {
     ),
     ProofKind.BUILD: _any(
         r"\b(?:it|project|code|everything|app|package|solution|crate|workspace|site|bundle|library|all|which|and|frontend|backend|binary|typescript)(?: now| still| also)? (?:builds|compiles)\b(?! (?:the|an?|it|to|into|our|from|on|upon|against|all)\b)",
-        r"\b(?:all|both)\b[\w ]{0,20} (?:build|compile)\b(?! (?:the|an?|it|to|into|on)\b)", r"\b(?:kompiliert|lässt sich (?:\w+ ){0,2}(?:bauen|kompilieren)|baut (?:wieder|jetzt|fehlerfrei|durch))\b", r"\b(?:se |qui )?compile(?:nt)? (?:sans|correctement|à nouveau)\b", r"\bcompila(?:n|m|no)?(?: (?:sin|correctamente|sem|senza|correttamente|ahora|agora|de nuevo)\b|\W*$)",
+        r"\b(?:docs|packages|pages|targets|modules|crates|apps) (?:\w+ )?(?:build|compile)\W*$", r"\b(?:all|both)\b[\w ]{0,20} (?:build|compile)\b(?! (?:the|an?|it|to|into|on)\b)", r"\b(?:kompiliert|lässt sich (?:\w+ ){0,2}(?:bauen|kompilieren)|baut (?:wieder|jetzt|fehlerfrei|durch))\b", r"\b(?:se |qui )?compile(?:nt)? (?:sans|correctement|à nouveau)\b", r"\bcompila(?:n|m|no)?(?: (?:sin|correctamente|sem|senza|correttamente|ahora|agora|de nuevo)\b|\W*$)",
         r"\b(?:compileert|bouwt)\b",
     ),
     ProofKind.TYPES: _any(r"\btype-?checks(?: now| again| cleanly)*\W*$"),
@@ -179,8 +187,8 @@ DIRECT: Final[Mapping[ProofKind, re.Pattern[str]]] = {
 
 NOTHING_BAD: Final = _any(
     r"\b(?:no|without|zero|0|any|free of|keine?|ohne|aucune|sans|sin|sem|senza|nessun|geen|zonder|não (?:há|aponta)|no (?:hay|quedan)|non segnala|nicht mehr)(?: any| more| \w+)? (?:\w+ )?(?:\w*errors?|failures?|failing|failed|issues?|"
-    r"problems?|warnings?|findings?|offenses|regressions?|\w*fehler|erreurs?|errores|erros|errore|errori|fouten)\b", r"\bwithout warnings or errors\b", r"\bnon segnala errori\b|\bne signale (?:rien|aucune?|plus)\b|\bno longer fails?\b|\bnone fail\b|\bnothing fail(?:s|ed)\b",
-    r"(?:問題|エラー)(?:は|が)?(?:ありません|なし)", r"(?:没有|无)(?:报错|错误|问题|失败)", r"\bfix(?:ed|es)? (?:the |a |all |both |this |that )?(?:\w+ ){0,3}?(?:fail\w*|errors?|broken|bugs?|issues?)\b", r"\berror (?:handling|message|code|path|case|page|state)s?\b",
+    r"problems?|warnings?|findings?|offenses|regressions?|\w*fehler|erreurs?|errores|erros|errore|errori|fouten)\b", r"\bwithout warnings or errors\b", r"\bnon segnala errori\b|\bne signale (?:rien|aucune?|plus)\b|\bno longer fails?\b|\b(?:finds|found|reports|reported) nothing\b|\bnone fail\b|\bnothing fail(?:s|ed)\b",
+    r"(?:問題|エラー)(?:は|が)?(?:ありません|なし)", r"(?:没有|无)(?:报错|错误|问题|失败)", r"\bfix(?:ed|es)? (?:the |a |all |both |this |that )?(?:[\w-]+ ){0,3}?(?:fail\w*|errors?|broken|bugs?|issues?)\b", r"\berror (?:handling|message|code|path|case|page|state)s?\b",
     r"\b0 failed\b|\bfailed: 0\b", r"\b(?:exits?|fails?) (?:with|on) (?:a |an )?(?:clear|helpful|descriptive)\b",
 )  # fmt: skip
 NOT: Final = _any(

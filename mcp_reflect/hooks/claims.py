@@ -6,7 +6,7 @@ nothing of this kind is claimed. Words of nine languages stand in claim_words.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of_name
 
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
 _MOST_SENTENCE: Final = 600
+_SHORT: Final = 80
 
 _FENCE: Final = lazy_compile(r"^ {0,8}(?:```|~~~)")
 _QUOTED_LINE: Final = lazy_compile(r"^ {0,3}>")
@@ -94,12 +95,18 @@ def _sentences(message: str) -> Iterator[str]:
 def _claims_in(sentence: str) -> Iterator[Claim]:
     if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
         return
+    clauses = list(_in_clauses(sentence, _clauses(sentence)))
+    # "12 tests, all passing": what is said stands in one clause, of what in another.
+    yield from clauses or (_in_clauses(sentence, [sentence]) if len(sentence) < _SHORT else ())
+
+
+def _in_clauses(sentence: str, clauses: Sequence[str]) -> Iterator[Claim]:
     start = 0
-    for clause in [*_clauses(sentence), ""]:
+    for clause in clauses:
         place = sentence.find(clause, start)
         start = place + len(clause)
         lead = sentence[:place]
-        if not clause.strip() or words.CONDITION.search(lead[-200:]):
+        if words.CONDITION.search(lead[-200:]):
             continue
         if words.EXCEPT.search(sentence[place:]) or any(int(n) < int(m) for n, m in _OF.findall(clause)):
             continue

@@ -147,10 +147,10 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         return frozenset()
     program, *rest = words[1:] if words[0] == "php" and len(words) > 1 else words
     plain = _plain(rest)
-    if {"--help", "--version", "-h", "--dry-run", "--collect-only"} & set(rest):
+    if {"--help", "--version", "--dry-run", "--collect-only"} & set(rest) or rest == ["-h"]:
         return frozenset()
     found = {kind for kind, wanted in _by_program(extra).get(program, ()) if _follows(wanted, rest, plain, program)}
-    if program == "make" and plain:
+    if program == "make" and kinds_of_name(" ".join(plain)):
         found.discard(ProofKind.BUILD)
     if program == "git" and ProofKind.COMMIT in found and "--abort" in rest:
         found.discard(ProofKind.COMMIT)

@@ -32,7 +32,7 @@ _TESTS_BAD: Final = (
     rf"\b(?i:failures|failed|fail|errors)(?:=|: {{0,9}}){_SOME}\b",
     rf"^[ℹ#] fail {_SOME}",
     r"\bFAILED\b(?!\W{0,3}0\b)(?! tests? passed)", r"^FAIL\b", r"^--- FAIL", r"^not ok \d", r"^test result: FAILED", r"^FAILURES\b",
-    r"^ERRORS$", r"^BUILD FAILED", r"\bBUILD FAILURE\b", r"^error: test failed", r"^Test Suite .* failed at",
+    r"^ERRORS$", r"^BUILD FAILED", r"\bBUILD FAILURE\b", r"^error: test failed", r"\b[Tt]est [Ss]uite (?:\S+ |.*)?fail(?:ed|ure)\b",
     r"^Some tests failed", r"[+-]\d+: Some tests failed", r"^ERROR collecting\b", r"^E {3,}\w*(?:Error|Exception)\b",
     r"^Interrupted: \d+ error", r"^(?:\S+ )?no tests (?:ran|found|to run)\b", r"^No tests? (?:found|files found)",
     r"^=+ no tests ran", r"^collected 0 items$", r"^✖ failing tests", r"\*\*\*Failed\b", r"\b[1-9]\d* fails?\b", r"^Some tests did not pass",
@@ -44,9 +44,9 @@ _TESTS_GOOD: Final = (
     r"^\(all tests passed", r"\bNo failures\b",
 )  # fmt: skip
 _CODE_BAD: Final = (
-    r"\berror(?: TS\d+|\[E\d+\]| CS\d+| C\d{4}| AL\d+)\b", r"^(?:fatal )?error: ", r":\d+: (?:fatal )?error: ",
+    r"\berror(?: TS\d+|\[[\w-]+\]| CS\d+| C\d{4}| AL\d+)\b", r"^(?:fatal )?error: ", r":\d+: (?:fatal )?error: ",
     r":\d+:\d+: (?:fatal )?(?:error|undefined)\b", r"^\S+\.go:\d+:\d+: \S", r" - error[: ]", r":\d+(?::\d+)? - error\b",
-    r"^Found [1-9]\d* errors?\b", rf"{_COUNT} (?:type |lint )?errors?\b(?!\(s\))", rf"\b{_SOME} Error\(s\)",
+    r"^Found [1-9]\d* (?:\w+ ){0,2}(?:errors?|diagnostics?|files?|warnings?)\b", rf"{_COUNT} (?:type |lint )?errors?\b(?!\(s\))", rf"\b{_SOME} Error\(s\)",
     rf"^✖ {_SOME} problems?", rf"{_COUNT} (?:problems?|issues?|offenses?|violations?)\b(?! \(0 errors)", r"\bBUILD FAIL", r"\bBuild failed\b",
     r"^Failed to compile", r"\bcompiled with \d+ errors?", r"^ERROR in\b", r"\bcould not compile\b", r"\bCOMPILATION ERROR",
     r"\bundefined reference to\b", r"^\[ERROR\]", r"\bModule not found\b", r"^✘ \[ERROR\]", r"^Type error:",
@@ -124,7 +124,9 @@ _NOTHING: Final = lazy_compile(
 _TESTS_SUMMARY: Final = lazy_compile(
     r"\b\d+ (?:passed|failed|passing|failing|failures|errors?)\b|^test result:|Tests: |Failures: "
 )
-_TESTS_END: Final = lazy_compile(r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|^test result: |^Tests: +\d")
+_TESTS_END: Final = lazy_compile(
+    r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|\bTests Passed: \d|^test result: |^Tests: +\d"
+)
 _SHOWN_CODE: Final = lazy_compile(
     r"(?i)(?:^|\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4})(\d{1,3})\s*$"
 )
