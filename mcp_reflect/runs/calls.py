@@ -219,7 +219,7 @@ class _Reader:
         # The content of a call is its answer, unless it describes the call or stands for its arguments.
         described = event.type not in _RESULTS and self._answers_apart
         stands = event.arguments is None and (event.tool is None or bool(event.error))
-        tool, arguments = event.tool or "tool", event.arguments
+        tool, arguments = event.tool or "", event.arguments
         if arguments is None and (described or stands):
             arguments = event.content or None
         content = "" if described or stands else event.content

@@ -191,7 +191,7 @@ def _scores(
 def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     """How the run ended, its cause, the attempts, what worked and what is open, in a few sentences."""
     trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
-    named = [name for name in unique(worked) if name != "tool"]
+    named = [name for name in unique(worked) if name]
     opening = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}"
     counts = f"{_count(len(worked), 'call')} worked" if worked else ""
     counts += f" ({', '.join(named[:5])})" if named else ""
@@ -231,8 +231,8 @@ def _said(trace: Trace, findings: Sequence[Finding]) -> list[str]:
     if said and not any(f"({said[-1].id})" in text for text in objected):
         parts.append(f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}.")
     system = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and event.content.strip()]
-    if system and trace.outcome is not Outcome.SUCCESS:
-        parts.append(f"The system said ({system[-1].id}): {_quoted(system[-1].content)}.")
+    if trace.outcome is not Outcome.SUCCESS:
+        parts += [f"The system said ({event.id}): {_quoted(event.content)}." for event in system[-3:]]
     return parts
 
 

@@ -193,9 +193,14 @@ def in_words(tool: str, arguments: Json) -> str:
     if file is not None and not isinstance(subject, str):
         return f"{tool} of {file.replace(chr(92), '/').rsplit('/', 1)[-1]}"
     if kind_of(tool, arguments) is Kind.OTHER or isinstance(subject, dict):
-        return tool or "an event"  # its arguments are values of its task
+        return tool or _unnamed(arguments)  # its arguments are values of its task
     shown = "" if subject is None else without_paths(quote(subject, 2 * _TOLD))
-    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or "an event"
+    return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or _unnamed(arguments)
+
+
+def _unnamed(arguments: Json) -> str:
+    """A call without a tool in the words of its event."""
+    return quote(arguments, 2 * _TOLD) if isinstance(arguments, str) else "An event"
 
 
 def subject_of(arguments: Json) -> Json:

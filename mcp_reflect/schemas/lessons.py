@@ -79,11 +79,8 @@ _AS_SENT: Final = {"why", "task_type", "context", "symptoms", "keywords", "wrong
 
 def _as_call(value: Any, info: ValidationInfo) -> Any:
     """Return a call as a lesson keeps it: a shell command, else the JSON text of {tool, arguments}."""
-    value = (
-        fields.parsed(value, fields.ReadContext.of(info))
-        if isinstance(value, str) and value.lstrip()[:1] == "{"
-        else value
-    )
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        value = fields.parsed(value, fields.ReadContext.of(info))
     if not isinstance(value, Mapping):
         return " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
     call = cast("Mapping[str, Any]", value)

@@ -357,7 +357,7 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
 _START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _NAMES: Final = {*EventType, *ErrorCategory}  # which no cut may change
-_LOOK: Final = 8  # of a long text, this many times the part that is kept is cleaned, half at each end
+_CLEANED: Final = 8  # times what is kept: cleaning all of a text of many megabytes takes seconds
 
 
 def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
@@ -412,7 +412,7 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
 
     It is cleaned first: half of a secret would not be known as one.
     """
-    half = most * _LOOK // 2
+    half = most * _CLEANED // 2
     parts = [text] if len(text) <= 2 * half else [text[:half], text[-half:]]
     cleaned = "".join(map(clean_text, parts))
     gone = len(text) - sum(map(len, parts)) + max(len(cleaned) - most, 0)

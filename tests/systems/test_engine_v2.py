@@ -143,6 +143,25 @@ async def test_the_cause_that_the_system_names_is_told(settings: Settings) -> No
     assert "Session limit reached before index was created" in found.reflection
 
 
+async def test_a_call_without_a_tool_is_named_by_the_words_of_its_event(settings: Settings) -> None:
+    events = [
+        {"event_type": "tool_call", "content": "Moved the stock to the new table"},
+        {"event_type": "error_event", "content": "deadlock detected"},
+    ]
+    error = {"error_category": "conflict_error", "error_message": "deadlock detected"}
+    found = await reflected(settings, task="Move it", outcome="failure", events=events, error=error)
+    assert '"Moved the stock to the new table" failed (e2): "deadlock detected".' in found.reflection
+    assert "tool" not in found.tags
+    assert "`tool`" not in (found.strategy or "")
+
+
+async def test_memories_that_are_sent_as_events_of_the_system_are_told(settings: Settings) -> None:
+    events = [{"event_type": "system_event", "content": text} for text in ("Friday failed", "Rollback was slow")]
+    found = await reflected(settings, task="Find patterns in memories", outcome="partial", events=events)
+    assert "Friday failed" in found.reflection
+    assert "Rollback was slow" in found.reflection
+
+
 async def test_an_error_without_a_tool_belongs_to_the_call_before_it(settings: Settings) -> None:
     events = [
         {"event_type": "tool_call", "tool_name": "warehouse.load", "content": "load orders.csv"},
