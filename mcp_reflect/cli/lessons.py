@@ -114,10 +114,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
     action("restore", "bring retired lessons back", "LES", "ids")
     erase = action("erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id")
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    review = action("review", "decide about quarantined lessons and findings, one by one, or list them", "")
-    review.add_argument(
-        "--model", action="store_true", help="let the configured language model release harmless ones first"
-    )
+    action("review", "decide about quarantined lessons and findings, one by one, or list them", "")
 
 
 def run_lessons(options: Namespace) -> int | None:

@@ -21,10 +21,8 @@ Item = Lesson | StoredFinding
 
 async def review(do: Do, options: Namespace) -> None:
     """List what waits, or ask a person about each."""
-    found: Waiting = await do("review", {"model": options.model})
+    found: Waiting = await do("review", {})
     waiting, unarmed = found.lessons, found.guards
-    if options.model and not options.json:
-        write_line(f"The model released {', '.join(found.released) or 'none'}.")
     if unarmed and not options.json:
         write_line("\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed))
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")

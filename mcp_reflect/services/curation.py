@@ -6,60 +6,17 @@ admin. Others see nothing that is in quarantine.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from mcp_reflect import services
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.hooks.guarded import mode_in
 from mcp_reflect.models.access import Role
-from mcp_reflect.models.common import GLOBAL, Json, compact, from_json
+from mcp_reflect.models.common import GLOBAL, compact, from_json
 from mcp_reflect.models.consolidation import Filter, Undone
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import GuardMode, Lesson, Recall, Source, State, Stored, Trust
-from mcp_reflect.security.injection import HIDES_TEXT
-from mcp_reflect.services.context import Context
 from mcp_reflect.services.engine import Engine
-
-_MOST_JUDGED: Final = 1_000
-_BATCH: Final = 40
-_MOST_CHARS: Final = 2_000  # of one record; a longer one is for a person
-
-
-async def second_opinion(context: Context) -> tuple[str, ...]:
-    """Ask the model about the records in quarantine, 40 at once, the newest first; return the ids that it released.
-
-    Records that hid text, and long ones, wait for a person. InputError where no model is configured, or none answers.
-    """
-    from mcp_reflect.llm.protocol import Role as ModelRole  # noqa: PLC0415 - only a second opinion needs a model
-    from mcp_reflect.llm.runner import NO_CLIENT  # noqa: PLC0415 - same
-
-    scope = context.scopes.own
-    texts: dict[str, str] = {}
-    for lesson in await context.bank.lessons.latest(scope, kind=None, limit=_MOST_JUDGED, held=True):
-        words = (lesson.text, lesson.why, lesson.task_type, *lesson.symptoms, *lesson.keywords, *lesson.tags)
-        text = " ".join(" | ".join(filter(None, words)).split())  # on one line: a text must not forge another
-        if HIDES_TEXT not in (lesson.held or "") and len(text) <= _MOST_CHARS:
-            texts[lesson.id] = f"- {lesson.id} ({lesson.held}): {text}"
-    ids, released = list(texts), list[str]()
-    for start in range(0, len(ids), _BATCH):
-        batch = ids[start : start + _BATCH]
-        inputs = {"waiting": "\n".join(texts[name] for name in batch)}
-        reply = await context.runner.generate(
-            ModelRole.EVALUATOR, "second_opinion", inputs, host=NO_CLIENT, read=_harmless
-        )
-        if reply.value is None:
-            fault = reply.note or "no language model is configured"
-            raise InputError("model", fault, "Set MCP_REFLECT_LLM, or decide yourself: `mcp-reflect lessons review`.")
-        released += [name for name in reply.value if name in batch and await context.bank.lessons.release(scope, name)]
-    return tuple(released)
-
-
-def _harmless(answer: Json) -> list[str]:
-    names: Any = cast("Mapping[str, Any]", answer).get("harmless") if isinstance(answer, Mapping) else None
-    if not isinstance(names, list):
-        raise InputError("harmless", "it is not a list", "Send a list of ids.")
-    return [name for name in cast("list[Any]", names) if isinstance(name, str)]
-
 
 Sent = Mapping[str, Any]
 
@@ -90,16 +47,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings.
-
-    `released` are the ids of the lessons that the model has just released.
-    """
+    """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings."""
 
     scope: str
     lessons: tuple[Lesson, ...]
     guards: tuple[Lesson, ...]
     findings: tuple[StoredFinding, ...]
-    released: tuple[str, ...] = ()
 
 
 async def listed(engine: Engine, sent: Sent, *, whole: bool) -> Listed:
@@ -169,11 +122,9 @@ async def remembered(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, An
     return {"versions": versions, **await engine.bank.views.use_of(own, found.id)}
 
 
-async def waiting(engine: Engine, sent: Sent, *, whole: bool) -> Waiting:  # noqa: ARG001 - as all uses
-    """Return what waits for a person; with `model`, after the language model released what is harmless."""
-    own, released = engine.scopes.own, tuple[str, ...]()
-    if sent.get("model"):
-        released = await second_opinion(engine.context)
+async def waiting(engine: Engine, _: Sent, *, whole: bool) -> Waiting:  # noqa: ARG001 - as all uses
+    """Return what waits for a person."""
+    own = engine.scopes.own
     lessons = await engine.bank.lessons.latest(own, kind=None, limit=_MOST_WAITING, held=True)
     if engine.settings.review == "ask":
         lessons += filter(_is_of_agents, await engine.bank.lessons.latest(own, limit=_MOST_WAITING))
@@ -182,7 +133,6 @@ async def waiting(engine: Engine, sent: Sent, *, whole: bool) -> Waiting:  # noq
         lessons=tuple(lessons),
         guards=tuple(await engine.bank.guards.unarmed(own, _MOST_WAITING)),
         findings=tuple(await services.findings.waiting(engine.context)),
-        released=released,
     )
 
 

@@ -160,18 +160,12 @@ class LessonRepository(Repository):
         if not waits or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
-        if approved:
-            return self._free(tx, scope, before, Trust.TRUSTED, "approved")
-        return set_state(tx, scope, lesson_id, State.RETIRED, "rejected", self.clock.now())
-
-    @transaction
-    def release(self, tx: Writing, scope: Scope, lesson_id: str) -> bool:
-        """Release a record from quarantine to `observed`, on a model's opinion; False if it no longer waits."""
-        before = lesson_by_id(tx, scope, lesson_id)
-        waits = before.trust is Trust.QUARANTINED and before.state is State.ACTIVE
-        if waits:
-            self._free(tx, scope, before, Trust.OBSERVED, "released by a model")
-        return waits
+        if not approved:
+            return set_state(tx, scope, lesson_id, State.RETIRED, "rejected", self.clock.now())
+        after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=self.clock.now())
+        revise(tx, scope, before, after, "approved")
+        link_mentions(tx, after)
+        return after
 
     @transaction
     def put_back(
@@ -181,12 +175,6 @@ class LessonRepository(Repository):
         before = lesson_by_id(tx, scope, lesson_id)
         after = replace(before, state=state, trust=trust, held=held, updated_at=self.clock.now())
         revise(tx, scope, before, after, "decision undone")
-        return after
-
-    def _free(self, tx: Writing, scope: Scope, before: Lesson, trust: Trust, reason: str) -> Lesson:
-        after = replace(before, trust=trust, held=None, updated_at=self.clock.now())
-        revise(tx, scope, before, after, reason)
-        link_mentions(tx, after)
         return after
 
     @transaction

@@ -14,7 +14,7 @@ from mcp_reflect.security.fencing import DATA_RULE
 HASHES = Path(__file__).with_name("prompt_hashes.json")
 NAMES = (
     "correct critique critique_answer distill_lessons dream evaluate learn reflect_decision reflect_error "
-    "reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search review_task second_opinion "
+    "reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search review_task "
     "start_task"
 ).split()
 ANALYSES = {
