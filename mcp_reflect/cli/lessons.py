@@ -100,7 +100,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
             ("--task-type", "like debugging, search, deploy"),
         ):
             written.add_argument(name, metavar="TEXT", help=about)
-        written.add_argument("--importance", type=float, metavar="N", help="0 to 1")
+        add_number(written, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
         written.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
     guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
     guard.add_argument("mode", choices=("hold", "tell", "off"), help="refuse the call once, tell the agent, or nothing")
