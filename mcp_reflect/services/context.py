@@ -12,7 +12,7 @@ from mcp_reflect.projects import Scopes
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
-    from mcp_reflect.llm.embeddings.embedders import Embedder
+    from mcp_reflect.llm.embedders import Embedder
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.llm.runner import ModelRunner
     from mcp_reflect.runs.reflector import Scorer
@@ -58,7 +58,7 @@ def open_bank(
     """Return the bank of the settings, not opened yet. `embedder` replaces the one that the settings name."""
     if embedder is None and not settings.has_embeddings:
         return Bank(settings, scopes, clock=clock, log=log)
-    from mcp_reflect.llm.embeddings import embedders  # noqa: PLC0415 - most have no embedder
+    from mcp_reflect.llm import embedders  # noqa: PLC0415 - most have no embedder
 
     def opened() -> "Embedder":
         own = embedder and embedders.Checked(embedder, "the embedder")

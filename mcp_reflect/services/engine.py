@@ -24,7 +24,7 @@ from mcp_reflect.services.context import Context, open_bank
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
-    from mcp_reflect.llm.embeddings.embedders import Embedder
+    from mcp_reflect.llm.embedders import Embedder
     from mcp_reflect.llm.prompts import Rendered
     from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
     from mcp_reflect.llm.runner import ClientCapabilities

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.embeddings.embedders import Embedder, open_embedder
+from mcp_reflect.llm.embedders import Embedder, open_embedder
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, RefusedError
 from tests.llm.contract import left_nothing_behind
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting

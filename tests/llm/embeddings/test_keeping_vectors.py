@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.embeddings.embedders import UNRELATED
+from mcp_reflect.llm.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.retrieval.embeddings import BATCH, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
 from mcp_reflect.storage.retrieval.vectors import packed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.embeddings.embedders import open_embedder
+from mcp_reflect.llm.embedders import open_embedder
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMSettingError
 
 SETTINGS = {"MCP_REFLECT_EMBEDDINGS": "letters:small"}

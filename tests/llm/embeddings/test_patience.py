@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from mcp_reflect.llm.embeddings.embedders import FIRST_PAUSE, LONGEST_PAUSE, Embedder, Patient, Vector
+from mcp_reflect.llm.embedders import FIRST_PAUSE, LONGEST_PAUSE, Embedder, Patient, Vector
 from mcp_reflect.llm.protocol import LLMError, LLMSettingError, RefusedError
 from tests.held_clock import HeldClock
 

@@ -200,7 +200,10 @@ class Patient:
     async def measure(self, seconds: float) -> tuple[int, float] | None:
         """Return the length of the vectors, and the mean cosine (0 to .9) of unrelated texts: models differ in both."""
         vectors = await self.embed(UNRELATED, seconds)
-        return (len(vectors[0]), background(vectors)) if vectors else None
+        if not vectors:
+            return None
+        cosines = [sum(map(mul, one, other)) for one, other in combinations(vectors, 2)]
+        return len(vectors[0]), min(max(sum(cosines) / len(cosines), 0.0), _MOST_BACKGROUND)
 
     def _opened(self) -> Embedder:
         if self._embedder is None:
@@ -219,9 +222,3 @@ UNRELATED: Final = (
     "Interest on the loan is due every quarter.",
 )
 """Sentences that have no subject in common."""
-
-
-def background(vectors: Sequence[Vector]) -> float:
-    """Return the mean cosine of the vectors of UNRELATED, 0 to .9: models differ, one gives .0 and another .7."""
-    cosines = [sum(map(mul, one, other)) for one, other in combinations(vectors, 2)]
-    return min(max(sum(cosines) / len(cosines), 0.0), _MOST_BACKGROUND)

@@ -1,1 +1,0 @@
-"""Embedders: texts in, vectors out; and the index of vectors in memory."""
