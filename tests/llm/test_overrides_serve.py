@@ -45,14 +45,3 @@ async def test_a_broken_override_is_logged_by_file_and_line_and_the_shipped_one_
     assert event["event"] == "prompt_override_refused"
     assert event["problem"].startswith(f"{path}:4: role cannot be 'boss'")
     assert problems == [event["problem"]]
-
-
-async def test_an_edit_of_the_same_length_is_seen(tmp_path: Path) -> None:
-    path = tmp_path / "reflect_failure.md"
-    with Scripted(*[said(GOOD)] * 2) as llm:
-        async with serving(tmp_path, llm, prompts_dir=tmp_path) as (client, _):
-            path.write_text(MINE, "utf-8")
-            await reflect(client, run_id="1")
-            path.write_text(MINE.replace("our house", "the house"), "utf-8")
-            await reflect(client, run_id="2")
-    assert "In the house" in llm.asked[1].system

@@ -49,13 +49,6 @@ async def test_two_servers_of_a_bank_share_the_day(tmp_path: Path) -> None:
     assert rows(tmp_path) == {"reflections": 2, "lessons": rows(tmp_path)["lessons"], "spending": 1}
 
 
-async def test_another_bank_has_a_day_of_its_own(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        async with Loopback(dear(said(GOOD))) as server:
-            assert (await ask(tmp_path / name, server.url, llm_tokens_per_day="50000"))["thinker"] != "rules"
-
-
 async def test_tokens_are_written_down_without_a_limit_per_day(tmp_path: Path) -> None:
     async with Loopback(dear(said(GOOD))) as server:
         assert (await ask(tmp_path, server.url, llm_tokens_per_call="50000"))["thinker"] == "openai:test-model"

@@ -13,7 +13,6 @@ CASES = [
             "importance": 0.8,
         },
     ),
-    Case("dialogue_in_a_string", '{"line": ""Stop," he said, "or else.""}', {"line": '"Stop," he said, "or else."'}),
     Case(
         "quote_at_start", '{"title": ""Dune" by Herbert", "year": 1965}', {"title": '"Dune" by Herbert', "year": 1965}
     ),
@@ -113,7 +112,6 @@ CASES = [
     ),
     Case("escaped_single", "{'a': 'don\\'t', 'b': \"it's\"}", {"a": "don't", "b": "it's"}),
     Case("numbers_as_words", '{"n": 1e3, "m": 1E-2, "k": 007}', {"n": 1000.0, "m": 0.01, "k": 7}),
-    Case("key_with_spaces", '{first name: "Ann", last name: "Lee"}', {"first name": "Ann", "last name": "Lee"}),
     Case("date_unquoted", '{"when": 2024-05-01, "n": 1}', {"when": "2024-05-01", "n": 1}),
     Case("emoji_and_cjk", '结果如下：{"名": "值", "数": 1}。谢谢', {"名": "值", "数": 1}),
     Case("math_interval_after", 'So {"p": 0.25}, which lies in [0, 1].', {"p": 0.25}),
@@ -130,14 +128,8 @@ CASES = [
     ),
     Case("possessive_before_quote_end", "{'owner': 'James'', 'n': 1}", {"owner": "James'", "n": 1}),
     Case("string_with_brace", '{"a": "x } y", "b": "{", "c": ["]"]}', {"a": "x } y", "b": "{", "c": ["]"]}),
-    Case(
-        "string_with_brace_and_break", '{"a": "x } y", "b": "say "{"", "c": 1,}', {"a": "x } y", "b": 'say "{"', "c": 1}
-    ),
-    Case("value_with_a_unit", 'The length is {"length": 5 km, "n": 1}', {"length": "5 km", "n": 1}),
-    Case("time_without_quotes", '{"time": 10:30, "n": 1}', {"time": "10:30", "n": 1}),
     Case("address_without_quotes", '{"url": http://x.y/z, "n": 1}', {"url": "http://x.y/z", "n": 1}),
     Case("words_without_quotes", "{ key: some value here, other: 2 }", {"key": "some value here", "other": 2}),
-    Case("fence_as_a_value", '{"code": ```js\nfoo("x")\n```, "n": 1}', {"code": 'foo("x")', "n": 1}),
     Case("two_in_one_fence", '```\n{"a": 1}\n\n{"b": 2}\n```', [{"a": 1}, {"b": 2}]),
     Case("server_sent_events", 'data: {"id": 1}\n\ndata: {"id": 2}\n\ndata: [DONE]', [{"id": 1}, {"id": 2}]),
     Case(
