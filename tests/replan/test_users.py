@@ -1,15 +1,19 @@
 """What the plan proposes for failed searches in the style of users; a search's query found nothing."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_reflect.models.search import SearchPlan, SearchRequest, SearchState
+from mcp_reflect.models.search import CatalogEntry, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.replan.words import content, tokens
 from mcp_reflect.schemas.search import read_catalog, read_queries
+from tests.replan.samples import empty_state, request, texts
+from tests.replan.written_searches import cases, engine
+from tests.replan.written_searches import search as search_on
 
 _CASES = json.loads((Path(__file__).parent / "cases/users/searches.json").read_text("utf-8"))
 _SEARCHES: dict[str, dict[str, Any]] = {search["id"]: search for search in _CASES["searches"]}
@@ -70,3 +74,45 @@ def test_every_proposal_is_new_and_never_question_and_query_together(search: dic
     if search["id"].startswith(("web", "fulltext", "vector")):
         longest = max(len(tokens(search["query"]["query_text"])), len(content(search["message"])))
         assert all(len(tokens(new.query_text)) <= longest for new in made.new_queries)
+
+
+def test_four_of_five_empty_searches_find_something_wanted_within_two_retries() -> None:
+    missed: list[str] = []
+    for case in cases():
+        with closing(engine(case.world)) as small:
+            missed += [] if case.wanted.intersection(search_on(case, small).rows) else [case.name]
+    assert len(missed) <= 0.2 * len(cases()), missed
+
+
+def test_a_search_without_a_mode_is_not_proposed_again_in_the_mode_of_its_table() -> None:
+    articles = CatalogEntry(table="articles", search_modes=("fulltext",), vocabulary=("reset password", "rate limit"))
+    failed = Query(table="articles", query_text="429 too many requests")
+    made = plan(request(failed, message="error 429", catalog=(articles,)), empty_state())
+    assert made.new_queries == ()
+    assert "rate limit" in made.open_moves[0].write
+
+
+@pytest.mark.parametrize(
+    ("text", "vocabulary", "first", "proposed"),
+    [
+        ("ML deployment", ("MLOps", "cloud hosting"), "MLOps", "MLOps"),
+        ("parking hall 4", ("car park P1", "hall 4"), "park hall 4", "car park P1"),
+        ("Urlaub beantragen", ("Urlaubsantrag", "Elternzeit"), "Urlaubsantrag", "Urlaubsantrag"),
+        ("card rejected", ("credit card", "payment declined"), "credit card", "credit card"),
+    ],
+)
+def test_words_are_proposed_as_the_data_has_them(
+    text: str, vocabulary: tuple[str, ...], first: str, proposed: str
+) -> None:
+    place = CatalogEntry(table="venue", search_modes=("faceted",), vocabulary=vocabulary)
+    failed = Query(table="venue", query_text=text, search_mode="faceted")
+    made = texts(plan(request(failed, message=text, catalog=(place,)), empty_state()))
+    assert made[0] == first
+    assert proposed in made
+    assert text.rsplit(maxsplit=1)[-1] not in made
+
+
+def test_a_name_of_code_is_looked_for_alone_before_it_is_written_otherwise() -> None:
+    failed = Query(table="code", query_text="CONN_MAX_AGE setting loader")
+    made = texts(plan(request(failed, message="who reads CONN_MAX_AGE", catalog=()), empty_state()))
+    assert made[0] == "CONN_MAX_AGE"
