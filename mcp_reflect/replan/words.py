@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from operator import mul
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -132,6 +133,7 @@ _LEAST_LIKENESS: Final = 0.38  # of English words; nearer entries were useful in
 _ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
 _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
 _LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
+_MOST_LISTS: Final = 128  # word lists whose indexes are kept
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
 
 
@@ -220,13 +222,18 @@ class Vocabulary:
 
     def _respelled(self, word: str) -> Match:
         """The word in two parts, in nearly the same letters, or as the beginning of a compound."""
-        alike = self._by_start.get(word[:2], [])
-        near = [other for other in alike if abs(len(other) - len(word)) <= 2 and not word.isdigit()]
+        near = [
+            other
+            for length in range(len(word) - 2, len(word) + 3)
+            for other in self._by_shape.get((word[:2], length), ())
+            if other[:3] == word[:3] or other[-3:] == word[-3:]  # difflib takes long for all
+        ]
         cuts = ((word[:cut], word[cut:]) for cut in range(3, len(word) - 2))
         split = next(filter(self.words.issuperset, cuts), ())
-        if found := split or tuple(filter(None, [similar(word, near)])):
+        if found := split or tuple(filter(None, [similar(word, near if not word.isdigit() else ())])):
             return Match(EmptyCause.SPELLING, found)
-        longer = [other for other in alike if other.startswith(word) and len(word) >= _LONG_PREFIX]
+        start = bisect_left(self._ordered, word) if len(word) >= _LONG_PREFIX else len(self._ordered)
+        longer = takewhile(lambda other: other.startswith(word), self._ordered[start : start + _MOST_COMPARED])
         return Match(EmptyCause.UNKNOWN_WORDS, tuple(sorted(longer, key=len)[:1]))
 
     def _meant(self, word: str) -> tuple[str, ...]:
@@ -240,12 +247,22 @@ class Vocabulary:
         return tuple(sorted(self._by_stem.get(stem(word), ()), key=lambda form: abs(len(form) - len(word)))[:1])
 
     @cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
-        return _grouped(self.words, stem)
+    def _ordered(self) -> list[str]:
+        return sorted(self.words)
 
     @cached_property
-    def _by_start(self) -> dict[str, list[str]]:
-        return _grouped(self.words, lambda word: word[:2])
+    def _by_stem(self) -> dict[str, list[str]]:
+        index: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self._ordered:
+            index[stem(word)].append(word)
+        return index
+
+    @cached_property
+    def _by_shape(self) -> dict[tuple[str, int], list[str]]:
+        index: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for word in self._ordered:
+            index[word[:2], len(word)].append(word)
+        return index
 
     @cached_property
     def _spellings(self) -> dict[str, str]:
@@ -253,16 +270,21 @@ class Vocabulary:
         return {part: term for term in written for part in _parts(term)} | {fold(term): term for term in written}
 
 
-def _grouped(words: Iterable[str], by: Callable[[str], str]) -> dict[str, list[str]]:
-    index: defaultdict[str, list[str]] = defaultdict(list)
-    for word in sorted(words):
-        index[by(word)].append(word)
-    return dict(index)
+_recent: Final[dict[int, Vocabulary]] = {}  # by the identity of the word list: the hash of a long one takes long
 
 
-@lru_cache(maxsize=128)
 def vocabulary(entries: tuple[str, ...]) -> Vocabulary:
     """Return the index of a word list; the last ones are cached, since a catalog seldom changes."""
+    known = _recent.get(id(entries))
+    if known is None or known.entries is not entries:
+        if len(_recent) >= _MOST_LISTS:
+            _recent.clear()
+        known = _recent[id(entries)] = _indexed(entries)
+    return known
+
+
+@lru_cache(maxsize=_MOST_LISTS)
+def _indexed(entries: tuple[str, ...]) -> Vocabulary:
     return Vocabulary(entries)
 
 
