@@ -50,7 +50,7 @@ build: webpack, vite build, rollup, esbuild, parcel build, next build, nuxt buil
   electron-builder, expo export, forge build
 types: mypy, dmypy, pyright, basedpyright, pyre, pytype, ty check, tsc, vue-tsc, svelte-check, flow check, sorbet, srb
   tc, phpstan, psalm, steep check, cargo check, dialyzer, mix dialyzer, astro check
-lint: eslint, oxlint, ruff check, ruff, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
+lint: eslint, oxlint, ruff check, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
   golangci-lint, staticcheck, go vet, rubocop, standardrb, stylelint, shellcheck, hadolint, actionlint, yamllint,
   markdownlint*, ktlint*, detekt, checkstyle, gradle *lint*, biome check, biome lint, biome ci, credo, mix credo, next
   lint, ng lint, tflint, ansible-lint, swiftlint, dart analyze, flutter analyze, phpcs, xo, standard, tslint, helm
@@ -81,7 +81,7 @@ health: curl, wget, http, https, xh, httpie, kubectl get, kubectl describe, kube
   docker-compose up, docker run, systemctl, service, pg_isready, redis-cli ping, mysqladmin ping, nc, pm2,
   supervisorctl, lsof, ss, netstat, grpcurl, fly status, fly checks, flyctl status, heroku ps, helm status, uvicorn,
   gunicorn, hypercorn, flask run, rails s*, manage.py runserver, http.server, artisan serve, next dev, next start,
-  vite, vite dev, vite preview, nodemon, cargo run, go run, dotnet run, wrangler dev, ping
+  vite dev, vite preview, nodemon, cargo run, go run, dotnet run, wrangler dev, ping
 image: docker build, docker buildx, docker image, docker images, podman build, podman images, buildah, docker compose
   build, docker-compose build, docker compose up, docker-compose up, pack build, kaniko, ko build, nerdctl build,
   docker push, podman push, docker tag, docker bake, gcloud builds, fly deploy, flyctl deploy
@@ -156,14 +156,7 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         found.discard(ProofKind.COMMIT)
     if program in {"curl", "wget", "http", "https", "xh"} and not _asks_a_service(rest):
         found.discard(ProofKind.HEALTH)
-    if program == "vite" and plain[:1] == ["build"]:
-        found = {ProofKind.BUILD}
-    if program in {"tsc", "vue-tsc"}:
-        return frozenset({ProofKind.TYPES, ProofKind.BUILD})
-    if program == "ruff" and plain[:1] == ["format"]:
-        return frozenset({ProofKind.FORMAT})
-    name = _script_name(program, rest, plain)
-    return frozenset(found) | kinds_of_name(name)
+    return frozenset(found) | kinds_of_name(_script_name(program, rest, plain))
 
 
 def _plain(rest: Sequence[str]) -> list[str]:
@@ -199,14 +192,7 @@ def _script_name(program: str, rest: Sequence[str], plain: Sequence[str]) -> str
     if program in _PACKAGE_MANAGERS:
         named = plain[2:] if plain[:1] == ["workspace"] else plain
         names = [word for word in named if word not in {"run", "run-script", "task", "workspaces", "foreach"}]
-        first = names[0] if names else ""
-        return (
-            "test"
-            if program == "npm" and first == "t"
-            else ""
-            if first in {"install", "add", "ci", "i", "x"}
-            else first
-        )
+        return "" if not names or names[0] in {"install", "add", "ci", "i", "x"} else names[0]
     if program in _RUNNERS:
         return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
     if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
