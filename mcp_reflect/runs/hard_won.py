@@ -45,7 +45,7 @@ BRIEF: Final = 80  # characters of the line that says so
 REFUSED: Final = lazy_compile(
     r"(?i)user doesn't want to|command aborted|interrupted by (?:the )?user|operation was cancell?ed"
     r"|haven't granted|request(?:ed)? permissions?|user (?:rejected|denied|declined|cancell?ed)"
-    r"|\Athis .{0,40}command requires approval|was blocked\. For security|requires approval: |\A(?:please|wait) \w"
+    r"|\Athis .{0,40}command (?:contains .{0,90})?requires approval|was blocked\. For security, Claude Code"
 )
 _REASON: Final = lazy_compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
 _PREFERENCE: Final = lazy_compile(

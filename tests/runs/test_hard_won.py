@@ -138,6 +138,10 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
         [("./tickets rank TK-1 high", "error: rank must be one of P1, P2", 1), ("./tickets rank TK-1 P2", "ranked")],
         "./tickets rank TK-1 high", "./tickets rank TK-1 P2", "one of P1, P2", "`P2` in place of `high`",
     ),
+    "a program that asks for a setting": (
+        [("./sync orders", "Please set --region, then try again.", 1), ("./sync orders --region eu", "synced")],
+        "./sync orders", "./sync orders --region eu", "Please set --region", "Add `--region`.",
+    ),
     "a part of a longer line": (
         [("./mig up billing; ./mig list", "error: billing needs identity\nidentity: down", 1),
          ("./mig up identity; ./mig list; ./mig up billing; ./mig list", "up\nidentity: up\nup\nbilling: up")],
@@ -175,9 +179,6 @@ USUAL: dict[str, list[Step]] = {
         ("ls src", "app.py"),
     ],
     "a command that nobody approved": [("make deploy", "This command requires approval", 1), ("make", "built")],
-    "words of the user in place of an answer": [
-        ("./pay refund P-1", "please look at the order first", 1), ("./pay refund P-2", "refunded"),
-    ],
     "waiting": [("curl -f x/health", "curl: (7) Failed to connect", 7), ("sleep 5", ""), ("curl -f x/health", "ok")],
     "another page after one that is not there": [
         (("WebFetch", {"url": "https://docs.acme.test/setup"}), "Request failed with status code 404", 1),
