@@ -75,12 +75,13 @@ _REPEATED: Final = _cue(
     r"|提醒)过|说了.{0,3}(?:次|遍)|你又|又把|(?:别|不要)(?:再|总|老|每次)",
 )
 _PLACE: Final = _cue(
-    r"around here|(?:on|in|for|of|by) (?:this|our|the (?:whole|entire)) (?:repo\w*|project|code ?base|team|company"
-    r"|monorepo|workspace|product|box|machine|org\w*)s?|in (?:all )?our \w+|(?:this|our) (?:repo\w*|codebase"
-    r"|convention|policy|rule|standard)s? (?:is|uses|has|are)|by us|bei uns|in diesem (?:projekt|repo\w*|code)"
-    r"|chez nous|dans (?:ce|notre) (?:projet|dépôt|repo|code)|dans cette base|en (?:est[ea]|nuestr[oa]) (?:proyecto"
-    r"|repo\w*|equipo|empresa)|n[eo](?:ste|sso) (?:projeto|repo\w*)|da noi|in questo (?:progetto|repo\w*)|bij ons"
-    r"|in dit (?:project|repo\w*)",
+    r"around here|(?:we(?! (?:need|want|have|get|see|miss|got|can|should)\b)|wir(?! (?:brauchen|haben|wollen))|wij"
+    r"|nous) \w+ .*(?:here|hier|ici)(?=\W|$)|wir \w+ hier|hier \w+ (?:wir|we|wij)|(?:on|in|for|of|by) (?:this|our"
+    r"|the (?:whole|entire)) (?:repo\w*|project|code ?base|team|company|monorepo|workspace|product|box|machine"
+    r"|org\w*)s?|in (?:all )?our \w+|(?:this|our) (?:repo\w*|codebase|convention|policy|rule|standard)s? (?:is|uses"
+    r"|has|are)|by us|bei uns|in diesem (?:projekt|repo\w*|code)|chez nous|dans (?:ce|notre) (?:projet|dépôt|repo"
+    r"|code)|dans cette base|en (?:est[ea]|nuestr[oa]) (?:proyecto|repo\w*|equipo|empresa)|n[eo](?:ste|sso) (?:projeto"
+    r"|repo\w*)|da noi|in questo (?:progetto|repo\w*)|bij ons|in dit (?:project|repo\w*)",
     asian=r"うち(?:で|の)|ここでは|この(?:プロジェクト|リポジトリ|コード)(?:では|は)|弊社|我们(?:这里|这边|项目|团队)|(?:这个|本)(?:项目|仓库|代码库)",
 )
 _HERE: Final = _cue(
@@ -97,7 +98,7 @@ _EVER: Final = _cue(
     r"always|never|ever|every ?time|each time|whenever you|anymore|any more|everywhere|in all|(?:each|every) (?:commit"
     r"|push|change|edit|pr|pull request|step|merge|release|deployment|time|ls|week)|no longer"
     r"|when(?:ever)? you(?:'re)? (?:\w+ing|done|write|show|add|change|edit|use|run|are|create|commit|push|report|need"
-    r"|touch|make|do|find|don't|give)|(?:vor|nach) jede\w*|immer|nie|niemals|stets|grundsätzlich|jedes mal"
+    r"|touch|make|do|find|don't|give)|(?:vor|nach) jede\w*|immer(?! noch)|nie|niemals|stets|grundsätzlich|jedes mal"
     r"|jede[nmrs]? (?:commit|push|änderung|schritt|merge|release)|überall|toujours|jamais|à chaque|chaque|partout"
     r"|siempre|nunca|jamás|cada|sempre|jamais|cada|toda vez|mai|ogni|ovunque|nooit|altijd|elke|telkens|overal",
     asian=r"絶対|必ず|いつも|常に|毎回|決して|二度と|永远|总是|每次|一律|一定要|必须|从来|从不|千万|绝不|绝对",
@@ -157,8 +158,9 @@ _REJECTS: Final = _cue(
     start=True,
 )
 _FACT: Final = _cue(
-    r"(?<!it )(?<!that )(?<!this )(?:is|are|returns?|contains?|means?|lives?|starts?|must|runs|go(?:es)?|listens?)|ist"
-    r"|sind|van|vanno|ficam|staan|heißt|enthält|est|sont|es|son|está|están|são|è|sono|zijn",
+    r"(?<!it )(?<!that )(?<!this )(?:is|are|returns?|contains?|means?|lives?|starts|reads|uses|needs|takes|expects"
+    r"|must|runs|go(?:es)?|listens?)|ist|sind|van|vanno|ficam|staan|heißt|enthält|est|sont|es|son|está|están|são|è"
+    r"|sono|zijn",
     asian=r"単位|单位",
 )
 _WORK: Final = _cue(
@@ -199,17 +201,18 @@ _THING: Final = _cue(
 _PROGRAM: Final = _cue(
     r"users?|buttons?|pages?|dropdown|forms?|fields?|banner|modal|dialog|header|footer|login|password|customers?"
     r"|clients?|menu|screen|widget|rows?|cells?|click\w*|session (?:has )?expire\w*|redirect\w*|display\w*|retr(?:y"
-    r"|ies)|reject\w*|token|should(?! (?:only|never|always|not))|worker|job|shop|three|add an?|benutzer\w*|nutzer\w*"
-    r"|kunden?|seite|knopf|feld|passwor[td]\w*|anzeig\w*|utilisateurs?|bouton|champ|clients?|mot de passe|usuarios?"
-    r"|botón|campo|contraseña|clientes?|usuários?|botão|senha|utent[ei]|pulsante|clienti|gebruikers?|knop|veld"
-    r"|klanten?|wachtwoord|import|importación|importação|importazione|i (?:always |still |again |\w+ )?(?:get|got|see"
-    r"|tried)|crash\w*|error:|exception|traceback|doesn't work|not working|is broken|stopped working|fails?|failing"
-    r"|flaky|finish\w*|geht nicht|stürzt|funktioniert nicht|schlägt fehl|plante|ne marche|no funciona|não funciona"
-    r"|dá erro|non (?:funziona|risponde)|crasht|hangen|werkt niet|(?<=, )(?:just|only|nur|juste)|solo el|apenas"
-    r"|alleen de|(?:the|that) (?:first|second|third|whole)|worked|there(?:'s| is| are)|missing|forgot|forgotten|missed"
-    r"|hay|falta\w*|manca\w*|manque\w*|ontbreekt|fehlt|il y a|es gibt|oublié|olvidado|esqueceu|dimenticato|vergeten"
-    r"|vergessen|c'è|ci sono|er (?:is|zijn)",
-    asian=r"ユーザー|ボタン|画面|パスワード|表示|ページ|用户|按钮|页面|密码|登录|导入|エラー|落ち|報告|报错|崩溃|失败|だけ|があ|足り|漏|缺|有(?:一|两|几|个)",
+    r"|ies)|reject\w*|token|should(?! (?:only|never|always|not))|job|shop|three|add an?|benutzer\w*|nutzer\w*|kunden?"
+    r"|seite|knopf|feld|passwor[td]\w*|anzeig\w*|utilisateurs?|bouton|champ|clients?|mot de passe|usuarios?|botón"
+    r"|campo|contraseña|clientes?|usuários?|botão|senha|utent[ei]|pulsante|clienti|gebruikers?|knop|veld|klanten?"
+    r"|wachtwoord|import|importación|importação|importazione|i (?:always |still |again |\w+ )?(?:get|got|see|tried)"
+    r"|crash\w*|error:|exception|traceback|doesn't work|not working|is broken|stopped working|fails?|failing|flaky"
+    r"|finish\w*|geht nicht|stürzt|funktioniert nicht|schlägt fehl|plante|ne marche|no funciona|não funciona|dá erro"
+    r"|non (?:funziona|risponde)|crasht|hangen|werkt niet|échou\w+|falla|falham?|fallisc\w+|faalt|rot|rouge|rojo"
+    r"|(?<=, )(?:just|only|nur|juste)|solo el|apenas|alleen de|(?:the|that) (?:first|second|third|whole)|worked"
+    r"|there(?:'s| is| are)|missing|forgot|forgotten|missed|hay|falta\w*|manca\w*|manque\w*|ontbreekt|fehlt|il y a"
+    r"|es gibt|oublié|olvidado|esqueceu|dimenticato|vergeten|vergessen|c'è|ci sono|er (?:is|zijn)",
+    asian=r"ユーザー|ボタン|画面|パスワード|表示|ページ|用户|按钮|页面|密码|登录|导入|エラー|落ち|報告|报错|崩溃|失败|不通过|だけ|があ|足り|漏|缺|有(?:一|两|几"
+    r"|个)",
 )
 _TASK: Final = _cue(
     r"(?!(?!let|can|could|would|will)\S+ (?:\S+ )?(?:always|never|immer|nie|toujours|jamais|siempre|nunca|sempre|mai"
@@ -232,11 +235,11 @@ _TASK: Final = _cue(
 _PASSING: Final = _cue(
     r"for now|right now|yet|now$|this time|just this once|for the moment|for today|today|tomorrow|at the moment|until"
     r"|in (?:line|the other)|(?:in|for|with|on) this (?:task|pr|pull request|function|refactor\w*|file|one|change|step"
-    r"|method|class|ticket|dialog|component|case|page|commit|endpoint|experiment|module|migration|new \w+)|for this$"
-    r"|before the release|vorerst|diesmal|für jetzt|noch nicht|erst ?mal|heute|pour l'instant|pas encore|cette fois"
-    r"|aujourd'hui|por ahora|todavía|aún|esta vez|hoy|por enquanto|ainda|desta vez|hoje|per ora|ancora|questa volta"
-    r"|oggi|voorlopig|nog niet|deze keer|vandaag|i was wrong|my (?:mistake|bad|fault|error)|i (?:changed|forgot"
-    r"|made an error|was)|mein fehler|mon erreur|mi error|meu erro|never mind|nevermind",
+    r"|method|class|ticket|dialog|component|case|page|commit|endpoint|experiment|module|migration|new \w+)|(?:for"
+    r"|with) this$|before the release|vorerst|diesmal|für jetzt|noch nicht|erst ?mal|heute|pour l'instant|pas encore"
+    r"|cette fois|aujourd'hui|por ahora|todavía|aún|esta vez|hoy|por enquanto|ainda|desta vez|hoje|per ora|ancora"
+    r"|questa volta|oggi|voorlopig|nog niet|deze keer|vandaag|i was wrong|my (?:mistake|bad|fault|error)|i (?:changed"
+    r"|forgot|made an error|was)|mein fehler|mon erreur|mi error|meu erro|never mind|nevermind",
     asian=r"今回|とりあえず|今日|まだ|暂时|这次|今天|先不",
 )
 _QUESTION: Final = lazy_compile(
@@ -245,7 +248,7 @@ _QUESTION: Final = lazy_compile(
 )
 
 _WEIGHTS: Final[Mapping[re.Pattern[str], int]] = {
-    _LASTING: 6,
+    _LASTING: 8,
     _REPEATED: 6,
     _PLACE: 7,
     _HERE: 3,
