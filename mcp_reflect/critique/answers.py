@@ -76,7 +76,7 @@ def _gate(version: Version, threshold: float) -> bool | None:
         return False
     if version.opinion is None or version.unjudged:
         return None
-    if any(claim.verdict is Verdict.NOT_SHOWN for claim in version.claims) or version.needs_change:
+    if any(claim.verdict is Verdict.NOT_SHOWN for claim in version.claims):
         return False
     score = version.opinion.quality_score
     return score is None or score >= threshold

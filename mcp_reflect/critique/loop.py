@@ -74,14 +74,9 @@ class Version:
         return tuple(claim for claim in self.claims if claim.verdict is None)
 
     @property
-    def needs_change(self) -> bool:
-        """True if something is wrong, or the judge has other steps."""
-        return bool(self.issues)
-
-    @property
     def rank(self) -> tuple[int, bool, float]:
         """Fewer certain faults first, then none at all, then the judge's score."""
-        faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.needs_change
+        faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.issues
         if self.opinion is None:
             return faults, sound, 0.0
         holds = sum(claim.verdict is Verdict.HOLDS for claim in self.claims) / max(len(self.claims), 1)
@@ -123,9 +118,9 @@ async def run(
     verified = await asyncio.to_thread(verify, steps)
     await report(0, verified, None)
     current = first = best = Version(verified=verified, opinion=await critic(verified))
-    stopped = Stopped.PASSED if not current.needs_change else Stopped.BUDGET
+    stopped = Stopped.BUDGET if current.issues else Stopped.PASSED
     iteration = 0
-    while current.needs_change and iteration < max_iterations:
+    while current.issues and iteration < max_iterations:
         if time.monotonic() >= until:
             stopped = Stopped.DEADLINE
             break
@@ -142,8 +137,8 @@ async def run(
             # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.
             stopped = Stopped.DEADLINE if time.monotonic() >= until else Stopped.BUDGET
             break
-        stopped = Stopped.PASSED if not current.needs_change else Stopped.BUDGET
-        if current.needs_change and set(current.issues) == set(before.issues):
+        stopped = Stopped.BUDGET if current.issues else Stopped.PASSED
+        if current.issues and set(current.issues) == set(before.issues):
             stopped = Stopped.SAME_ISSUES
             break
     return Run(first=first, best=best, iterations=iteration, stopped=stopped)

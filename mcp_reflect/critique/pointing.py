@@ -220,9 +220,9 @@ class Evidence:
         if of_kind:  # "All checks passed!" of another kind of run does not speak of this one
             stale |= {place for place in best if self._kinds[place]} - of_kind
         scored = [
-            line._replace(score=(line.score + ranks[place]) * (_STALE if place in stale else 1))
+            _Scored((score + ranks[place]) * (_STALE if place in stale else 1), line, own)
             for place in best
-            for line in self._scored(self._ranges[place], claim, hits, weights)
+            for score, line, own in self._scored(self._ranges[place], claim, hits, weights)
         ]
         return tuple(self._shown(line) for line in self._covering(scored, weights, most))
 

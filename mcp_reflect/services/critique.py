@@ -81,7 +81,7 @@ class _Call:
         if standing := uncorrected(first, after):
             return Run(first=first, best=first, iterations=iteration, stopped=None, uncorrected=standing)
         if corrected == current.steps:
-            stopped = Stopped.NO_CHANGE if opinion.corrected_steps else None if first.needs_change else Stopped.PASSED
+            stopped = Stopped.NO_CHANGE if opinion.corrected_steps else None if first.issues else Stopped.PASSED
             return Run(first=first, best=first, iterations=iteration + (stopped is Stopped.NO_CHANGE), stopped=stopped)
         iteration += 1
         await self.report(iteration, current, first.issues)
@@ -129,9 +129,9 @@ class _Call:
         """Return the corrector's steps; empty where nobody can be asked or gave all of them."""
         if self.context.settings.critique == "off":
             return ()
-        inputs, least = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}, len(verified.steps)
-        readers = partial(_corrected_steps, least=least), partial(_listed_steps, least=least)
-        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, *readers) or ()
+        inputs = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}
+        read = partial(_corrected, least=len(verified.steps))
+        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read, read) or ()
 
     async def _ask(
         self,
@@ -175,16 +175,13 @@ def _opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
     return read_opinion(clean(value), "reply", claims=claims)
 
 
-def _corrected_steps(value: Any, least: int) -> tuple[str, ...]:
-    opinion = read_opinion(clean({name: value.get(name) for name in ("corrected_steps", "suggested_fix")}), "reply")
-    return _all_steps(opinion.corrected_steps, least)
-
-
-def _listed_steps(text: str, least: int) -> tuple[str, ...]:
-    return _all_steps(read_steps(clean_text(text)), least)
-
-
-def _all_steps(steps: tuple[str, ...], least: int) -> tuple[str, ...]:
+def _corrected(value: Any, least: int) -> tuple[str, ...]:
+    """Return the steps of an object, or of a numbered list in plain text."""
+    if isinstance(value, str):
+        steps = read_steps(clean_text(value))
+    else:
+        fields = {name: value.get(name) for name in ("corrected_steps", "suggested_fix")}
+        steps = read_opinion(clean(fields), "reply").corrected_steps
     if not steps:
         raise InputError("reply.corrected_steps", "it is missing", "Send all steps, the wrong ones put right.")
     if len(steps) < least:
@@ -270,7 +267,7 @@ async def critique(
     session = await _session(context, scope, sent)
     if not session["tool_results"] and (path := context.transcripts.get(scope)):
         shown = await asyncio.to_thread(read_outputs, Path(path))
-        session["tool_results"] = await asyncio.to_thread(_clean_results, shown)
+        session["tool_results"] = await asyncio.to_thread(_cleaned, shown)
         session["evidence"] = f"{len(shown)} outputs of this session" if shown else None
     message = _digest(sent)
     if sent.critique_id is not None and session.get("answer") is not None and session.get("message") == message:
@@ -368,12 +365,11 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
 def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
     """Return what was sent of the work, of long results their start and their end."""
     results = [ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code) for each in sent.tool_results]
-    return clean(
+    return {"tool_results": _cleaned(results)} | clean(
         {
             "goal": sent.goal,
             "steps": list(sent.steps or (split(clean_text(sent.response)) if sent.response else ())),
             "step_description": sent.step_description,
-            "tool_results": [asdict(result) for result in clipped_results(results)],
             "criteria": list(sent.criteria),
             "decided": sent.decided,
             "executed": sent.executed,
@@ -382,9 +378,8 @@ def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
     )
 
 
-def _clean_results(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
-    cleaned: list[dict[str, Any]] = clean([asdict(result) for result in clipped_results(results)])
-    return cleaned
+def _cleaned(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
+    return clean([asdict(result) for result in clipped_results(results)])
 
 
 def _digest(sent: CritiqueArguments) -> str | None:
