@@ -38,7 +38,9 @@ _FOREIGN: Final = re.compile(
     re.MULTILINE,
 )
 # Operators and words that a parser follows by calling itself: too many on one line are not worth its stack.
-_NESTED: Final = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}|(?:\b(?:lambda|not|await|else|if)\b.*){40}")
+_CHAIN: Final = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}")
+_NESTING: Final = re.compile(r"\b(?:lambda|not|await|else|if)\b")
+_MOST_NESTED: Final = 40
 # The line before a block that is meant to be wrong, unless it says that this is the repair.
 _SHOWN_AS_WRONG: Final = re.compile(
     r"\b(?:does not|doesn't|do not|don't|won't|will not|cannot|can't) (?:parse|compile|work|run|write|use)|"
@@ -93,7 +95,8 @@ def _json_fault(body: str) -> str | None:
 
 
 def _python_fault(body: str) -> str | None:
-    if _NESTED.search(body) or body[:1] in " \t":
+    nested = _CHAIN.search(body) or any(len(_NESTING.findall(line)) > _MOST_NESTED for line in body.split("\n"))
+    if nested or body[:1] in " \t":
         return None
     fault = _parsed(ast.parse, body)
     if fault is None or _FOREIGN.search(body):

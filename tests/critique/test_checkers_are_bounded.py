@@ -61,7 +61,7 @@ def test_a_long_line_of_one_thing_ends_soon(unit: str) -> None:
     "unit", ["(", "[", "{", "-", "not ", "lambda:", "a.", '"', "'", "a=[", "[a]\n", "x: ", "\n\t", "1,"]
 )
 def test_deep_and_long_code_ends_soon(fence: str, unit: str) -> None:
-    for size in (200, 5_000, 11_900, 19_000):
+    for size in (150, 200, 5_000, 11_900, 19_000):
         body = unit * (size // len(unit))
         assert spent(Work(goal="", steps=(f"```{fence}\n{body}\n```",))) < LIMIT
 

@@ -23,21 +23,6 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(bank=tmp_path / "bank.db")
 
 
-@pytest.mark.parametrize(
-    ("analysis", "issues"),
-    [
-        ("Issues:\n- the tone is harsh\nSuggested fix: soften it", ("the tone is harsh",)),
-        ("Quality score: 0.9\nIssues: None", ()),
-        ("Step 1 is wrong: nobody asked for it.", ("Step 1 is wrong: nobody asked for it.",)),
-    ],
-)
-async def test_a_critique_in_prose_is_read(settings: Settings, analysis: str, issues: tuple[str, ...]) -> None:
-    async with Engine(settings) as engine:
-        first = await engine.critique(goal="Answer kindly", steps=["No."])
-        found = await engine.critique(critique_id=first.critique_id, analysis=analysis)
-    assert tuple(issue for issue in found.issues if issue in issues) == issues
-
-
 async def test_a_computed_correction_reaches_the_callbacks_the_stream_and_the_log(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,42 +117,18 @@ async def test_a_critic_may_score_criteria_of_any_name(settings: Settings) -> No
 @pytest.mark.parametrize(
     ("steps", "issue", "passes"),
     [
-        (["Subtotal: 1,299 × 0.15 = 194.85", "Total: 1,299 + 194.85 = 1,493.85"], "", None),
         (["Area: 78.5 / 43560 = 0.0018 acres"], "", None),
         (["5000 × 1.03^4 = 5000 × 1.1255 = 5627.54"], "", None),
         (["Subtract 6: 2x = 4", "Divide by 2: x = 2"], "", None),
         (["0.15 × 240 = 36", "The answer is 38"], "step 1 gives 36", False),
-        (["Subtotal: 1,299 × 0.15 = 184.85"], "194.85", False),
+        (["3x - 7 = 11", "Add 7: 3x = 4", "Divide by 3: x = 4/3"], "x = 6", False),
     ],
 )
 async def test_rules_say_wrong_where_they_are_certain_and_right_never(
     settings: Settings, steps: list[str], issue: str, passes: bool | None
 ) -> None:
     async with Engine(settings) as engine:
-        found = await engine.critique(goal="Work it out", steps=steps)
+        found = await engine.critique(goal="Solve for x", steps=steps)
     assert found.passes_quality_gate is passes
     assert bool(found.issues) is bool(issue)
     assert issue in " ".join(map(str, found.issues))
-
-
-@pytest.mark.parametrize(
-    ("goal", "steps", "right"),
-    [
-        ("Solve for x: 3x - 7 = 11", ["Add 7: 3x = 4", "Divide by 3: x = 4/3"], "x = 6"),
-        ("Solve for y: 4y - 8 = 20", ["Add 8: 4y = 12", "y = 3"], "4y = 28"),
-    ],
-)
-async def test_wrong_algebra_fails(settings: Settings, goal: str, steps: list[str], right: str) -> None:
-    async with Engine(settings) as engine:
-        found = await engine.critique(goal=goal, steps=steps)
-    assert found.passes_quality_gate is False
-    assert right in " ".join(map(str, found.issues)).replace("3x = 18, not 4", "3x = 18")
-
-
-async def test_the_numbered_list_of_a_corrector_is_taken_where_its_critic_then_finds_nothing(
-    settings: Settings,
-) -> None:
-    with Scripted(_BAD, *["1. Violets are blue\n2. Roses are red"] * 2, *["None"] * 2) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            steps = await engine.enhance_reasoning("A poem", ["Violets are green", "Roses are red"])
-    assert steps == ("Violets are blue", "Roses are red")
