@@ -2,8 +2,8 @@
 
 The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
 any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
-aside, by the hash of their words. The claims in pointing_second.jsonl and pointing_third.jsonl were written later, each
-about other results and before the ranking was changed. With `--bare`, results name their tool but not their command.
+aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about
+other results and before the ranking was changed. With `--bare`, results name their tool but not their command.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs = read(file)
     found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
     sets = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
-    for name in ("second", "third"):
+    for name in ("second", "third", "fourth"):
         sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=options.bare))
     for name, half in sets.items():
         for most in (1, MOST_LINES):

@@ -35,7 +35,7 @@ _COUNTED: Final = 0.5  # a line has a number beside a word of a claim that count
 _NUMBERLESS: Final = 0.2  # a line has no number, and the claim has one
 _SUMS_UP: Final = 0.5  # a line says in sum how it ended
 _TELLS: Final = 0.25  # a line says how something ended
-_REFUSES: Final = 0.3  # a line gives an exit code, or says that something was not done
+_REFUSES: Final = 0.5  # a line gives an exit code, or says that something was not done
 _EDGE: Final = 0.1  # the first line of an output and its last one
 _LATER: Final = 0.1  # the last line beside the first one
 _COVERED: Final = 0.5  # how much less a word counts that a chosen line has shown
@@ -52,6 +52,8 @@ _STOP: Final = frozenset(
 )
 # A number, and the parts of a name in camel case.
 _TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
+# A name in camel case or with underscores, as a whole.
+_NAME: Final = re.compile(r"[^\W\d_]\w{0,60}?(?:[a-z\d][A-Z]|_)\w{1,60}")
 # Words that programs use for one another: a claim with one of them is decided by lines with the others.
 _GROUPS: Final = tuple(
     frozenset(map(stem, group.split()))
@@ -76,6 +78,7 @@ _GROUPS: Final = tuple(
         "version upgrade newer newest latest available outdated",
         "match occurrences occurs occurrence once twice",
         "apply applied edit edited updated replaced",
+        "touched changed",
         "exist exists missing nonexistent",
         "permission denied blocked approval granted allowed requires",
         "size bytes kb mb",
@@ -117,7 +120,7 @@ _COUNTS: Final = re.compile(
 
 def terms(text: str) -> set[str]:
     """Return the words and numbers of meaning in a text, words by their stem."""
-    words = {word.lower() for word in _TERM.findall(text)}
+    words = {word.lower() for word in (*_TERM.findall(text), *_NAME.findall(text))}
     return {
         word.replace(",", "") if word[0].isdigit() else stem(word)
         for word in words - _STOP
@@ -255,7 +258,8 @@ class Evidence:
         counts = bool(_COUNTS.search(claim))
         # What gives no number says how something is: that it went well, that it is there.
         is_outcome = not counts or not _OUTCOME.isdisjoint(hits)
-        counted = {word for term in hits if counts and not term[0].isdigit() for word in _alike(term)}
+        percent = {"%"} if "%" in claim else set[str]()
+        counted = percent | {word for term in hits if counts and not term[0].isdigit() for word in _alike(term)}
         for line in own:
             traits, shared = (
                 _traits(self._lines[line][:_MOST_LOOKED_AT]),
@@ -304,5 +308,6 @@ def _alike(term: str) -> set[str]:
 @lru_cache(maxsize=50_000)
 def _traits(line: str) -> _Traits:
     beside = {stem(word.lower()) for found in _BESIDE_NUMBER.finditer(line) for word in found.groups() if word}
+    beside |= {"%"} if "%" in line and re.search(r"\d ?%", line) else set[str]()
     tells = 0.0 if not _TELLING.search(line) else _SUMS_UP if _SUMMARY.search(line) else _TELLS
     return _Traits(tells, bool(_REFUSAL.search(line)), bool(_FREE_NUMBER.search(line)), frozenset(beside))
