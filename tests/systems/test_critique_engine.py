@@ -27,13 +27,15 @@ async def test_a_computed_correction_reaches_the_callbacks_the_stream_and_the_lo
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     calls: list[object] = []
+
+    def started(number: int, issues: tuple[str, ...]) -> None:
+        calls.append((number, len(issues)))
+
+    def completed(number: int, steps: tuple[str, ...]) -> None:
+        calls.append((number, steps))
+
     async with Engine(replace(settings, log_level="debug")) as engine:
-        steps = await engine.enhance_reasoning(
-            "Multiply",
-            [_WRONG],
-            on_start=lambda number, issues: calls.append((number, len(issues))),
-            on_complete=lambda number, steps: calls.append((number, steps)),
-        )
+        steps = await engine.enhance_reasoning("Multiply", [_WRONG], on_start=started, on_complete=completed)
         events = [event async for event in engine.critique_stream(goal="Multiply", steps=[_WRONG])]
     assert steps == (_RIGHT,)
     assert calls == [(1, 1), (1, (_RIGHT,))]
@@ -66,24 +68,28 @@ async def test_text_is_streamed_as_the_critic_and_the_corrector_write_it(setting
 
 
 async def test_the_text_of_a_model_that_cannot_stream_is_one_chunk(settings: Settings) -> None:
-    heard: list[tuple[str, bool]] = []
+    heard: list[TextChunk] = []
     with Scripted("No JSON.", _BAD, _BETTER, _GOOD) as llm:
         async with Engine(settings, llm=llm) as engine:
-            steps = await engine.enhance_reasoning(
-                "A poem", _POEM, on_text=lambda chunk: heard.append((chunk.text, chunk.first))
-            )
+            steps = await engine.enhance_reasoning("A poem", _POEM, on_text=heard.append)
     assert steps == ("Violets are blue",)
-    assert heard == [(text, True) for text in ("No JSON.", _BAD, _BETTER, _GOOD)]
+    assert [(chunk.text, chunk.first) for chunk in heard] == [
+        (text, True) for text in ("No JSON.", _BAD, _BETTER, _GOOD)
+    ]
 
 
 async def test_a_streamed_text_that_is_not_the_reply_is_started_anew(settings: Settings) -> None:
-    heard: list[tuple[str, bool]] = []
+    heard: list[TextChunk] = []
     async with (
         Loopback(OPENAI.stream("<think>Hm.</think>", _GOOD, stop="stop")) as server,
         Engine(replace(settings, llm=f"openai:m@{server.url}")) as engine,
     ):
-        await engine.critique(goal="A poem", steps=_POEM, on_text=lambda chunk: heard.append((chunk.text, chunk.first)))
-    assert heard == [("<think>Hm.</think>", True), (_GOOD, False), (_GOOD, True)]
+        await engine.critique(goal="A poem", steps=_POEM, on_text=heard.append)
+    assert [(chunk.text, chunk.first) for chunk in heard] == [
+        ("<think>Hm.</think>", True),
+        (_GOOD, False),
+        (_GOOD, True),
+    ]
 
 
 async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_callers(settings: Settings) -> None:
