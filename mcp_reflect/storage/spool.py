@@ -90,7 +90,6 @@ def team_spool(options: "Mapping[str, str]", bank: "Path") -> Spool:
 
 
 def _cut(file: BinaryIO, most: int) -> list[bytes]:
-    """Cut the first lines out of a file, and return them."""
     lines = file.read().splitlines(keepends=True)
     file.seek(0)
     file.writelines(lines[most:])

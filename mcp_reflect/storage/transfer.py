@@ -122,7 +122,6 @@ _Record = tuple[Scope, Lesson, LessonRows | None]
 
 
 def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:
-    """Store a record, or strengthen the one that says the same."""
     if lesson.state is State.ACTIVE:
         added = lessons.add_or_merge(tx, scope, lesson)
         return _result(scope, lesson, added.id, added.status)
@@ -131,7 +130,6 @@ def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:
 
 
 def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
-    """Store the records that are not there yet."""
     by_digest: dict[int, list[Lesson]] = {}
     ready = [(scope, lesson, rows) for scope, lesson, rows in batch if rows]
     for scope in dict.fromkeys(scope for scope, _, _ in ready):

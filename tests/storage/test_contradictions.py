@@ -19,8 +19,9 @@ TASK = "the nightly export of the orders table, batch size"
 
 @pytest.mark.parametrize("pair", CONTRADICTING)
 def test_opposite_corrections_of_one_situation_do_not_say_the_same(pair: Pair) -> None:
-    assert not same_lesson(pair.one, pair.other)
-    assert not same_lesson(pair.other, pair.one)
+    one, other = (pair.mistake, pair.correction), (pair.mistake, pair.opposite)
+    assert not same_lesson(one, other)
+    assert not same_lesson(other, one)
 
 
 async def test_the_same_words_with_the_turn_elsewhere_are_no_near_duplicate(engine: Engine) -> None:

@@ -147,15 +147,6 @@ async def test_a_path_that_cannot_be_a_file_is_named_with_what_to_set(tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are none")
-async def test_what_is_no_file_is_told_at_once_and_never_waited_for(bank_path: Path) -> None:
-    bank_path.parent.mkdir()
-    os.mkfifo(bank_path)
-    async with Engine(Settings(bank=bank_path, project="app")) as engine:
-        with pytest.raises(BankError, match="is not a regular file"):
-            await asyncio.wait_for(engine.recall(task="anything"), 20)
-
-
 ROW: dict[str, dict[str, object]] = {
     "lessons": {
         "id": "a", "tenant": "t", "project": "p", "kind": "strategy", "state": "active", "trust": "observed",

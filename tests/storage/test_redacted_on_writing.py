@@ -1,14 +1,12 @@
-"""No secret reaches a file: not through any argument of any tool, not in the index, not in the log."""
+"""No secret reaches the index, what a cut leaves, or the log. tests/security tries every argument of every tool."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import McpReflectError
 from mcp_reflect.llm.runner import ClientCapabilities
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
@@ -16,80 +14,6 @@ from tests.secrets import SECRETS, found_in
 
 ROOT = Path(__file__).parent.parent.parent
 EVERY = "It printed " + " and then ".join(SECRETS.values()) + " at the end"
-
-EVENT = {"type": "tool_call", "tool": "x", "content": "x", "error": "x", "id": "x", "timestamp": "x"}
-CALLS: dict[str, dict[str, Any]] = {
-    "store_lesson": {
-        "mistake": "x", "correction": "x", "task_type": "x", "context": "x", "symptoms": ["x"], "keywords": ["x"],
-        "tags": ["x"],
-    },
-    "reflect": {
-        "task": "x", "outcome": "failure", "goal": "x", "task_type": "x", "run_id": "x", "trigger": "x", "tags": ["x"],
-        "events": [
-            {**EVENT, "arguments": {"a": ["x"], "x": "b"}, "metadata": {"a": {"x": "x"}}},
-            {"type": "tool_response", "tool": "x", "content": "Error: x not found"},
-            {"type": "tool_call", "tool": "x", "arguments": "x"},
-            {"type": "tool_response", "tool": "x", "content": {"x": "x"}},
-        ],
-        "error": {"message": "x", "context": {"x": ["x"]}},
-        "analysis": {
-            "reflection": "x", "strategy": "x", "mistake": "x", "correction": "x", "symptoms": ["x"], "keywords": ["x"],
-            "tags": ["x"], "source_event_ids": [],
-        },
-    },
-    "recall": {"task": "x", "task_type": "x", "context": "x", "symptoms": ["x"], "tags": ["x"]},
-}  # fmt: skip
-
-
-def filled(value: Any, text: str) -> Iterator[Any]:
-    """`value` once for each of its places, with `text` in that place and a plain word in the others."""
-    if value == "x":
-        yield text
-    if isinstance(value, dict):
-        sent = cast("dict[str, Any]", value)
-        if "x" in sent:
-            yield {**plain(sent), text: "word"}
-        for name, item in sent.items():
-            yield from ({**plain(sent), ("name" if name == "x" else name): one} for one in filled(item, text))
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        for place, item in enumerate(items):
-            yield from ([*plain(items[:place]), one, *plain(items[place + 1 :])] for one in filled(item, text))
-
-
-def plain(value: Any) -> Any:
-    """`value` with a plain word in each of its places."""
-    if isinstance(value, dict):
-        sent = cast("dict[str, Any]", value)
-        return {("name" if name == "x" else name): plain(item) for name, item in sent.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in cast("list[Any]", value)]
-    return "word" if value == "x" else value
-
-
-@pytest.mark.parametrize("tool", CALLS)
-async def test_no_secret_reaches_a_file_through_any_argument(
-    tool: str, bank_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    settings = Settings(bank=bank_path, project="app", log_level="debug")
-    stored = 0
-    async with Engine(settings) as engine:
-        texts = [EVERY, *(f"{kind} {secret}" for kind, secret in SECRETS.items())]
-        for every, *single in zip(*(filled(CALLS[tool], text) for text in texts), strict=True):
-            for arguments in (every, *single):
-                try:
-                    await getattr(engine, tool)(**arguments)
-                except McpReflectError:
-                    continue  # too long for its place: refused, so it is nowhere
-                stored += 1
-                if arguments is every:
-                    break
-        assert found_in(bank_path.parent) == {}
-        lines = [json.dumps(line) async for line in engine.bank.transfer.export("local", None)]
-    assert stored >= len(list(filled(CALLS[tool], "")))
-    (bank_path.parent / "export.jsonl").write_text("\n".join(lines))
-    (bank_path.parent / "log.txt").write_text(capfd.readouterr().err)
-    assert found_in(bank_path.parent) == {}
 
 
 async def test_no_part_of_a_secret_is_in_the_index(engine: Engine, bank_path: Path) -> None:

@@ -74,7 +74,6 @@ def _chunks(text: str) -> list[str]:
 
 @lru_cache(maxsize=100_000)
 def _terms(chunk: str) -> tuple[tuple[str, str], ...]:
-    """Return the terms of a chunk, each with its word."""
     if not chunk.isascii() and _RUN.match(chunk):
         pairs = [chunk[place : place + 2] for place in range(len(chunk) - 1)] or [chunk]
         return tuple(zip(pairs, pairs, strict=True))
@@ -110,7 +109,6 @@ def _without_apostrophe(chunk: str) -> str:
 
 
 def _folded(word: str) -> str:
-    """Return a word in lower case, without diacritics."""
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFD", word.casefold())

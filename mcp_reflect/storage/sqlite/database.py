@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from functools import cache, partial
@@ -162,7 +162,7 @@ class _Connection:
                 session.set_progress_handler(None, 0)
 
         connection = await self._open()
-        running = asyncio.ensure_future(_awaited(connection.execute(_WORK, (call,))))
+        running = asyncio.ensure_future(connection.execute(_WORK, (call,)))
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -191,7 +191,7 @@ class _Connection:
             connection = aiosqlite.Connection(self._connect, iter_chunk_size=_CHUNK)
             _OPEN.add(connection)
             _stop_at_exit(os.getpid())
-            self._opening = asyncio.ensure_future(_awaited(connection))
+            self._opening = asyncio.ensure_future(connection)
         return await asyncio.shield(self._opening)
 
     def _connect(self) -> _Session:
@@ -208,12 +208,8 @@ class _Connection:
         return session
 
 
-async def _awaited(awaitable: Awaitable[_Result]) -> _Result:
-    return await awaitable
-
-
 _OPEN: Final = WeakSet[aiosqlite.Connection]()
-_PROCESSES: Final[dict[Identity, int]] = {}  # that opened each file: SQLite's locks do not survive a fork
+_PROCESSES: Final[dict[Identity | None, int]] = {}  # that opened each file: SQLite's locks do not survive a fork
 
 
 @cache
@@ -345,7 +341,6 @@ class Database(repository.Database):
                     await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
-        """Return the connection for a use."""
         async with self._opening:
             opened = await self._examine()
             if writes and opened.read_only:
@@ -364,7 +359,7 @@ class Database(repository.Database):
     async def _examine(self) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
-        if current and _PROCESSES.get(current, os.getpid()) != os.getpid():
+        if _PROCESSES.get(current, os.getpid()) != os.getpid():
             raise BankError(
                 f"The bank {self.path} was open when this process was forked, and cannot be used in it. "
                 "Open it after the fork, or start the process anew (spawn)."

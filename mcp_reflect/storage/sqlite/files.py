@@ -33,20 +33,16 @@ class OpenedFile(Opened):
     """The state of a file. `alone`: no log can be made beside it, so that SQLite reads it as it was, without locks."""
 
     engine: str = f"SQLite {sqlite3.sqlite_version}"
-    identity: Identity
+    identity: Identity | None
     alone: bool = False
 
 
 def identity(path: Path) -> Identity | None:
     """Return the file at `path`; None if there is none, or if it cannot be examined."""
     with suppress(OSError):
-        return _identity(path)
+        status = path.stat()
+        return status.st_dev, status.st_ino
     return None
-
-
-def _identity(path: Path) -> Identity:
-    status = path.stat()
-    return status.st_dev, status.st_ino
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -63,7 +59,9 @@ def log_bytes(path: Path) -> int:
 
 def is_empty(path: Path) -> bool:
     """True if there is an empty file; a bank that was opened has at least a header."""
-    return path.is_file() and not path.stat().st_size
+    with suppress(OSError):
+        return not path.stat().st_size
+    return False
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -183,7 +181,7 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
         if version < newest():
             upgrade(connection, path)
         reason = newer(version) if version > newest() else None
-        return OpenedFile(schema=max(version, newest()), identity=_identity(path), read_only=reason)
+        return OpenedFile(schema=max(version, newest()), identity=identity(path), read_only=reason)
 
 
 def _read_only(path: Path, reason: str) -> OpenedFile:
@@ -192,7 +190,7 @@ def _read_only(path: Path, reason: str) -> OpenedFile:
     with closing(connection):
         if not (version := version_of(connection, path)):
             raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
-        return OpenedFile(schema=version, identity=_identity(path), read_only=reason, alone=alone)
+        return OpenedFile(schema=version, identity=identity(path), read_only=reason, alone=alone)
 
 
 def _may_write(path: Path) -> bool:
