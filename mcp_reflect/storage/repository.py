@@ -192,25 +192,19 @@ def name_of(row: Row) -> str:
 _MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
 
 
-class Executor(Protocol):
-    """Runs named SQL in one transaction of an engine."""
+class Reading(ABC):
+    """Named queries in one transaction of an engine."""
 
-    def select(self, name: str, values: Values) -> list[Row]: ...
-    def execute(self, name: str, values: Bound) -> int: ...
-    def execute_many(self, name: str, rows: Iterable[Bound]) -> None: ...
-    def matching(self, groups: Sequence[Sequence[str]]) -> str: ...
-
-
-class Reading:
-    """Named queries."""
-
-    def __init__(self, executor: Executor, log: Log) -> None:
-        self._executor = executor
+    def __init__(self, log: Log) -> None:
         self.log = log
 
+    @abstractmethod
     def rows(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query; BankError if a query by id (`_by_id`) finds a damaged row."""
-        return self._executor.select(name, values)
+
+    @abstractmethod
+    def matching(self, groups: Sequence[Sequence[str]]) -> str:
+        """Return the condition of `index_search` that a row has at least one term of each group."""
 
     def row(self, name: str, values: Values) -> Row | None:
         """Return the first row of a named query, None if there is none."""
@@ -227,27 +221,31 @@ class Reading:
             raise NotFoundError(field, f"there is no '{quoted(record_id)}' in {scope}", fix)
         return row
 
-    def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        """Return the condition of `index_search` that a row has at least one term of each group."""
-        return self._executor.matching(groups)
-
 
 class Writing(Reading):
     """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
 
-    def __init__(self, executor: Executor, log: Log) -> None:
-        super().__init__(executor, log)
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
         self.ran: set[str] = set()
+
+    @abstractmethod
+    def execute(self, name: str, values: Bound) -> int:
+        """Run a named statement with values that are redacted; return the number of changed rows."""
+
+    @abstractmethod
+    def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
+        """Run a named statement once for each of `rows`."""
 
     def run(self, name: str, values: Values) -> int:
         """Run a named statement; return the number of changed rows."""
         self.ran.add(name)
-        return self._executor.execute(name, bound(values))
+        return self.execute(name, bound(values))
 
     def run_many(self, name: str, rows: Iterable[Values]) -> None:
         """Run a named statement once for each of `rows`."""
         self.ran.add(name)
-        self._executor.execute_many(name, map(bound, rows))
+        self.execute_many(name, map(bound, rows))
 
     def drop_old(self, kind: str, now: float, keep_days: float) -> None:
         """Drop some rows of a kind that no call has used for `keep_days` (0: never); `now` is in seconds since 1970.

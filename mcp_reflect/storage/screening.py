@@ -36,7 +36,7 @@ _HELD_BEFORE: Final = "it was in quarantine where it comes from"
 _SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _MOST_WAITING: Final = 200  # newest records in quarantine with which a new one is compared
-_PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which orders nobody about
+_PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which cannot be an order
 
 
 class Outside(NamedTuple):

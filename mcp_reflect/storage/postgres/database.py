@@ -118,27 +118,24 @@ def sent(value: Any) -> Any:
     return value
 
 
-class PostgresExecutor:
+class PostgresTransaction(Writing):
     """Runs named SQL on a connection."""
 
-    def __init__(self, connection: Connection[PostgresRow]) -> None:
+    def __init__(self, connection: Connection[PostgresRow], log: Log) -> None:
+        super().__init__(log)
         self._connection = connection
 
-    def select(self, name: str, values: Values) -> list[Row]:
-        """Return the rows of a named query."""
+    def rows(self, name: str, values: Values) -> list[Row]:
         return list(self._run(name, values).fetchall())
 
     def execute(self, name: str, values: Bound) -> int:
-        """Run a named statement; return the number of changed rows."""
         return self._run(name, values).rowcount
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
-        """Run a named statement once for each of `rows`."""
         if sets := [{key: sent(value) for key, value in values.items()} for values in rows]:
             self._connection.cursor().executemany(query(name), sets)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        """Return a tsquery over the hashes of terms."""
         hashes = [[sha256(term.encode()).hexdigest()[:16] for term in some] for some in groups]
         return " & ".join("(" + " | ".join(f"'{term}'" for term in some) + ")" for some in hashes)
 
@@ -230,7 +227,7 @@ class Database(repository.Database):
         def read(connection: _Connection, opened: Opened) -> _Result:
             self._begin(connection, "read", tenant, opened)
             try:
-                return work(Reading(PostgresExecutor(connection), self._log))
+                return work(PostgresTransaction(connection, self._log))
             finally:
                 connection.rollback()
 
@@ -254,7 +251,7 @@ class Database(repository.Database):
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, kind, tenant, opened)
             try:
-                writing = Writing(PostgresExecutor(connection), self._log)
+                writing = PostgresTransaction(connection, self._log)
                 result = work(connection, writing)
             except BaseException:
                 connection.rollback()

@@ -129,7 +129,7 @@ class Match(NamedTuple):
 class WeighedQuestion:
     """The terms of a question with their weights (inverse document frequency).
 
-    `own` are the terms that are no stop words, empty if there are none; `stops` the stop words; `words` are the words
+    `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
     that the terms come from, `names` the terms that are identifiers.
     """
 

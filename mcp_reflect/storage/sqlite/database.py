@@ -74,14 +74,14 @@ def explained(path: Path) -> Generator[None]:
         ) from error
 
 
-class SqliteExecutor:
+class SqliteTransaction(Writing):
     """Runs named SQL on a connection."""
 
     def __init__(self, connection: sqlite3.Connection, log: Log) -> None:
+        super().__init__(log)
         self._connection = connection
-        self._log = log
 
-    def select(self, name: str, values: Values) -> list[Row]:
+    def rows(self, name: str, values: Values) -> list[Row]:
         """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
 
         BankError if a query by id (its name ends with `_by_id`) finds only such a row.
@@ -100,19 +100,16 @@ class SqliteExecutor:
         if name.endswith("_by_id") and lost:
             raise damaged(rows[0])
         for row in lost:
-            self._log.warning("bank_record_damaged", record=name_of(row))
+            self.log.warning("bank_record_damaged", record=name_of(row))
         return [row for row in rows if row not in lost]
 
     def execute(self, name: str, values: Bound) -> int:
-        """Run a named statement; return the number of changed rows."""
         return self._connection.execute(queries()[name], values).rowcount
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
-        """Run a named statement once for each of `rows`."""
         self._connection.executemany(queries()[name], rows)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        """Return an FTS5 expression."""
         return " AND ".join("(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups)
 
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
@@ -272,7 +269,7 @@ class Database(repository.Database):
             raw.execute("BEGIN")
             try:
                 same = number_of(raw, "user_version") == opened.schema
-                return (work(Reading(SqliteExecutor(raw, self._log), self._log)),) if same else None
+                return (work(SqliteTransaction(raw, self._log)),) if same else None
             finally:
                 raw.rollback()
 
@@ -296,7 +293,7 @@ class Database(repository.Database):
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
-                writing = Writing(SqliteExecutor(raw, self._log), self._log)
+                writing = SqliteTransaction(raw, self._log)
                 result = work(writing)
                 raw.commit()
             finally:

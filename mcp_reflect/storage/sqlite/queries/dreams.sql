@@ -28,5 +28,5 @@ WHERE tenant = :tenant AND project = :project ORDER BY id DESC LIMIT :limit;
 UPDATE dreams SET state = 'undone' WHERE id = :id AND tenant = :tenant AND project = :project;
 
 -- name: link_remove
--- Cut one tie.
+-- Remove one link.
 DELETE FROM links WHERE from_id = :from_id AND relation = :relation AND to_kind = :to_kind AND to_id = :to_id;
