@@ -45,7 +45,7 @@ from mcp_reflect.server.tenants import (
 )
 from mcp_reflect.services.context import open_bank
 from mcp_reflect.storage.bank import Bank
-from mcp_reflect.storage.tokens import PREFIX
+from mcp_reflect.storage.sessions import PREFIX
 
 _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
 _READY_SECONDS: Final = 3.0

@@ -14,7 +14,7 @@ from mcp_reflect.storage.repository import BankContext, Database, Opened
 from mcp_reflect.storage.spool import forget_projects
 
 if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.embeddings import Embedder
+    from mcp_reflect.storage.retrieval.vectors import Embedder
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
 _CHANGES_NAMES: Final = frozenset({"project_name_put"})
@@ -121,7 +121,7 @@ class Bank:
 
     @cached_property
     def tokens(self):
-        from mcp_reflect.storage.tokens import TokenRepository
+        from mcp_reflect.storage.sessions import TokenRepository
 
         return TokenRepository(self.context)
 
@@ -180,7 +180,7 @@ class Bank:
 
 
 def _embeddings(db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: "Embedder"):
-    from mcp_reflect.storage.retrieval.embeddings import Embeddings
+    from mcp_reflect.storage.retrieval.vectors import Embeddings
 
     return Embeddings(db, clock, settings, scopes, embedder)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError
@@ -40,12 +40,9 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
-from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, VectorIndex, words_query
+from mcp_reflect.storage.retrieval.vectors import WORDS, Embeddings, QueryVector, VectorIndex, words_query
 from mcp_reflect.storage.screening import judge_outdated, suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
-
-if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.embeddings import Embeddings
 
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
 MOST_WEAK: Final = 2  # weak hits of an answer whose `limit` does not ask for more
@@ -195,7 +192,7 @@ class RecallRepository(Repository):
     A recall is counted at once if no other process writes, else later, so that no recall waits.
     """
 
-    def __init__(self, context: BankContext, *, embeddings: "Embeddings | None", words_only: bool) -> None:
+    def __init__(self, context: BankContext, *, embeddings: Embeddings | None, words_only: bool) -> None:
         super().__init__(context)
         self._embeddings = embeddings
         self._words_only = words_only

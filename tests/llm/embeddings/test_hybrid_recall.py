@@ -169,7 +169,7 @@ import sys
 from mcp_reflect.cli import main
 main(["recall", "a flaky test"])
 print([name for name in sys.modules if name.split(".")[0] in ("numpy", "tokenizers", "safetensors", "httpx2")
-       or name in ("mcp_reflect.llm.embedders", "mcp_reflect.storage.retrieval.embeddings")],
+       or name == "mcp_reflect.llm.embedders"],
       file=sys.stderr)
 """
 

@@ -13,8 +13,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.embeddings import BATCH, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings
-from mcp_reflect.storage.retrieval.vectors import packed
+from mcp_reflect.storage.retrieval.vectors import BATCH, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings, packed
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -300,7 +299,7 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
 async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.embeddings.WAIT_SECONDS", 0)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 0)
     async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.store_lesson(**SLOW)
         await asyncio.wait([task for task in [meaning(engine).task] if task])
