@@ -85,13 +85,13 @@ _PLACE: Final = _cue(
     asian=r"うち(?:で|の)|ここでは|この(?:プロジェクト|リポジトリ|コード)(?:では|は)|弊社|我们(?:这里|这边|项目|团队)|(?:这个|本)(?:项目|仓库|代码库)",
 )
 _HERE: Final = _cue(
-    r"(?<!let )(?<!should )(?<!can )(?<!do )(?<!did )(?<!could )we(?! (?:need|want|have (?:a|an|the|to|two|some|this)"
-    r"|got|get|see|had|were|was|decided|agreed|should|could|can\b(?!')|will|would|might|are (?:a|an|going)|support"
-    r"|call|don't have|always \w+ed))(?:'re|'ve)?|(?<!does )our|ours|(?<=\w )here(?=$|[,;:.])|wir(?! (?:haben|brauchen"
-    r"|wollen|hatten|müssen|sollten))|unser\w*|nous|on (?:n'\w+|ne \w+|utilise|écrit|fait|met|teste|travaille|déploie"
-    r"|passe|lance|garde|parle|prend|range)|notre|nos|ici|nosotros|nuestr[oa]s?|aquí|(?:us|utiliz|trabaj|hac|escrib"
-    r"|llam)[aei]mos|a gente|nós|noss[oa]s?|aqui|(?:usa|utiliza|faze|escreve)mos|noi|nostr[oaie]|\Aqui|(?:us|utilizz"
-    r"|scriv|facc)iamo|wij|ons|onze|hier",
+    r"(?<!let )(?<!should )(?<!can )(?<!do )(?<!did )(?<!could )we(?! (?:need|want|have (?:an?|the|to|two|three|some"
+    r"|this|our)|got|get|see|had|were|was|decided|agreed|should|could|can\b(?!')|will|would|might|are (?:a|an|going)"
+    r"|support|call|don't have|always \w+ed))(?:'re|'ve)?|(?<!does )our|ours|(?<=\w )here(?=$|[,;:.])|wir(?! (?:haben"
+    r"|brauchen|wollen|hatten|müssen|sollten))|unser\w*|nous|on (?:n'\w+|ne \w+|utilise|écrit|fait|met|teste|travaille"
+    r"|déploie|passe|lance|garde|parle|prend|range)|notre|nos|ici|nosotros|nuestr[oa]s?|aquí|(?:us|utiliz|trabaj|hac"
+    r"|escrib|llam)[aei]mos|a gente|nós|noss[oa]s?|aqui|(?:usa|utiliza|faze|escreve)mos|noi|nostr[oaie]|\Aqui|(?:us"
+    r"|utilizz|scriv|facc)iamo|wij|ons|onze|hier",
     asian=r"私たち|我们(?!需要|想|要|有|决定)|咱们|这里|这边|公司的",
 )
 _EVER: Final = _cue(
@@ -105,13 +105,13 @@ _EVER: Final = _cue(
 )
 _BAN: Final = _cue(
     r"(?<!i )(?<!they )(?<!it )(?:don't|do not|dont)(?! (?:know|think|understand|like|see|get|have|worry|forget"
-    r"|want(?! you)|need(?! you)))|never|avoid|(?:not|isn't|aren't) (?:allowed|supposed|ok|okay|optional)|(?:must"
-    r"|should|may|can|could|need)(?:n't|not| not)|can't|cannot|nothing|leave \w+ alone|nobody|hands off"
-    r"|(?<![\w] )no(?= \w+(?:s|ing)?\b)(?! (?:one|idea|problem|worries|need|longer|more|no|it|the|i|we|you|that"
-    r"|this)\b)|(?<=so )no|(?<=please )no|(?<=said )no|nicht|keine?[nrms]?|nie|niemals|finger weg|lass (?:die|das|den"
-    r"|es)|ohne|ne|n'\w+|pas|jamais|sans|no (?:\w+(?:es|as|amos|emos|en|an)|se|l[oae]s?|hay)|nunca|nada de|sin"
+    r"|want(?! you)|need(?! you)))|never|avoid|(?:not|isn't|aren't) (?:allowed|used|accepted|supposed|ok|okay"
+    r"|optional)|(?:must|should|may|can|could|need)(?:n't|not| not)|can't|cannot|nothing|leave \w+ alone|nobody"
+    r"|hands off|(?<![\w] )no(?= \w+(?:s|ing)?\b)(?! (?:one|idea|problem|worries|need|longer|more|no|it|the|i|we|you"
+    r"|that|this)\b)|(?<=so )no|(?<=please )no|(?<=said )no|nicht|keine?[nrms]?|nie|niemals|finger weg|lass (?:die|das"
+    r"|den|es)|ohne|ne|n'\w+|pas|jamais|sans|no (?:\w+(?:es|as|amos|emos|en|an)|se|l[oae]s?|hay)|nunca|nada de|sin"
     r"|não(?!,)|sem|non(?!,)|mai|niente|senza|niet|geen|nooit|zonder",
-    asian=r"ないで|するな|ダメ|だめ|ないこと|不要|别|不许|不准|不能|不用|不可以|不得|勿|只能",
+    asian=r"ないで|するな|使いません|使わない|ダメ|だめ|ないこと|不要|别|不许|不准|不能|不用|不可以|不得|勿|只能",
 )
 _LIMIT: Final = _cue(
     r"generated|managed by|maintained by|owned by|belongs?|shared|frozen|legacy|vendor\w*|read.only|off limits|blocked"
@@ -132,9 +132,9 @@ _WISH: Final = _cue(
     r"|need) to|don't need)(?:n't| not| never)?|you(?:'re| are) (?:not |only )?(?:supposed|allowed)|du (?:sollst"
     r"|solltest|musst|darfst|brauchst)|tu (?:ne )?(?:dois|peux pas)|(?:no )?(?:debes|tienes que|puedes)"
     r"|você (?:não )?(?:deve|tem que|precisa|pode)|(?:non )?devi|je (?:moet|mag|hoeft)|i(?:'d| would)? (?:prefer"
-    r"|rather) (?:you|(?:\w+ ){1,3}over|\w+ing|that)|i need you to|i like it (?:when|if)|i (?:don't|do not"
-    r"|never) (?:want|need|like)(?= you| any| \w+ in| \w+ \w+ in)|i want you to|i'd like you to|not a fan|i hate"
-    r"|(?:answer|repl|respond|speak|antwort|répon|respond|rispond|antwoord)\w* (?:\w+ ){0,3}(?:in|en|em|auf"
+    r"|rather) (?:you|(?:\w+ ){1,6}than|(?:\w+ ){1,3}over|\w+ing|that)|i need you to|i like it (?:when|if)|i (?:don't"
+    r"|do not|never) (?:want|need|like)(?= you| any| \w+ in| \w+ \w+ in)|i want you to|i'd like you to|not a fan"
+    r"|i hate|(?:answer|repl|respond|speak|antwort|répon|respond|rispond|antwoord)\w* (?:\w+ ){0,3}(?:in|en|em|auf"
     r"|het) (?:english|german|french|spanish|portuguese|italian|dutch|deutsch|englisch|français|anglais|español|inglés"
     r"|português|inglês|italiano|inglese|nederlands|engels)|ich (?:will|möchte|bevorzuge),? (?:kein\w*|nicht|dass du)"
     r"|je (?:préfère|veux pas|ne veux)|prefiero|prefiro|(?:no )?quiero que|no quiero|não quero|quero que você"
@@ -168,7 +168,7 @@ _WORK: Final = _cue(
     r"|rewrit|hard-?cod|downgrad|bump|revert)\w*|prs?|pull requests?|ci|main|master|prod|production|git|sudo|by hand"
     r"|manually|npm|pnpm|yarn|bun|node|pip|uv|poetry|cargo|gradle|maven|make|docker|kubectl|pytest|tsc|rg|grep|any|var"
     r"|const|print|console\.log|logger|logs?|todos?|docstrings?|comments?|emojis?|classes|exports?|imports?|use|using"
-    r"|run|running|ask|asking|call|check|write|writing|edit|touch|edits?|creat\w+|guess\w*|assum\w+|tell|say|show me"
+    r"|run|running|ask|asking|call|check|write|writing|edit\w*|touch|creat\w+|guess\w*|assum\w+|tell|say|show me"
     r"|answers?|repl(?:y|ies)|explain\w*|apologi\w+|summar\w+|speak|keep|put|names?|approv\w+|permission|plan|diffs?"
     r"|files?|folder|directory|director(?:y|ies)|repo\w*|code|codebase|changelog|readme|lock|lockfile|dependenc(?:y"
     r"|ies)|packages?|librar(?:y|ies)|fixtures?|messages?|english|generated|secrets?|credentials|versions?|pin|history"
@@ -177,7 +177,7 @@ _WORK: Final = _cue(
     r"|schreib\w*|lösch\w*|frag\w*|änder\w*|kommentar\w*|abhängigkeit\w*|antwort\w*|beträge|notebook|produktion"
     r"|utilis\w+|anglais|montre\w*|fichiers?|lanc\w+|modifi\w+|touch\w+|écri\w+|demand\w+|commentaires?|dépendances?"
     r"|supprim\w+|répon\w+|centimes|scripts?|inglés|inglês|inglese|us(?:a|ar|es|o|e|ando|amos|are|iamo|i)|archivos?"
-    r"|arquivos?|file|ejecut\w+|rod(?:e|ar|a)|execut\w+|esegu\w+|toc(?:ar|ques|aras?|a|care)|modific\w+|escrib\w+"
+    r"|arquivos?|file|ejecut\w+|rod\w+|fichero\w*|execut\w+|esegu\w+|toc(?:ar|ques|aras?|a|care)|modific\w+|escrib\w+"
     r"|escrev\w+|scriv\w+|pregunt\w+|pergunt\w+|chied\w+|coment\w+|comment\w+|d[ei]pend\w+|borr\w+|apag\w+|cancell\w+"
     r"|elimin\w+|resp(?:uesta|osta|ond)\w*|rispo\w+|centavos|céntimos|centesimi|carpeta|cartella|pasta|gebruik\w*"
     r"|engels|bestand\w*|draai\w*|aanpas\w*|schrijf\w*|vraag\w*|vragen|commentaar|afhankelijkhe\w+|verwijder\w*"
@@ -190,7 +190,7 @@ _WORK: Final = _cue(
 
 _THING: Final = _cue(
     r"(?!il (?:ne )?faut|a (?:gente|partir)|(?:the|an?|every|all|les?|la|der|die|das|el|los|las|os?|as?|il|lo|gli|i|de"
-    r"|het) (?:tests?|comment\w*|commit\w*|kommentare?|coment\w*|commentaires?|files?|code|fixtures?|config|script"
+    r"|het) (?:test\w*|comment\w*|commit\w*|kommentare?|coment\w*|commentaires?|files?|code|fixtures?|config|script"
     r"|folder|directory|branch\w*|migration\w*|rule|map|cartella|carpeta|directorio|diretório)\b)(?:the|an?"
     r"|every(?! time)|all|it|there|users?|der|die|das|eine?|les?|la|une?|el|los|las|os?|as?|uma?|il|lo|gli|i \w+[ei]"
     r"|de|het|een|(?:ich|je|yo|eu|io|ik|i) (?:always|\w+ (?:immer|nie|jamais|toujours|nunca|siempre|sempre|mai|nooit"
@@ -199,14 +199,14 @@ _THING: Final = _cue(
     start=True,
 )
 _PROGRAM: Final = _cue(
-    r"users?|buttons?|pages?|dropdown|forms?|fields?|banner|modal|dialog|header|footer|login|password|customers?"
-    r"|clients?|menu|screen|widget|rows?|cells?|click\w*|session (?:has )?expire\w*|redirect\w*|display\w*|retr(?:y"
-    r"|ies)|reject\w*|token|should(?! (?:only|never|always|not))|job|shop|three|add an?|benutzer\w*|nutzer\w*|kunden?"
-    r"|seite|knopf|feld|passwor[td]\w*|anzeig\w*|utilisateurs?|bouton|champ|clients?|mot de passe|usuarios?|botón"
-    r"|campo|contraseña|clientes?|usuários?|botão|senha|utent[ei]|pulsante|clienti|gebruikers?|knop|veld|klanten?"
-    r"|wachtwoord|import|importación|importação|importazione|i (?:always |still |again |\w+ )?(?:get|got|see|tried)"
-    r"|crash\w*|error:|exception|traceback|doesn't work|not working|is broken|stopped working|fails?|failing|flaky"
-    r"|finish\w*|geht nicht|stürzt|funktioniert nicht|schlägt fehl|plante|ne marche|no funciona|não funciona|dá erro"
+    r"users?|buttons?|pages?|dropdown|forms?|fields?|banner|modal|dialog|header|footer|login|password|customers?|menu"
+    r"|screen|widget|rows?|cells?|click\w*|session (?:has )?expire\w*|redirect\w*|display\w*|retr(?:y|ies)|reject\w*"
+    r"|token|should(?! (?:only|never|always|not))|job|shop|add an?|benutzer\w*|nutzer\w*|kunden?|seite|knopf|feld"
+    r"|passwor[td]\w*|anzeig\w*|utilisateurs?|bouton|champ|clients|mot de passe|usuarios?|botón|campo|contraseña"
+    r"|clientes?|usuários?|botão|senha|utent[ei]|pulsante|clienti|gebruikers?|knop|veld|klanten?|wachtwoord|import"
+    r"|importación|importação|importazione|i (?:always |still |again |\w+ )?(?:get|got|see|tried)|crash\w*|error:"
+    r"|exception|traceback|doesn't work|not working|is broken|stopped working|fails?|failing|flaky|finish\w*"
+    r"|geht nicht|stürzt|funktioniert nicht|schlägt fehl|plante|ne marche|no funciona|não funciona|dá erro"
     r"|non (?:funziona|risponde)|crasht|hangen|werkt niet|échou\w+|falla|falham?|fallisc\w+|faalt|rot|rouge|rojo"
     r"|(?<=, )(?:just|only|nur|juste)|solo el|apenas|alleen de|(?:the|that) (?:first|second|third|whole)|worked"
     r"|there(?:'s| is| are)|missing|forgot|forgotten|missed|hay|falta\w*|manca\w*|manque\w*|ontbreekt|fehlt|il y a"
@@ -220,15 +220,15 @@ _TASK: Final = _cue(
     r"|refactor|design|extend|let's?|give|find|migrate|replace|convert|move|validate|verify|set|document|draft|help"
     r"|review|look|take a|investigate|debug|port|draw|plot|render|display|adjust|modify|improve|extract|remove|train"
     r"|compare|split|revert|undo|prepare|redirect|write (?:an?|the|me|in|it)|build|delete|summarize|explain|tell|list"
-    r"|check|find|test (?:it|this|that)|run (?:the|it|this|only)|use (?:the|a|an|it) (?:\w+ )?(?:one|option|approach"
-    r"|version|first|second|small|existing|\w+ instead|\w+ for that)|(?:can|could|would|will|is|are|was|were|do|does"
-    r"|did|should|shall|has|have|may|might) (?:you|i|we|it|the|this|that|there|they|these|those|a"
-    r"|an)(?! (?:please )?(?:stop|not))|(?:i|we) (?:want|need|would like|'d like|remember|think|believe|wonder|tried"
-    r"|get|have (?!a rule|told|said|asked|\w+ed))(?! you)|you are an?|we should|(?:prüf|stell|sorge?|füge?|erstell"
-    r"|änder|zeig|erklär|implementier|bau|schreib)\w*|assure|ajoute|crée|vérifie|montre|explique|modifie|implémente"
-    r"|corrige|fais|remplace|asegúr\w*|añad\w*|agreg\w*|cre[ae]|verific\w*|muestr\w*|explic\w*|implement\w*|corrig\w*"
-    r"|haz|certifi\w*|garant\w*|adicion\w*|cri[ae]|mostr\w*|corrij\w*|faça|faz|assicur\w*|aggiung\w*|crea|spieg\w*"
-    r"|corregg\w*|fai|zorg|voeg|maak|controleer|toon|laat|leg uit)",
+    r"|check|find|test (?:it|this|that)|run (?:the|it|this|only)|use an? \w+ (?:here|instead|for (?:this|that|it))"
+    r"|use (?:the|a|an|it) (?:\w+ )?(?:one|option|approach|version|first|second|small|existing|\w+ instead"
+    r"|\w+ for that)|(?:can|could|would|will|is|are|was|were|do|does|did|should|shall|has|have|may|might) (?:you|i|we"
+    r"|it|the|this|that|there|they|these|those|a|an)(?! (?:please )?(?:stop|not))|(?:i|we) (?:want|need|would like"
+    r"|'d like|remember|think|believe|wonder|tried|get|have (?!a rule|told|said|asked|\w+ed))(?! you)|you are an?"
+    r"|we should|(?:prüf|stell|sorge?|füge?|erstell|änder|zeig|erklär|implementier|bau|schreib)\w*|assure|ajoute|crée"
+    r"|vérifie|montre|explique|modifie|implémente|corrige|fais|remplace|asegúr\w*|añad\w*|agreg\w*|cre[ae]|verific\w*"
+    r"|muestr\w*|explic\w*|implement\w*|corrig\w*|haz|certifi\w*|garant\w*|adicion\w*|cri[ae]|mostr\w*|corrij\w*|faça"
+    r"|faz|assicur\w*|aggiung\w*|crea|spieg\w*|corregg\w*|fai|zorg|voeg|maak|controleer|toon|laat|leg uit)",
     asian=r"确保|添加|增加|创建|修复|实现|解释|检查|让|把|给|画",
     start=True,
 )
@@ -248,7 +248,7 @@ _QUESTION: Final = lazy_compile(
 )
 
 _WEIGHTS: Final[Mapping[re.Pattern[str], int]] = {
-    _LASTING: 8,
+    _LASTING: 10,
     _REPEATED: 6,
     _PLACE: 7,
     _HERE: 3,
@@ -262,7 +262,7 @@ _WEIGHTS: Final[Mapping[re.Pattern[str], int]] = {
     _PROGRAM: -4,
 }
 _STRONGEST: Final = (_LASTING, _REPEATED, _REBUKE)
-_OF_A_TASK: Final = -3
+_OF_A_TASK: Final = -5
 _AFTER_A_REBUKE: Final = 4
 _FACT_AGAINST_ANOTHER: Final = 3
 _WORK_WORDS: Final = (0, 2, 4, 5)  # by the number of different words of the agent's work, at most three
