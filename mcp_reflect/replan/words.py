@@ -134,6 +134,7 @@ _ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
 _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
 _LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
 _MOST_LISTS: Final = 128  # word lists whose indexes are kept
+_LONG_WORD: Final = 7  # letters of a word whose slips leave its beginning or end as it was
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
 
 
@@ -226,7 +227,7 @@ class Vocabulary:
             other
             for length in range(len(word) - 2, len(word) + 3)
             for other in self._by_shape.get((word[:2], length), ())
-            if other[:3] == word[:3] or other[-3:] == word[-3:]  # difflib takes long for all
+            if len(word) < _LONG_WORD or other[:3] == word[:3] or other[-3:] == word[-3:]  # difflib takes long for all
         ]
         cuts = ((word[:cut], word[cut:]) for cut in range(3, len(word) - 2))
         split = next(filter(self.words.issuperset, cuts), ())

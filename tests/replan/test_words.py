@@ -21,6 +21,7 @@ def _vocabulary(*entries: str) -> Vocabulary:
         ("headlamp", "head lamp", ("head", "lamp")),
         ("email", "e mail", ("e", "mail")),
         ("veganer", "vegan", ("vegan",)),
+        ("trail", "trial", ("trial",)),
     ],
 )
 def test_a_word_that_the_data_lacks_becomes_one_that_it_has(word: str, data: str, found: tuple[str, ...]) -> None:
