@@ -33,7 +33,7 @@ class Embedder(Protocol):
     """An embedding model, or a wrapper around one.
 
     Vectors under different names are never compared. `embed` returns a vector for each text, in order, all of one
-    length, or raises an `LLMError`; it leaves nothing running when it is cancelled, but for a thread that ends by
+    length, or raises an `LLMError`; it leaves nothing running when it is canceled, but for a thread that ends by
     itself.
     """
 
@@ -50,7 +50,7 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     """
     text = settings.get(SETTING, "")
     if text.partition(":")[0].strip().casefold() == _LOCAL:
-        fault = "the server runs no model itself any more"
+        fault = "the server no longer runs a model itself"
         raise LLMSettingError(SETTING, fault, "Run one with Ollama: openai:all-minilm@http://localhost:11434/v1")
     try:
         spec = parse_spec(SETTING, text)

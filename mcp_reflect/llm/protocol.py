@@ -104,7 +104,7 @@ NOTHING_USED = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextChunk:
-    """A piece of a reply's text, as the model of `role` writes it. One that is `first` starts the text anew."""
+    """A piece of a reply's text, as the model of `role` writes it. One that is `first` starts the text again."""
 
     role: Role
     text: str
@@ -152,7 +152,7 @@ class LLM(Protocol):
     """A language model, or a wrapper around one.
 
     `complete` returns within `request.timeout` or raises an `LLMError`; it raises nothing else on
-    purpose, and leaves nothing running when it is cancelled.
+    purpose, and leaves nothing running when it is canceled.
     """
 
     async def complete(self, request: Request) -> Reply: ...

@@ -118,7 +118,7 @@ class _Name(NamedTuple):
 
     start: int
     end: int
-    held: Holds
+    kind: Holds
     foreign: bool = False
 
     @property
@@ -149,7 +149,7 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             continue
         name = _name(text, label, done)
         span = None
-        if name.held:
+        if name.kind:
             sign = _SIGN.match(text, name.end, name.end + 120)
             span = (_assigned(text, name, sign) if sign else None) or _told(text, name)
         if span:
@@ -203,15 +203,15 @@ def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
         or not _is_given(text, name, sign, value)
     ):
         return None
-    return start, end, "password" if name.held == "password" else "authorization" if sign["scheme"] else "secret"
+    return start, end, "password" if name.kind == "password" else "authorization" if sign["scheme"] else "secret"
 
 
 def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
     """True if the value that is given to a name is a secret."""
     end = sign.end() + len(value)
-    password = name.held == "password"
+    password = name.kind == "password"
     flag = bool(_FLAG.match(text, name.start)) and not sign["close"]
-    if name.held == "any key":
+    if name.kind == "any key":
         return values.is_key(value)
     if sign["scheme"]:
         return values.credential(value)
@@ -310,7 +310,7 @@ def _told(text: str, name: _Name) -> Secret | None:
     """Return the value that a sentence gives behind its noun."""
     end = min(name.end + _WINDOW, len(text))
     end = text.find("\n", name.end, end) if "\n" in text[name.end : end] else end
-    if name.held == "password" and (span := _beside(text, name, end)):
+    if name.kind == "password" and (span := _beside(text, name, end)):
         return span
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
@@ -343,8 +343,8 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
 
 def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
     """True if a value of a form that stands behind a sign of a sentence is a secret."""
-    if name.held != "password":
-        return form is not _PLAIN and (values.is_key if name.held == "any key" else values.random)(value)
+    if name.kind != "password":
+        return form is not _PLAIN and (values.is_key if name.kind == "any key" else values.random)(value)
     if form is _PLAIN:
         return sign != "=" and _is_plain(value)
     words = value.split()

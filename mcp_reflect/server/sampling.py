@@ -56,7 +56,7 @@ class Sampling:
         if place < len(self._replies):
             kept = self._replies[place]
             if kept["question"] != question or "text" not in kept:
-                raise protocol.RefusedError(NAME, "the question changed between two rounds of a call", "Call anew")
+                raise protocol.RefusedError(NAME, "the question changed between two rounds of a call", "Call again")
             return _reply(kept)
         state = json.dumps([*self._replies, {"question": question}])
         asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))

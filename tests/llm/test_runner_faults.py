@@ -16,7 +16,8 @@ from tests.llm.reflect_calls import both_eras, bound_to, reflect, rows, serving
 pytestmark = every_dialect
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
-import_module("httpx2")  # its import belongs to no test's timeout
+for sdk in ("httpx2", "anthropic", "openai"):
+    import_module(sdk)  # its import belongs to no test's timeout
 
 Play = Callable[[Dialect], list[Step]]
 
