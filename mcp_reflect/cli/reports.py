@@ -72,15 +72,25 @@ def add_stats_arguments(parser: CliParser) -> None:
 
 
 def run_stats(options: Namespace) -> None:
-    """Print what is in the bank, counted, for this project and global lessons."""
+    """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out."""
     stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}), settings_of(options))
-    told = {name: value for name, value in stats.items() if name not in ("proof", "helped")}
-    told |= {"bank_capacity": stats["bank_capacity"] or "unlimited", "embeddings": vector_summary(stats["embeddings"])}
-    told |= {"uplift": _uplift(stats["uplift"])}
-    if (proof := stats.get("proof")) is not None:
-        told |= {"warned sessions": _group(proof["warned"]), "only watched": _group(proof["held_out"])}
+    told = {
+        name: value for name, value in stats.items() if name not in ("proof", "helped", "uplift") and _counts(value)
+    }
+    told |= {"lessons_stored": stats["lessons_stored"], "embeddings": vector_summary(stats["embeddings"])}
+    if any(arm["tasks"] for arm in (stats["uplift"]["shown"], stats["uplift"]["held_out"])):
+        told |= {"uplift": _uplift(stats["uplift"])}
+    groups = stats.get("proof") or {}
+    for name, group in (("warned sessions", groups.get("warned")), ("only watched", groups.get("held_out"))):
+        if group and group["sessions"]:
+            told[name] = _group(group)
     first = f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
     write_result(options, stats, first + report_text(told))
+
+
+def _counts(value: Json) -> bool:
+    """Return whether a value of the report is more than nothing."""
+    return any(value.values()) if isinstance(value, dict) else bool(value)
 
 
 def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> str:
