@@ -80,7 +80,7 @@ def run_stats(options: Namespace) -> None:
     told |= {"lessons_stored": stats["lessons_stored"], "embeddings": vector_summary(stats["embeddings"])}
     if any(arm["tasks"] for arm in (stats["uplift"]["shown"], stats["uplift"]["held_out"])):
         told |= {"uplift": _uplift(stats["uplift"])}
-    groups = stats.get("proof") or {}
+    groups: dict[str, Any] = stats.get("proof") or {}
     for name, group in (("warned sessions", groups.get("warned")), ("only watched", groups.get("held_out"))):
         if group and group["sessions"]:
             told[name] = _group(group)
