@@ -7,20 +7,8 @@ from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from mcp_reflect.critique.conversions import unit_name
-from mcp_reflect.critique.expressions import (
-    CONSTANTS,
-    EXACT,
-    STOPS,
-    Sum,
-    Token,
-    matches,
-    parse,
-    plain_text,
-    read,
-    tokens,
-    within_percent,
-    write,
-)
+from mcp_reflect.critique.expressions import CONSTANTS, EXACT, STOPS, Sum, Token, parse, tokens
+from mcp_reflect.critique.numbers import matches, plain_text, read, within_percent, write
 from mcp_reflect.critique.work import Finding, Fix, Work
 
 Rounded = dict[str, Fraction]

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
-from mcp_reflect.critique.expressions import matches, read, within_percent, write
+from mcp_reflect.critique.numbers import matches, read, within_percent, write
 from mcp_reflect.critique.work import Finding, Fix, Work
 
 _LONGEST: Final = 10_000  # characters of a step that are read

@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_reflect.critique.certain import check
 from mcp_reflect.critique.claims import claims
-from mcp_reflect.critique.expressions import NUMBER, read, write
+from mcp_reflect.critique.numbers import NUMBER, read, write
 from mcp_reflect.critique.pointing import Evidence
 from mcp_reflect.critique.work import Finding, Work
 from mcp_reflect.models.common import RULES
