@@ -24,7 +24,6 @@ from mcp_reflect.guards.guard import (
     matches,
     meets_everything,
 )
-from mcp_reflect.guards.programs import DEPTHS, LONGER, SAME_FLAGS, SAME_HEADS
 from mcp_reflect.guards.wording import Wording, common, names_flag
 from mcp_reflect.patterns import lazy_compile
 
@@ -34,17 +33,70 @@ _GLOBAL_VALUES: Final = frozenset(
 _PLAIN_WORD: Final = lazy_compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
 _CAPITALS: Final = lazy_compile(r"\b[A-Z]{3,}(?: (?:[A-Z]{2,}|\*))*")
 _LONG_FLAG: Final = lazy_compile(r"--[a-z]+(?:-[a-z]+)*")
-_CLUSTER: Final = lazy_compile(r"-[A-Za-z]{2,5}")
-ORDER: Final = lazy_compile(r"(?i)\b(?:first|before|beforehand)\b|, then\b")
-"""Words that say which call comes first."""
-
-_CLUSTERED: Final = lazy_compile(r"(?:^|\s)-[A-Za-z]{2,5}$")
-_ATTACHED: Final = lazy_compile(r"(-[A-Za-z])\d+")
 _PLACEHOLDER: Final = lazy_compile(r"[A-Z][A-Z_]+|<.*>|\{.*\}|\[.*\]")
 _FLAGS: Final = ("true", "false")
 _NUMBER: Final = lazy_compile(r"-?\d+(?:\.\d+)?")
 _SHELLS: Final = ("bash", "sh", "zsh")
 _SCRIPTED: Final = frozenset("python python3 node ruby php bash sh perl".split())
+
+
+# How many words after a program say what it does; unlisted programs: one, where both calls or the words have it.
+_WITHOUT = """
+    make gradle gradlew mvn mvnw just task rake ninja psql mysql sqlite3 pytest tsc eslint rm cp mv cat ls find
+    grep egrep rg sed awk perl curl wget ssh scp rsync chmod chown tar python python3 node ruby php bash sh jest
+    mocha prettier black mypy kill touch mkdir ln echo head tail sort sleep createdb dropdb redis-cli mongosh
+    ansible-playbook pylint vitest
+"""
+_WITH_ONE = """
+    git npm pnpm yarn bun pip pip3 uv poetry cargo go docker podman kubectl helm terraform tofu systemctl apt
+    apt-get brew conda gem rustup flutter alembic manage.py artisan rails dbt docker-compose service dotnet
+    bundle mix heroku fly vercel wrangler dnf yum apk snap
+"""
+_WITH_TWO = "gh glab aws az gcloud flask prisma supabase firebase doctl sam cdk"
+DEPTHS: Final = {
+    program: depth for depth, programs in enumerate((_WITHOUT, _WITH_ONE, _WITH_TWO)) for program in programs.split()
+}
+LONGER: Final = frozenset(
+    (
+        "docker compose,docker system,docker image,docker container,docker volume,docker network,docker buildx,"
+        "npm run,pnpm run,yarn run,bun run,npm audit,uv pip,uv tool,git stash,git remote,git worktree,git submodule,"
+        "terraform state,terraform workspace,helm repo,kubectl rollout,cargo install"
+    ).split(",")
+)
+TARGETED: Final = frozenset("make gradle gradlew mvn mvnw just task rake ninja".split())
+
+# Long and short forms of one flag, where no lesson needs to say so.
+SAME_FLAGS: Final = {
+    head: tuple(tuple(pair.split("=")) for pair in pairs.split())
+    for head, pairs in {
+        "git push": "-f=--force -d=--delete",
+        "git commit": "-a=--all -n=--no-verify",
+        "git add": "-A=--all",
+        "git rebase": "-i=--interactive",
+        "git tag": "-a=--annotate",
+        "rm": "-r=-R=--recursive -f=--force",
+        "grep": "-r=-R=--recursive",
+        "chmod": "-R=--recursive",
+        "npm": "-g=--global -D=--save-dev",
+        "docker": "-a=--all -v=--volumes -f=--force",
+        "kubectl": "-n=--namespace -A=--all-namespaces",
+        "curl": "-f=--fail -k=--insecure",
+        "sed": "-i=--in-place",
+        "kill": "-9=-KILL=-SIGKILL",
+        "rsync": "-n=--dry-run",
+        "poetry": "-G=--group",
+        "cargo": "-r=--release -p=--package",
+        "make": "-C=--directory",
+    }.items()
+}
+SAME_HEADS: Final = {
+    "npm install": ("npm i",),
+    "pip": ("pip3",),
+    "pip install": ("pip3 install",),
+    "npm test": ("npm t",),
+    "apt": ("apt-get",),
+    "apt install": ("apt-get install",),
+}
 
 
 def derive(wrong: Call, right: Call | None, wording: Wording) -> Guard | None:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_reflect.guards.commands import base_name
-from mcp_reflect.guards.derivation import ORDER, derive
+from mcp_reflect.guards.derivation import DEPTHS, TARGETED, derive
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Call, Guard, meets_everything
-from mcp_reflect.guards.programs import DEPTHS, TARGETED
 from mcp_reflect.guards.wording import Wording, common, tokens_of
 from mcp_reflect.patterns import lazy_compile
 
@@ -29,6 +28,7 @@ _STOPS: Final = frozenset(
         "among between itself commands calls runs can cannot as if not"
     ).split()
 )
+_ORDER: Final = lazy_compile(r"(?i)\b(?:first|before|beforehand)\b|, then\b")
 _GIT_VERBS: Final = {
     "pushed": "push",
     "force-pushed": "push --force",
@@ -76,7 +76,7 @@ def derive_from_words(wording: Wording) -> Guard | None:
         return guard
     if guard := _tool(wording):
         return guard
-    ordered = ORDER.search(wording.mistake) or ORDER.search(wording.correction)
+    ordered = _ORDER.search(wording.mistake) or _ORDER.search(wording.correction)
     if not ordered and (guard := _replaced(wording)):
         return guard
     found: dict[str, Guard] = {}
