@@ -14,6 +14,7 @@ from mcp_reflect.storage.repository import (
     Writing,
     brief_transaction,
     readable,
+    record_from,
     scoped,
     transaction,
 )
@@ -22,6 +23,11 @@ MOST_CALLS: Final = 40  # of a session that are kept
 MOST_ASKS: Final = 3  # about findings in a session
 _MOST_WAITING: Final = 500
 _MOST_EVIDENCE: Final = 10  # sessions of which the lines are kept
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "state": FindingState,
+    "finding": lambda text: from_json(Finding, json.loads(text)),
+    "seen": lambda text: tuple(from_json(Seen, one) for one in json.loads(text)),
+}
 _CALL_FIELDS: Final = frozenset(field.name for field in fields(SessionCall))
 
 
@@ -179,16 +185,4 @@ def _better(one: Finding, other: Finding) -> Finding:
 
 
 def _stored(row: Row) -> StoredFinding:
-    return StoredFinding(
-        id=row["id"],
-        project=row["project"],
-        state=FindingState(row["state"]),
-        session=row["session"],
-        sessions=row["sessions"],
-        asked=row["asked"],
-        finding=from_json(Finding, json.loads(row["body"])),
-        lesson_id=row["lesson_id"],
-        seen=tuple(from_json(Seen, one) for one in json.loads(row["seen"])),
-        weight=row["weight"],
-        created_at=row["created_at"],
-    )
+    return record_from(row, StoredFinding, _READERS)

@@ -25,20 +25,20 @@ INSERT INTO findings (
 
 -- name: finding_by_thing
 -- What was found about a thing.
-SELECT * FROM findings WHERE tenant = :tenant AND project = :project AND thing = :thing;
+SELECT *, body AS finding FROM findings WHERE tenant = :tenant AND project = :project AND thing = :thing;
 
 -- name: finding_by_id
 -- One finding, by its id.
-SELECT * FROM findings WHERE tenant = :tenant AND project = :project AND id = :id;
+SELECT *, body AS finding FROM findings WHERE tenant = :tenant AND project = :project AND id = :id;
 
 -- name: findings_of_session
 -- What was found in a session, the first first.
-SELECT * FROM findings
+SELECT *, body AS finding FROM findings
 WHERE tenant = :tenant AND project = :project AND session = :session ORDER BY created_at, id;
 
 -- name: findings_waiting
 -- The open findings, those that cost most first; without those that are kept only to know them again.
-SELECT * FROM findings
+SELECT *, body AS finding FROM findings
 WHERE tenant = :tenant AND (project = :project OR :every = 1) AND state = 'open' AND weight > 0
 ORDER BY weight DESC, updated_at DESC, id LIMIT :limit;
 

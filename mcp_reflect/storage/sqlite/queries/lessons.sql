@@ -1,5 +1,5 @@
 -- name: lesson_add
--- Store a lesson, a strategy, or the summary of a reflection. The columns are the fields of Lesson, see statements.py.
+-- Store a lesson, a strategy, or the summary of a reflection. The columns are the fields of Lesson, see repository.py.
 INSERT INTO lessons (/*columns*/) VALUES (/*values*/);
 
 -- name: lesson_change
