@@ -33,7 +33,8 @@ _CLAUSE: Final = re.compile(
 )
 # What follows is not stated as a fact.
 _CONDITION: Final = re.compile(
-    r"\b(?:if|once|unless|until|assuming|provided|suppose|whether|in case|as soon as|so that|in order to|the reason|"
+    r"\b(?:if|once (?:the|it|you|we|I|that|this|all)|"
+    r"unless|until|assuming|provided|suppose|whether|in case|as soon as|so that|in order to|the reason|"
     r"why|"
     r"you (?:said|say|wrote|mentioned|claim|claimed|told|asked|want|report|reported)|"
     r"(?:user|customer|ticket|issue|readme|reviewer|docs?|documentation) (?:said|says|wrote|writes|claims?|claimed|"
@@ -46,7 +47,8 @@ _HEDGE: Final = re.compile(
     r"\b(?:should|shall|will|would|could|might|may(?! \d)|must|couldn't|won't|wouldn't|shouldn't|"
     r"expects?|(?:I|we) expected|hopes?|hoping|hopefully|likely|probably|presumably|perhaps|maybe|possibly|seems?|"
     r"appears?|"
-    r"plans?|planning|wants?|needs? to|try|tries|trying|attempt|ensure|let's|let us|let me|going to|assume|ideally|"
+    r"plans? to|planning|wants?|needs? to|try|tries|trying|attempt(?:s|ing)? to|"
+    r"ensure|let's|let us|let me|going to|assume|ideally|"
     r"make sure|supposed to|intend|intended|'ll|I'd|apparently|almost certainly|think|believe|guess|suspect|nice if|"
     r"(?:verify|check|confirm) that|next step)\b",
     re.IGNORECASE,

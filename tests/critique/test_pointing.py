@@ -92,6 +92,10 @@ def test_a_long_line_is_cut_around_what_it_shares() -> None:
         ("> 9 of 9 pass", []),
         ("```\n3 passed\n```\nThe build works.", ["The build works."]),
         ("Roses are red", []),
+        ("It was built at the first attempt.", ["It was built at the first attempt."]),
+        ("The plan has 900 words.", ["The plan has 900 words."]),
+        ("The name occurs once in app.py.", ["The name occurs once in app.py."]),
+        ("I plan to deploy 2 services. It works once the server is up.", []),
         ("## Summary of 3 fixes\nHere's what I did:\n**Files changed:**\n- Fixed 2 tests", ["Fixed 2 tests"]),
     ],
 )
