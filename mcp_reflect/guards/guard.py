@@ -271,7 +271,7 @@ def _path_key(path: str) -> str:
     return f"{last}/" if path.endswith("/") else last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """A program that a command of a call starts."""
 
@@ -305,7 +305,7 @@ class Program:
         """Whether `-rf` means `-r -f`."""
         return self.found.name not in _ONE_DASH and not self.call.powershell
 
-    @property
+    @cached_property
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the word behind it."""
         flags: list[tuple[str, str]] = []
@@ -343,15 +343,18 @@ class Program:
             return self._sets(variable[1], variable[2])
         return any(_is_argument(word, item) for word in words) or ("/" in item and _is_path(self.found.program, item))
 
+    @cached_property
+    def _values(self) -> dict[str, set[str]]:
+        """The values of each flag, and the flags as they are written."""
+        values = {word: set[str]() for word in self.found.arguments if word[:1] == "-"}
+        for flag, value in self.flags:
+            values.setdefault(flag.lower() if self.call.powershell else flag, set()).add(value)
+        return values
+
     def _has_flag(self, item: str) -> bool:
-        if item in self.found.arguments:
-            return True
         name, equal, value = item.partition("=")
-        for flag, given in self.flags:
-            same = flag.lower() == name.lower() if self.call.powershell else flag == name
-            if same and (not equal or given == value):
-                return True
-        return False
+        values = self._values.get(name.lower() if self.call.powershell else name)
+        return item in self._values or (values is not None and (not equal or value in values))
 
     def _sets(self, name: str, value: str) -> bool:
         set_here = [*self.command.assignments, *self.command.words]

@@ -255,6 +255,9 @@ def test_deep_and_large_arguments_and_slow_patterns_are_compared_in_bounded_time
     assert not matches(parse_guard("mcp__a__b: with `x: 1`"), Call("mcp__a__b", {"x": nested}))
     assert not matches(slow, Call("Write", {"file_path": "a" * 900}))
     assert not matches(slow, call_of("a " * 500_000))
+    many = [parse_guard(f"Bash: `git push` with `--x{number}` or `-q` without `-z`") for number in range(300)]
+    flags = call_of("git push " + "-ab " * 14_000)
+    assert not any(matches(guard, flags) for guard in many)
 
     assert time.process_time() - began < 2
 
