@@ -34,6 +34,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
 class Anthropic(SdkModel):
     """One Claude model."""
 
+    PACKAGE = "anthropic"
     SCHEMA_WORDS = ("output_config", "output_format", "json_schema", "structured output")
     NEEDS_CLOSED = True
 

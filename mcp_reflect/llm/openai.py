@@ -54,6 +54,7 @@ def open_sdk(endpoint: Endpoint, client: "AsyncClient", seconds: float, retries:
 class OpenAI(SdkModel):
     """One model behind one address. It learns the newer name of the token limit."""
 
+    PACKAGE = "openai"
     SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:

@@ -1,5 +1,6 @@
 """What the SDKs of Anthropic and OpenAI share: an HTTP client with limits, their errors, and a schema in words."""
 
+import asyncio
 import json
 import math
 import re
@@ -8,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 from mcp_reflect.llm.json_replies import is_closed
@@ -51,6 +53,7 @@ class Answer(NamedTuple):
 class SdkModel:
     """One model behind one SDK; a subclass knows the SDK. It remembers that the endpoint refused a schema."""
 
+    PACKAGE: ClassVar[str]
     SCHEMA_WORDS: ClassVar[tuple[str, ...]]
     """Words in an error which say that the endpoint does not take the schema."""
     NEEDS_CLOSED: ClassVar[bool] = False
@@ -63,6 +66,8 @@ class SdkModel:
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to `request`, asked again with the schema in words where the endpoint refuses it."""
+        with suppress(ImportError):  # which `ask` tells, with what to install
+            await asyncio.to_thread(import_module, self.PACKAGE)  # takes two seconds, in which others are answered
         while True:
             schema = dict(request.schema) if request.schema and self._structured else None
             if schema and self.NEEDS_CLOSED and not is_closed(schema):
