@@ -67,7 +67,7 @@ _TYPES: Final = (
 )
 _LINT: Final = r"\boffenses\b|\blint(?:s|er|ers|ing)?\b|\bruff\b(?! format)|\bbiome\b|リント"
 _FORMAT: Final = (
-    r"\bformatt(?:ing|er)\b|\bformat (?:check|checks|passes|is clean)\b|\bcode format\b|\bformatierung\b|\bformatage\b|\bformato\b|"
+    r"\bformatt(?:ing|er)\b|\bformat (?:check|checks|passes|(?:is|are) clean)\b|\bcode format\b|\bformatierung\b|\bformatage\b|\bformato\b|"
     r"\bformatação\b|\bformattazione\b|\bopmaak\b|フォーマット|格式"
 )
 _COMMIT: Final = r"\bcommit(?:s|ted|tet|ten|é|ée|és|tat[oaie]|ead[oa]s?|ad[oa]s?|ei)?\b|\bgecommit\b|コミット|提交"
@@ -130,7 +130,7 @@ _UP: Final = _any(
     r"\b(?:risponde|è (?:attiv[oa]|online|in esecuzione|san[oa]|raggiungibile))\b", r"\b(?:draait|reageert|is (?:bereikbaar|gezond|online))\b", r"稼働し|動作してい|起動してい|正常に|応答し", r"正常|已启动|在线|可访问",
 )  # fmt: skip
 _MADE: Final = _any(
-    r"\b(?:is|was|are|has been|now|image) (?:now |been |successfully )*(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\bimages? (?:now |still )?builds?\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
+    r"\b(?:is|was|are|were|has been|have been|now|image) (?:now |been |successfully )*(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\bimages? (?:now |still )?builds?\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
     r"\b(?:se construye|construid[oa]|construíd[oa]|costruit[oa]|creata|criada)\b", r"\bgebouwd\b", r"ビルド(?:でき|し|され|が完了)", r"构建(?:已)?(?:完成|成功|好)",
 )  # fmt: skip
 _DEPLOYED_WORDS: Final = _any(
@@ -171,7 +171,7 @@ DIRECT: Final[Mapping[ProofKind, re.Pattern[str]]] = {
         r"\b(?:docs|packages|pages|targets|modules|crates|apps) (?:\w+ )?(?:build|compile)\W*$", r"\b(?:all|both)\b[\w ]{0,20} (?:build|compile)\b(?! (?:the|an?|it|to|into|on)\b)", r"\b(?:kompiliert|lässt sich (?:\w+ ){0,2}(?:bauen|kompilieren)|baut (?:wieder|jetzt|fehlerfrei|durch))\b", r"\b(?:se |qui )?compile(?:nt)? (?:sans|correctement|à nouveau)\b", r"\bcompila(?:n|m|no)?(?: (?:sin|correctamente|sem|senza|correttamente|ahora|agora|de nuevo)\b|\W*$)",
         r"\b(?:compileert|bouwt)\b",
     ),
-    ProofKind.TYPES: _any(r"\btype-?checks(?: now| again| cleanly)*\W*$"),
+    ProofKind.TYPES: _any(r"\btype-?checks(?: now| again| cleanly)*\W*$|\btypes check\W*$"),
     ProofKind.FORMAT: _any(
         r"\b(?:code|files?|everything|all|sources?)(?: \w+){0,2}? (?:is |are |been |now )+formatted\b(?! (?:as|like|in|string|text|output|for)\b)", r"\bI(?:'ve| have)? (?:re)?formatted (?:it|everything|(?:all|the|both) (?:\w+ ){0,2}(?:code|files?|sources?|project|repo\w*|changes|modules?|packages?))\b", r"\b(?:formatiert|formatée?s?|formatead[oa]s?|formatad[oa]s?|formattat[oaie]|geformatteerd)\b", r"フォーマットしました|已格式化",
     ),

@@ -125,7 +125,8 @@ _TESTS_SUMMARY: Final = lazy_compile(
     r"\b\d+ (?:passed|failed|passing|failing|failures|errors?)\b|^test result:|Tests: |Failures: "
 )
 _TESTS_END: Final = lazy_compile(
-    r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|\bTests Passed: \d|^test result: |^Tests: +\d"
+    r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|\bTests Passed: \d|^test result: |^Tests: +\d|\b[Rr]an \d+ tests?\b|"
+    r"\b\d+ (?:tests?|examples?|specs?|runs|scenarios?), \d+ |\bTests run: \d"
 )
 _SHOWN_CODE: Final = lazy_compile(
     r"(?i)(?:^|\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4})(\d{1,3})\s*$"
@@ -160,7 +161,7 @@ class Ending:
 def shows_tests(output: str) -> bool:
     """Return whether an output ends as that of a runner of tests does."""
     end = output[-2_000:]
-    return ("pass" in end or "ests" in end or "test result" in end) and bool(_TESTS_END.search(end))
+    return ("pass" in end or "est" in end or "failure" in end) and bool(_TESTS_END.search(end))
 
 
 def lines_of(output: str) -> list[str]:
