@@ -20,6 +20,8 @@ _RUNNERS: Final = lazy_compile(
     r"(?:(?:do|then|else|!|\{|sudo|doas|time|nice|nohup|command|env|exec|npx|bunx|uvx|timeout \S+|python3? -m"
     r"|(?:uv|poetry|pipenv|pdm|hatch|rye|conda) run|(?:bundle|npm|pnpm|yarn) exec|pnpm dlx|[A-Za-z_]\w{0,80}=\S*) )*"
 )
+# Words of the shell's own, which run nothing.
+_SYNTAX: Final = word_set("for while until case select if fi done esac set exec }")
 _INTERPRETERS: Final = word_set("python python3 node ruby perl bash sh zsh deno bun tsx php")
 # Subcommands that name what they do only with the next word: npm run build, gh pr create, docker compose up.
 _GROUPS: Final = word_set("run compose pr issue repo tool pip stack config remote stash secret db workspace")
@@ -85,7 +87,8 @@ def parts_of(tool: str, arguments: Json) -> tuple[Part, ...]:
 @lru_cache(maxsize=1_000)
 def _commands(command: str) -> tuple[Part, ...]:
     lines = segments(_HEREDOC.sub("<<heredoc", command))
-    return tuple(part for words in lines if (part := _part(words[:MOST_WORDS])) is not None)
+    parts = (_part(words[:MOST_WORDS]) for words in lines)
+    return tuple(part for part in parts if part is not None and part.program not in _SYNTAX)
 
 
 def _part(words: Sequence[str]) -> Part | None:

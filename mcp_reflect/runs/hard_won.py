@@ -7,6 +7,7 @@ Nothing is found of a probe of the help, a search without a match, a refusal of 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from zlib import crc32
 
@@ -38,6 +39,8 @@ MOST_LINE: Final = 200
 MOST_DEPTH: Final = 6  # levels of nested arguments
 NEAR_REFUSAL: Final = 6  # calls after a refusal in which its reason is followed
 FEW: Final = 2  # words of a command that differ, where it only said that there is nothing
+FEW_LINES: Final = 3  # lines of an answer that are told whole
+MANY_FORMS: Final = 3  # forms of one command in one call, which are tries: none of them is known to have worked
 TRIES: Final = 2  # failures of one test, with edits in between, after which its success is hard-won
 SHORT: Final = 300  # characters of an answer that can say as a whole that there is nothing
 BRIEF: Final = 80  # characters of the line that says so
@@ -87,7 +90,8 @@ def session_call(number: int, call: Call) -> SessionCall:
     text = fault.text if fault else call.answer
     line = headline(text, -1 if is_shell(call.tool) else 0) if fault else _last_line(text)
     refusal = refusal_in(text) if fault else None
-    told = line if fault or len(text) > MOST_LINE else "; ".join(text.split("\n"))
+    lines = [item for item in text[:MOST_LINE].split("\n") if item.strip()]
+    told = line if fault or len(text) > MOST_LINE or len(lines) > FEW_LINES else "; ".join(lines)
     return SessionCall(
         number=number,
         tool=call.tool,
@@ -219,7 +223,10 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
     absent = bool(_ABSENT.search(failed.line))
     if wrong and right:
         difference = difference_of(wrong, right, missing=absent)
-        if difference is None or not _is_corrected(failed, difference, absent=absent):
+        if difference is None or _tries(difference, (*wrong, *right)):
+            return None
+        difference = _as_step(difference, right, failed.line)
+        if not _is_corrected(failed, difference, absent=absent):
             return None
         steps = tuple(part for part in difference.added if not _reads(part))
         return difference._replace(added=steps) if steps or not difference.added else None
@@ -345,9 +352,35 @@ def _last_part(call: SessionCall) -> object:
     return parts[-1] if parts else exact_call(call.tool, call.arguments)
 
 
+def _tries(difference: Difference, parts: Sequence[Part]) -> bool:
+    """True where what differs is one of many forms of a command that were tried."""
+    wrong = difference.wrong
+    return bool(difference.changes) and wrong is not None and sum(map(partial(_is_alike, wrong), {*parts})) > MANY_FORMS
+
+
+def _is_alike(one: Part, other: Part) -> bool:
+    return (one.program, one.subcommand) == (other.program, other.subcommand)
+
+
+def _as_step(difference: Difference, right: Sequence[Part], line: str) -> Difference:
+    """The changed command as a step before a later one that both calls have, if the error is about that one."""
+    step = difference.right
+    later = right[right.index(step) + 1 :] if step in right and difference.changes else ()
+    named = [part for part in later if step and part.program == step.program and _is_named(part, line)]
+    if step is None or not named or _is_named(step, line):
+        return difference
+    return Difference((), named[0], named[0], added=(step,))
+
+
+def _is_named(part: Part, line: str) -> bool:
+    return any(len(word) > 2 and word in line for word in part.operands)
+
+
 def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:
-    """The commands of a call that change something."""
-    return [(call, part) for part in parts_of(call.tool, call.arguments) if not _looks(part)]
+    """The commands of a call that change something, without those of which it tries many forms."""
+    parts = parts_of(call.tool, call.arguments)
+    acts = [part for part in parts if not _looks(part)]
+    return [(call, part) for part in acts if sum(map(partial(_is_alike, part), {*parts})) < MANY_FORMS]
 
 
 def _looks(part: Part) -> bool:

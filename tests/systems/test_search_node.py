@@ -236,7 +236,7 @@ def _proposal(strategy: str, **query: Any) -> str:
     )
 
 
-def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(bank_path: Path) -> None:
+def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(tmp_path: Path) -> None:
     query: dict[str, Any] = {"table": "sessions", "search_mode": "semantic", "score_threshold": 0.6, "limit": 5}
     state: dict[str, Any] = {
         "messages": [{"role": "user", "content": "Who can help me with my ML deployment problems?"}],
@@ -251,7 +251,7 @@ def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(bank_path: Path) -> N
     with Scripted(*answers) as llm:
         for retry in range(3):
             state |= {"zero_result_tables": ["sessions"], "query_results": {"sessions": []}, "retry_count": retry}
-            state |= reflect_and_replan(state, make_engine=lambda: Engine(Settings(bank=bank_path), llm=llm))
+            state |= reflect_and_replan(state, make_engine=lambda: Engine(Settings(bank=tmp_path / "bank.db"), llm=llm))
             (planned,) = state["planned_queries"]
             ran.append((state["reflection_strategy"], planned["table"], planned["score_threshold"]))
     assert [strategy for strategy, _, _ in ran] == ["rewrite", "relax", "pivot"]
