@@ -101,6 +101,7 @@ _NAMES: Final = {
     **dict.fromkeys("commit".split(), "commit"),
     **dict.fromkeys("push".split(), "push"),
 }
+_SHORTEST_PREFIX: Final = 5  # letters of such a word that may be the beginning of a program's name
 _ALL_NAMES: Final = frozenset("check checks ci verify validate all precommit quality qa preflight".split())
 
 # Programs that run a script or target by its name.
@@ -200,7 +201,13 @@ def _script_name(program: str, rest: Sequence[str], plain: Sequence[str]) -> str
     if program in _SHELLS or program in {"python", "node", "ruby", "tsx", "ts-node", "perl", "deno"}:
         script = next(iter(plain), "")
         return script if "-c" not in rest and "-e" not in rest and re.search(r"\.\w{2,4}$|/", script) else ""
-    return program if re.search(r"\.(?:sh|bash|py|js|mjs|rb|ps1|bat)$", program) else ""
+    return program if re.search(r"\.(?:sh|bash|py|js|mjs|rb|ps1|bat)$", program) else _named_in(program)
+
+
+def _named_in(program: str) -> str:
+    """Return the word that the name of a program begins with and that names a kind, as `deploy` does in `deployctl`."""
+    name = re.split(r"[/\\]", program)[-1].lower()
+    return next((word for word in _NAMES if len(word) >= _SHORTEST_PREFIX and name.startswith(word)), "")
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:

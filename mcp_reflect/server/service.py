@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
 _HOOK_SECONDS: Final = 0.25  # that a hook waits for another writer; then it leaves the call in the spool
+_ASKS_HOOKS: Final = ("record_outcome", "critique")  # they use outputs that hooks saw, which may be in the spool
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
@@ -217,6 +218,10 @@ class Service:
         try:
             with self.idle.call(), self.admission.call(), named_agent(agent or _client_name(context)):
                 engine = self.engine()
+                if name in _ASKS_HOOKS:
+                    self._take_in_spool()
+                    if self._taking is not None:
+                        await asyncio.shield(self._taking)
                 with logged_with(session=engine.context.session, project=engine.scopes.own.project):
                     result = await engine.call(name, arguments, _client(context))
                 self._take_in_spool()

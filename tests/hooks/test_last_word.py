@@ -133,6 +133,8 @@ def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
         ("make deploy", ProofKind.DEPLOYMENT),
         ("git -C app push origin main", ProofKind.PUSH),
         ("grep -rn pytest .", None),
+        ("./deployctl push ledger", ProofKind.DEPLOYMENT),
+        ("testparm -s", None),
         ("cat tests/test_cart.py", None),
         ("git log -- test.py", None),
         ("curl -O https://example.com/file.zip", None),

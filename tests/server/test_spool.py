@@ -39,3 +39,17 @@ async def test_a_server_takes_in_what_hooks_left_and_each_counts_for_its_project
         ("app", "ake c"),
     ]
     assert Spool(path).path.read_bytes() == b""
+
+
+async def test_a_proof_that_waits_in_the_spool_counts_as_seen_by_a_hook(settings: Settings) -> None:
+    server = build(replace(settings, projects=()))
+    async with Client(server) as client:
+        lesson = {"mistake": "Ran the tests without a database", "correction": "Start it with `make db`"}
+        stored = await told(client, "store_lesson", lesson)
+        recall = await told(client, "recall_lessons", {"task": "run the tests with a database"})
+        shown = "collected 12 items\n\n============ 12 passed in 0.31s ============"
+        spooled(settings.bank_path, "pytest", result=shown, error=None, project="app")
+        outcome = {"success": "helped", "recall_id": recall["recall_id"], "lesson_ids": [stored["lesson_id"]]}
+        proof = {"evidence": "test", "tool_results": [{"tool": "Bash", "content": shown, "exit_code": 0}]}
+        assert (await told(client, "record_outcome", {**outcome, **proof}))["evidence"] == "test"
+    await server.service.close()

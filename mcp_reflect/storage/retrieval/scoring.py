@@ -21,6 +21,7 @@ MOST_READ: Final = 400  # distinct terms of a question that are looked up
 _MOST_RARE: Final = 1 / 3  # part of a question's words that may be rare; with more it is in another language
 _COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
 _IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold a name that still tells lessons apart
+_PROGRAM_ROWS: Final = (12, 0.1)  # the same for a program of the project: each session with it leaves a reflection
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,18 +150,19 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
     plain = [words[term] for term in own if words[term].isalpha()]
     foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
-    least, part = _IDENTIFIER_ROWS
-    few = max(least, part * counts.size)
     programs = {name.lower() for name in _OWN_PROGRAM.findall(text)}
 
-    def is_name(word: str) -> bool:
-        return word.lower() in programs or is_identifier(word, rare=not foreign)
+    def is_name(term: str) -> bool:
+        word = words[term]
+        least, part = _PROGRAM_ROWS if word.lower() in programs else _IDENTIFIER_ROWS
+        known = word.lower() in programs or is_identifier(word, rare=not foreign)
+        return known and rows[term] <= max(least, part * counts.size)
 
     return WeighedQuestion(
         own={term: weights[term] for term in own},
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
-        names=frozenset(term for term in own if rows[term] <= few and is_name(words[term])),
+        names=frozenset(filter(is_name, own)),
     )
 
 
