@@ -203,7 +203,7 @@ async def after_call(
         await warnings.settle_guards(scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None)
     asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
     if failure is None:
-        await _record_correction(context, scope, call)
+        await _record_correction(context, scope, call, answered)
         told = await _at_guard(context, scope, call, holds=False) if shows_late else None
         return AfterCall(failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id)
     context.log.info("failure_noted", signature=failure.signature, recurrence=again is not None)
@@ -275,7 +275,7 @@ async def _note_shown(context: Context, scope: Scope, state: SessionState, shown
         await context.bank.warnings.note_shown(scope, state, [*shown])
 
 
-async def _record_correction(context: Context, scope: Scope, call: WatchedCall) -> None:
+async def _record_correction(context: Context, scope: Scope, call: WatchedCall, answered: Any) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
     recent = [*corrected(call)]
     if not recent:
@@ -284,7 +284,9 @@ async def _record_correction(context: Context, scope: Scope, call: WatchedCall) 
 
     if not is_shell(call.tool) and file_of(call.arguments) is None:
         return  # the arguments of another tool are values of its task
-    worked = session_call(0, _answered(call.tool, call.arguments, "ok", None))
+    worked = session_call(0, answered)
+    if worked.says_no:  # "0 rows" puts nothing right
+        return
     for known in recent:
         failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
         if difference_between(failed, worked) is not None:

@@ -338,3 +338,12 @@ async def test_an_act_that_came_before_a_check_is_told_to_no_other_task(engine: 
         before = await engine.before_call("Bash", {"command": command}, session="s2")
         after = await engine.after_call("Bash", {"command": command}, error="Exit code 1\nnot done", session="s2")
         assert "dan,eve" not in f"{before and before.text} {after.text}"
+
+
+async def test_a_call_that_found_nothing_is_told_as_no_correction(engine: Engine) -> None:
+    usage = "Exit code 2\nusage: see help"
+    await fail(engine, "./dbq rows 26-03-01 26-03-31", usage)
+    call: Json = {"command": "./dbq rows 01-03-2026 31-03-2026"}
+    await engine.after_call("Bash", call, "0 rows", session="s1")
+    after = await engine.after_call("Bash", {"command": "./dbq rows 26-03-01 26-03-31"}, error=usage, session="s2")
+    assert "01-03-2026" not in str(after.text)

@@ -79,7 +79,7 @@ def recall_with_claude_code(home: Home) -> None:
     recalled, refused = told[f"toolu_{RECALL:04}"], told[f"toolu_{STORE:04}"]
     held(LESSON["correction"] in json.dumps(recalled["content"]), f"it is recalled: {recalled}")
     held(refused.get("is_error") is True, f"a reader stores nothing: {refused}")
-    held("has to be writer" in json.dumps(refused["content"]), f"and is told why: {refused}")
+    held("must be writer" in json.dumps(refused["content"]), f"and is told why: {refused}")
 
 
 def connect_with_gemini(home: Home, bank: Path) -> None:
