@@ -1,6 +1,5 @@
 """The last message beside the session: which of its claims nothing shows, and what is said about them."""
 
-import hashlib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from mcp_reflect.hooks.claims import Claim, claims_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.proofs.kinds import CHECKS, ProofKind
 from mcp_reflect.proofs.ledger import Ledger, Proof
+from mcp_reflect.signature import digest
 
 MOST_TEXT: Final = 600
 _MOST_SHOWN: Final = 3  # claims in one text
@@ -39,7 +39,7 @@ class Doubt:
         """A name of the claim and of what stands against it, equal when both are told again."""
         run = f"{self.proof.command}\n{self.proof.outcome.line}" if self.proof else ""
         text = "\n".join((self.verdict, " ".join(self.claim.text.lower().split()), run, self.changed))
-        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+        return digest(text, 12)
 
 
 # What a run of another kind shows as well: a package that was built has been compiled.
