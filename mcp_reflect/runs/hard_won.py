@@ -7,7 +7,6 @@ Nothing is found of a probe of the help, a search without a match, a refusal of 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 from zlib import crc32
 
@@ -355,11 +354,12 @@ def _last_part(call: SessionCall) -> object:
 def _tries(difference: Difference, parts: Sequence[Part]) -> bool:
     """True where what differs is one of many forms of a command that were tried."""
     wrong = difference.wrong
-    return bool(difference.changes) and wrong is not None and sum(map(partial(_is_alike, wrong), {*parts})) > MANY_FORMS
+    return bool(difference.changes) and wrong is not None and _forms(wrong, parts) > MANY_FORMS
 
 
-def _is_alike(one: Part, other: Part) -> bool:
-    return (one.program, one.subcommand) == (other.program, other.subcommand)
+def _forms(part: Part, parts: Sequence[Part]) -> int:
+    """In how many forms the commands have this one."""
+    return sum((part.program, part.subcommand) == (one.program, one.subcommand) for one in {*parts})
 
 
 def _as_step(difference: Difference, right: Sequence[Part], line: str) -> Difference:
@@ -379,8 +379,7 @@ def _is_named(part: Part, line: str) -> bool:
 def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:
     """The commands of a call that change something, without those of which it tries many forms."""
     parts = parts_of(call.tool, call.arguments)
-    acts = [part for part in parts if not _looks(part)]
-    return [(call, part) for part in acts if sum(map(partial(_is_alike, part), {*parts})) < MANY_FORMS]
+    return [(call, part) for part in parts if not _looks(part) and _forms(part, parts) < MANY_FORMS]
 
 
 def _looks(part: Part) -> bool:
