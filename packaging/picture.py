@@ -1,8 +1,9 @@
-"""Draw the README's pictures of a terminal: `python packaging/picture.py [FOLDER]`.
+"""Draw the pictures of a terminal: `python packaging/picture.py [FOLDER]`.
 
-They show what the program itself answers: an agent makes a mistake, a person keeps the lesson, and the next session's
-call against it is refused. `recording.svg` shows line after line, `recording-still.svg` all of them at once. They load
-nothing from elsewhere.
+They show what the program itself answers. In `recording.svg` an agent makes a mistake, a person keeps the lesson, the
+next session's call against it is refused, and so is a last message that the session does not prove. In `learn.svg` a
+person reads what past sessions teach and decides. Both show line after line; `recording-still.svg` and
+`learn-still.svg` show all lines at once. They load nothing from elsewhere.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 
@@ -31,45 +33,110 @@ LESSON = {
     "right-call": "pnpm add zod",
 }
 FAILED = "npm error code ERESOLVE: unable to resolve dependency tree"
+RED = "Tests: 1 failed, 17 passed, 18 total"
+MISSING = "ModuleNotFoundError: No module named 'billing'"
 
 
-def run(words: list[str], env: dict[str, str], sent: dict[str, object] | None = None) -> str:
-    """Return what a command of ours prints, given a hook's input."""
+PERSON, AGENT, OURS, DIM = "bold #66d9ef", "#a6e22e", "#f4b860", "dim"
+Session = list[tuple[str, ...]]
+"""Pieces of a session: what the person writes, what the agent says, or a call with its result."""
+
+
+def run(words: list[str], folder: Path, sent: Mapping[str, object] | None = None, typed: str = "") -> str:
+    """Return what a command of ours prints in a project `shop` of a home, given a hook's input or typed lines."""
+    shop = folder / "shop"
+    shop.mkdir(exist_ok=True)
+    env = {**os.environ, "HOME": str(folder), "MCP_REFLECT_BANK": str(folder / "bank.db"), "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "mcp_reflect", *words]
-    given = json.dumps(sent) if sent else None
+    given = json.dumps(sent) if sent else typed
     done = subprocess.run(  # noqa: S603 - our own command
-        line, cwd=ROOT, input=given, capture_output=True, text=True, check=True, env={**os.environ, **env}
+        line, cwd=shop, env=env, input=given, capture_output=True, text=True, check=True
     )
-    return _IDS.sub(lambda match: match[0][:8] + "…", done.stdout)
+    return _IDS.sub(lambda match: match[0][:8] + "…", done.stdout.replace(f"{shop}", "shop"))
 
 
-def sessions() -> list[tuple[str, str]]:
-    """Return the lines of the two sessions, each with its style."""
-    added = [f"--{name}={text}" for name, text in LESSON.items()]
+def transcript(session: str, folder: Path, day: int, pieces: Session) -> str:
+    """Return the file that Claude Code writes of a session: an entry a line."""
+    entries: list[dict[str, object]] = []
+    for kind, *texts in pieces:
+        content: list[tuple[str, object]] = []
+        if kind == "call":
+            command, result = texts
+            used = {"type": "tool_use", "id": f"t{len(entries)}", "name": "Bash", "input": {"command": command}}
+            answer = {"type": "tool_result", "tool_use_id": used["id"], "content": result}
+            content = [("assistant", [used]), ("user", [answer | {"is_error": result.startswith("Exit code")}])]
+        elif kind == "person":
+            content = [("user", texts[0])]
+        else:
+            content = [("assistant", [{"type": "text", "text": texts[0]}])]
+        for role, said in content:
+            at = f"2026-11-{day}T09:{len(entries):02}:00.000Z"
+            about = {"type": role, "sessionId": session, "cwd": str(folder / "shop"), "timestamp": at}
+            entries.append({**about, "message": {"role": role, "content": said}})
+    return "".join(f"{json.dumps(entry)}\n" for entry in entries)
+
+
+def applied() -> list[tuple[str, str]]:
+    """Return the lines of two sessions, each with its style: a lesson is kept, applied, and a last message checked."""
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm install date-fns"}}
-    with tempfile.TemporaryDirectory() as folder:
-        env = {"MCP_REFLECT_BANK": f"{folder}/bank.db", "MCP_REFLECT_PROJECT": "shop"}
-        kept = run(["lessons", "add", *added], env)
-        answer = json.loads(run(["hook", "PreToolUse"], env, {"session_id": "tuesday", **call}))
-    refused: str = answer["hookSpecificOutput"]["permissionDecisionReason"]
-    ours, person, agent = "#f4b860", "bold #66d9ef", "#a6e22e"
+    told, ran = "The dates are formatted. All tests pass.", ("call", "npx jest", f"Exit code 1\n{RED}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        kept = run(["lessons", "add", *(f"--{name}={text}" for name, text in LESSON.items())], folder)
+        answer = json.loads(run(["hook", "PreToolUse"], folder, {"session_id": "tuesday", **call}))
+        refused: str = answer["hookSpecificOutput"]["permissionDecisionReason"]
+        file = folder / "tuesday.jsonl"
+        file.write_text(transcript("tuesday", folder, 17, [("person", "…"), ran, ("agent", told)]))
+        stop = {"session_id": "tuesday", "transcript_path": str(file), "last_assistant_message": told}
+        held: str = json.loads(run(["hook", "Stop"], folder, stop))["reason"]
     command = " ".join(["$ mcp-reflect lessons add", *(f'--{name} "{text}"' for name, text in LESSON.items())])
     return [
-        ("Monday", "dim"),
-        ("> Validate the form with zod", person),
-        ("  $ npm install zod", agent),
-        (f"  {FAILED}", "dim"),
-        ("  $ pnpm add zod", agent),
-        ("  Done in 1.2s", "dim"),
-        (command, person),
-        *((line, ours) for line in kept.splitlines()),
+        ("Monday", DIM),
+        ("> Validate the form with zod", PERSON),
+        ("  $ npm install zod", AGENT),
+        (f"  {FAILED}", DIM),
+        ("  $ pnpm add zod", AGENT),
+        ("  Done in 1.2s", DIM),
+        (command, PERSON),
+        *((line, OURS) for line in kept.splitlines()),
         ("", ""),
-        ("Tuesday, a new session", "dim"),
-        ("> Format the dates with date-fns", person),
-        ("  $ npm install date-fns", agent),
-        *((f"  {line}", ours) for line in refused.splitlines()),
-        ("  $ pnpm add date-fns", agent),
-        ("  Done in 1.1s", "dim"),
+        ("Tuesday, a new session", DIM),
+        ("> Format the dates with date-fns", PERSON),
+        ("  $ npm install date-fns", AGENT),
+        *((f"  {line}", OURS) for line in refused.splitlines()),
+        ("  $ pnpm add date-fns", AGENT),
+        ("  $ npx jest", AGENT),
+        (f"  {RED}", DIM),
+        (f"  {told}", AGENT),
+        *((f"  {line}", OURS) for line in held.splitlines()),
+    ]
+
+
+def learned() -> list[tuple[str, str]]:
+    """Return the lines of a person who reads what past sessions teach, and decides."""
+    tasks = ("Add a refund to the billing service", "Round the totals to cents", "Rename Invoice to Bill")
+    call, worked = "pytest tests/billing", ("call", "PYTHONPATH=src pytest tests/billing", "42 passed in 2.41s")
+    corrected = ("person", "please use pnpm in this repo, never npm")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (past := folder / ".claude" / "projects" / "shop").mkdir(parents=True)
+        for number, task in enumerate(tasks):
+            pieces = [
+                ("person", task),
+                ("call", call, f"Exit code 4\n{MISSING}"),
+                worked,
+                corrected,
+                ("agent", "Done."),
+            ]
+            (past / f"{number}.jsonl").write_text(transcript(f"monday-{number}", folder, 10 + number, pieces))
+        found = run(["learn"], folder)
+        ids = re.findall(r"fnd_\w+", run(["lessons", "review"], folder))
+        kept = [run(["lessons", "approve", one], folder) for one in ids[:1]]
+    return [
+        ("$ mcp-reflect learn", PERSON),
+        *((line, OURS) for line in found.splitlines()),
+        (f"$ mcp-reflect lessons approve {ids[0]}", PERSON),
+        *((line, OURS) for line in "".join(kept).splitlines()),
     ]
 
 
@@ -100,10 +167,11 @@ def animate(svg: str) -> str:
 def main(words: list[str]) -> int:
     """Write the pictures."""
     folder = Path(words[0]) if words else ROOT / "docs" / "pictures"
-    still = draw(sessions())
-    for name, svg in (("recording.svg", animate(still)), ("recording-still.svg", still)):
-        (folder / name).write_text(svg, "utf-8")
-        print(f"{folder / name}: {len(svg) / 1000:.0f} kB")
+    for name, lines in (("recording", applied()), ("learn", learned())):
+        still = draw(lines)
+        for file, svg in ((f"{name}.svg", animate(still)), (f"{name}-still.svg", still)):
+            (folder / file).write_text(svg, "utf-8")
+            print(f"{folder / file}: {len(svg) / 1000:.0f} kB")
     return 0
 
 
