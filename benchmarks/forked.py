@@ -5,7 +5,6 @@ ours is tested apart. Nothing is open in the process that they come from: each o
 """
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -35,8 +34,7 @@ _ROOT: Final = Path(__file__).parent.parent
 class Forked:
     """A process of `mcp-reflect WORDS`, with the face of `subprocess.Popen` that clients need.
 
-    `env` comes beside this process's environment; `errors` is where its stderr goes, this process's by default; it may
-    open so many `files`.
+    `env` comes beside this process's environment; `errors` is where its stderr goes, this process's by default.
     """
 
     def __init__(
@@ -45,14 +43,13 @@ class Forked:
         env: Mapping[str, str] | None = None,
         *,
         errors: IO[bytes] | None = None,
-        files: int | None = None,
     ) -> None:
         _CONTEXT.set_forkserver_preload(_IMPORTED)
         to_read, to_write = os.pipe()
         from_read, from_write = os.pipe()
         ends = [_Handed(fd) for fd in (to_read, from_write, errors.fileno() if errors else 2)]
         whole = {**os.environ, **(env or {})}
-        self._process = _CONTEXT.Process(target=_run, args=(list(words), whole, ends, files), daemon=True)
+        self._process = _CONTEXT.Process(target=_run, args=(list(words), whole, ends), daemon=True)
         self._process.start()
         os.close(to_read)
         os.close(from_write)
@@ -138,7 +135,7 @@ class _Handed:
         return self._handed.detach()
 
 
-def _run(words: list[str], env: dict[str, str], ends: list[_Handed], files: int | None) -> None:
+def _run(words: list[str], env: dict[str, str], ends: list[_Handed]) -> None:
     """What the new process does: the pipes become its stdin, stdout and stderr, and it runs the command."""
     from mcp_reflect.cli import main  # noqa: PLC0415 - imported already where this was forked off
 
@@ -147,8 +144,6 @@ def _run(words: list[str], env: dict[str, str], ends: list[_Handed], files: int 
         os.dup2(taken, place)
         os.close(taken)
     sys.stdin, sys.stdout, sys.stderr = (open(place, mode, closefd=False) for place, mode in enumerate("rww"))  # noqa: SIM115 - numbers, open to the end
-    if files:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     os.chdir(_ROOT)
     os.environ.clear()
     os.environ.update(env)

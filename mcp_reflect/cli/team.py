@@ -43,9 +43,6 @@ def add_team_arguments(parser: CliParser) -> None:
     add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
     about = "answer Prometheus there, without a token; loopback without HOST"
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
-    team.add_argument("--metrics-by-tenant", action="store_true", help="with the names of the tenants")
-    drain = "seconds between the signal to stop, which /readyz tells, and the end of listening"
-    add_number(team, "--drain", 0.0, 300.0, default=0.0, metavar="SECONDS", help=drain)
 
 
 def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
@@ -70,8 +67,8 @@ def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
     return TeamOptions(
         host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
         authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_env),
-        bytes_a_minute=options.tenant_bytes, lessons=options.tenant_lessons, drain_seconds=options.drain,
-        metrics=options.metrics, metrics_by_tenant=options.metrics_by_tenant,
+        bytes_a_minute=options.tenant_bytes, lessons=options.tenant_lessons,
+        metrics=options.metrics,
     )  # fmt: skip
 
 

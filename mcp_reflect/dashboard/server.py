@@ -1,30 +1,32 @@
-"""Serve the dashboard to one person on this machine."""
+"""Serve the dashboard: what a person looks at and decides, on this machine or at the service of a team."""
 
 import secrets
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, is_dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from mcp_reflect.dashboard.actions import ACTIONS, act, lesson_details
-from mcp_reflect.dashboard.data import collect
-from mcp_reflect.dashboard.page import render_page, script_json
+from mcp_reflect.dashboard.page import collect, render_page, script_json
 from mcp_reflect.errors import InputError, McpReflectError, NotAllowedError, NotFoundError
+from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, listening
+from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
 from mcp_reflect.models.common import json_of
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.services.curation import USES
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
 
 
-MAX_BODY_BYTES: Final = 200_000
-"""The longest request: ten times the longest edit of a lesson."""
+MAX_BODY_BYTES: Final = 4 << 20
+"""The longest request, such as lessons of an import."""
 
 TICKET_PREFIX: Final = "once-"
 
@@ -37,29 +39,194 @@ HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 
-Handler = Callable[[Request], Awaitable[Response]]
+
+# Requests and answers, the same on this machine and at a service.
 
 
-class Keys:
-    """The token of this server, and tickets that are exchanged for it once.
+class RefusalError(McpReflectError):
+    """A request is refused before it is looked at; `status` is that of HTTP."""
 
-    The browser is started with a ticket: other users of the machine can read its command line, but only after the
-    ticket was used.
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Viewer(NamedTuple):
+    """Who asks, and the engine of the project that they look at."""
+
+    engine: "Engine"
+    principal: Principal
+
+
+Enter = Callable[[Request], Awaitable[Viewer]]
+"""Returns who makes a request. Raises RefusalError or InputError for one that is not answered."""
+
+Answer = Callable[[Viewer, Request], Awaitable[Response]]
+
+
+def answering(enter: Enter, answer: Answer, log: Log) -> Callable[[Request], Awaitable[Response]]:
+    """Return a handler. A caller's and the bank's errors are answered in words; our own go to the log."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(await enter(request), request)
+        except RefusalError as error:
+            return error_response(error.status, str(error))
+        except McpReflectError as error:
+            statuses = {NotFoundError: 404, NotAllowedError: 403, InputError: 400}
+            status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 503)
+            return error_response(status, str(error))
+        except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
+            trace = clean_text(traceback.format_exc())
+            log.error("request_failed", path=request.url.path, error=type(error).__name__, trace=trace)
+            return error_response(500, "mcp-reflect failed; nothing was stored. See its log for details.")
+
+    return answered
+
+
+def board_routes(enter: Enter, log: Log) -> list[Route]:
+    """Return the routes from which the page takes its data, and one for each use of a bank by a person."""
+    uses = {name: answering(enter, partial(_use, name), log) for name in USES}
+    return [
+        Route("/api/board", answering(enter, show_board, log), methods=["GET"]),
+        *(Route(f"/api/{name}", answer, methods=["POST"]) for name, answer in uses.items()),
+    ]
+
+
+async def show_board(viewer: Viewer, _: Request) -> Response:
+    """Answer what the page shows, with the projects that the viewer may see."""
+    engine, principal = viewer
+    decides = principal.may(Role.ADMIN)
+    counts = await engine.bank.lessons.projects(engine.scopes.own.tenant)
+    projects = {name: count for name, count in counts.items() if principal.uses(name)}
+    data = await collect(engine, whole=decides)
+    return json_response({**data, "projects": projects, "decides": decides})
+
+
+async def _use(name: str, viewer: Viewer, request: Request) -> Response:
+    """Do what a person asks for, if their role allows it."""
+    use = USES[name]
+    viewer.principal.refuse_below(use.role, f"use `{name}`")
+    sent = await read_body(request)
+    try:
+        result = await use.work(viewer.engine, sent, whole=viewer.principal.may(Role.ADMIN))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise InputError("body", f"it is not what `{name}` takes", "Use the command line of this version.") from None
+    if isinstance(result, tuple):
+        return json_response([asdict(one) for one in cast("tuple[Any, ...]", result)])
+    return json_response(asdict(result) if is_dataclass(result) and not isinstance(result, type) else result)
+
+
+async def read_body(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request. Raises InputError for another type, other JSON or too many bytes."""
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise InputError("content-type", "it is not application/json", "Send JSON.")
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise InputError("body", f"it is longer than {MAX_BODY_BYTES} bytes", "Send less.")
+    value = json_of(body)
+    if not isinstance(value, dict):
+        raise InputError("body", "it is not an object of JSON", "Send one.")
+    return value
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """Return a JSON answer that a page may hold in a script."""
+    return Response(script_json(value), status, HEADERS, "application/json")
+
+
+def error_response(status: int, message: str) -> Response:
+    """Return an error in words."""
+    return json_response({"error": message}, status)
+
+
+def page_response() -> Response:
+    """Return the page, which asks its server for the data."""
+    page = render_page("served")
+    return HTMLResponse(
+        page.html, headers={**HEADERS, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"}
+    )
+
+
+class OwnBoard:
+    """The dashboard for one person on this machine. It answers only to the Host `place` (name and port).
+
+    Its `token` comes with the address. The browser is started with a ticket, which is exchanged for the token once:
+    other users of the machine can read its command line, but only after the ticket was used.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engine: "Engine", place: str) -> None:
         self.token = secrets.token_urlsafe(32)
-        self.tickets: set[str] = set()
+        self._place = place
+        self._tickets: set[str] = set()
+        self._own = engine
+        self._others: dict[str, Engine] = {}  # of the projects that the person has looked at
 
     def issue_ticket(self) -> str:
         """Return a new ticket."""
         ticket = TICKET_PREFIX + secrets.token_urlsafe(32)
-        self.tickets.add(ticket)
+        self._tickets.add(ticket)
         return ticket
+
+    def application(self) -> Starlette:
+        """Return the web application."""
+        log = self._own.log
+        return Starlette(
+            routes=[
+                Route("/", answering(self._anyone, self._page, log), methods=["GET"]),
+                Route("/api/enter", answering(self._anyone, self._exchange, log), methods=["POST"]),
+                *board_routes(self._person, log),
+            ]
+        )
+
+    async def close(self) -> None:
+        """Close the engines that were made here."""
+        for engine in self._others.values():
+            await engine.close()
+
+    async def _anyone(self, request: Request) -> Viewer:
+        """Refuse a request that does not come from this machine's own page."""
+        own = f"http://{self._place}"
+        if request.headers.get("host") != self._place:
+            raise RefusalError(421, f"This server only answers to {own}.")
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        if request.headers.get("origin", own) != own or site not in ("same-origin", "none"):
+            raise RefusalError(403, "Other pages may not use this server.")
+        scope = self._own.scopes.own
+        return Viewer(
+            self._own, Principal(id="", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=Role.ADMIN)
+        )
+
+    async def _person(self, request: Request) -> Viewer:
+        """Refuse a request without the token; else return the engine of the project that it names."""
+        viewer = await self._anyone(request)
+        sent = request.headers.get("authorization", "").encode()
+        if not secrets.compare_digest(sent, f"Bearer {self.token}".encode()):
+            raise RefusalError(401, "The address is missing its token. Open the one that the terminal shows.")
+        own, project = self._own, request.query_params.get("project")
+        if project is None or project == own.scopes.own.project:
+            return viewer
+        if project not in self._others:
+            if project not in await own.bank.lessons.projects(own.scopes.own.tenant):
+                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
+            self._others[project] = type(own)(replace(own.settings, project=project))
+        return viewer._replace(engine=self._others[project])
+
+    async def _page(self, _: Viewer, __: Request) -> Response:
+        return page_response()
+
+    async def _exchange(self, _: Viewer, request: Request) -> Response:
+        ticket = str((await read_body(request)).get("ticket"))
+        if ticket not in self._tickets:
+            raise RefusalError(403, "This address was used already. Open the one that the terminal shows.")
+        self._tickets.remove(ticket)
+        return json_response({"token": self.token})
 
 
 async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None]) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve the engine's bank on this machine until SIGINT or SIGTERM.
 
     Args:
         engine: The engine whose bank is shown.
@@ -72,146 +239,13 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
     import uvicorn  # noqa: PLC0415 - a page can be written without a server
 
     with listening(port, "--port") as listener:
-        keys = Keys()
-        origin = f"{HOST}:{listener.getsockname()[1]}"
-        projects = ProjectEngines(engine)
+        place = f"{HOST}:{listener.getsockname()[1]}"
+        board = OwnBoard(engine, place)
         config = uvicorn.Config(
-            application(projects, keys, origin),
-            log_level="warning",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
+            board.application(), log_level="warning", access_log=False, lifespan="off", server_header=False
         )
-        announce(f"http://{origin}/#{keys.token}", f"http://{origin}/#{keys.issue_ticket()}")
+        announce(f"http://{place}/#{board.token}", f"http://{place}/#{board.issue_ticket()}")
         try:
             await uvicorn.Server(config).serve([listener])
         finally:
-            await projects.close()
-
-
-class ProjectEngines:
-    """An engine for each project of the bank that the person has looked at."""
-
-    def __init__(self, own: "Engine") -> None:
-        self.own = own
-        self._others: dict[str, Engine] = {}
-
-    async def counts(self) -> dict[str, int]:
-        """Return the number of active lessons of each project; the empty name is global."""
-        return await self.own.bank.lessons.projects(self.own.scopes.own.tenant)
-
-    async def chosen(self, request: Request) -> "Engine":
-        """Return the engine of the project that a request names, else the page's own. InputError for an unknown one."""
-        project = request.query_params.get("project")
-        if project is None or project == self.own.scopes.own.project:
-            return self.own
-        if project not in self._others:
-            if project not in await self.counts():
-                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
-            self._others[project] = type(self.own)(replace(self.own.settings, project=project))
-        return self._others[project]
-
-    async def close(self) -> None:
-        """Close the engines that were made here."""
-        for engine in self._others.values():
-            await engine.close()
-
-
-def application(engines: ProjectEngines, keys: Keys, origin: str) -> Starlette:
-    """Return the web application; `origin` is the only Host (name and port) that it answers to."""
-
-    async def page(_: Request) -> Response:
-        rendered = render_page("served")
-        policy = f"{rendered.policy}; frame-ancestors 'none'"
-        return Response(rendered.html, media_type="text/html", headers={"Content-Security-Policy": policy})
-
-    async def enter(request: Request) -> Response:
-        ticket = str((await read_body(request)).get("ticket"))
-        if ticket not in keys.tickets:
-            return error_response(403, "This address was used already. Open the one that the terminal shows.")
-        keys.tickets.remove(ticket)
-        return json_response({"token": keys.token})
-
-    async def board(request: Request) -> Response:
-        return json_response(
-            {**await collect(await engines.chosen(request)), "projects": await engines.counts(), "acts": [*ACTIONS]}
-        )
-
-    async def lesson(request: Request) -> Response:
-        return json_response(await lesson_details(await engines.chosen(request), request.path_params["id"]))
-
-    async def action(request: Request) -> Response:
-        return json_response(await act(await engines.chosen(request), await read_body(request)))
-
-    def guarded(handler: Handler, *, needs_token: bool = True) -> Handler:
-        async def answer(request: Request) -> Response:
-            response = _refusal(request, origin)
-            sent = request.headers.get("authorization", "").encode()
-            if response is None and needs_token and not secrets.compare_digest(sent, f"Bearer {keys.token}".encode()):
-                response = error_response(
-                    401, "The address is missing its token. Open the one that the terminal shows."
-                )
-            response = response or await handle(engines.own, handler, request)
-            response.headers.update(HEADERS)
-            return response
-
-        return answer
-
-    return Starlette(
-        routes=[
-            Route("/", guarded(page, needs_token=False), methods=["GET"]),
-            Route("/api/enter", guarded(enter, needs_token=False), methods=["POST"]),
-            Route("/api/board", guarded(board), methods=["GET"]),
-            Route("/api/lesson/{id}", guarded(lesson), methods=["GET"]),
-            Route("/api/act", guarded(action), methods=["POST"]),
-        ]
-    )
-
-
-def _refusal(request: Request, origin: str) -> Response | None:
-    """Return the error for a request that does not come from this machine's own page, else None."""
-    if request.headers.get("host") != origin:
-        return error_response(421, f"This server only answers to http://{origin}.")
-    foreign = request.headers.get("origin", f"http://{origin}") != f"http://{origin}"
-    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return error_response(403, "Other pages may not use this server.")
-    return None
-
-
-async def handle(engine: "Engine", handler: Handler, request: Request) -> Response:
-    """Return the handler's response, or an error: a caller's or the bank's in words; our own goes to the log."""
-    try:
-        return await handler(request)
-    except McpReflectError as error:
-        statuses = {NotFoundError: 404, NotAllowedError: 403, InputError: 400}
-        status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 503)
-        return error_response(status, str(error))
-    except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
-        trace = clean_text(traceback.format_exc())
-        engine.log.error("request_failed", path=request.url.path, error=type(error).__name__, trace=trace)
-        return error_response(500, "mcp-reflect failed; nothing was stored. See its log for details.")
-
-
-async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> dict[str, Any]:
-    """Return the JSON object of a request. Raises InputError for another type, other JSON or too many bytes."""
-    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-        raise InputError("content-type", "it is not application/json", "Send JSON.")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise InputError("body", f"it is longer than {most} bytes", "Send less.")
-    value = json_of(body)
-    if not isinstance(value, dict):
-        raise InputError("body", "it is not an object of JSON", "Send one.")
-    return value
-
-
-def json_response(value: dict[str, Any]) -> Response:
-    """Return a JSON answer that a page may hold in a script."""
-    return Response(script_json(value), media_type="application/json")
-
-
-def error_response(status: int, message: str) -> Response:
-    """Return an error in words."""
-    return Response(script_json({"error": message}), status_code=status, media_type="application/json")
+            await board.close()

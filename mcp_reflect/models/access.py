@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from mcp_reflect.errors import NotAllowedError
+
 ANY_PROJECT: Final = "*"
 """Stands for every project of a tenant."""
 
@@ -33,6 +35,12 @@ class Principal:
     def may(self, role: Role) -> bool:
         """Return whether the caller has that role, or one that includes it."""
         return ROLES.index(self.role) >= ROLES.index(role)
+
+    def refuse_below(self, role: Role, act: str) -> None:
+        """Raise NotAllowedError if the caller may not do an act, for which it takes `role`."""
+        if not self.may(role):
+            fault = f"your token's role is {self.role}, and to {act} it must be {role}"
+            raise NotAllowedError("role", fault, "Ask an admin of your team for a token with that role.")
 
     def uses(self, project: str) -> bool:
         """Return whether the caller may use a project."""

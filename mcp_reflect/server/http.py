@@ -1,56 +1,48 @@
-"""The server over HTTP, for clients on this machine: loopback only, with limits on connections, requests and bodies.
+"""The server over HTTP, for clients on this machine: loopback only, with limits on requests and bodies.
 
 The service of a team (`server/team.py`) has the same limits.
 
 The SDK refuses a foreign Host (421), a foreign Origin (403) and JSON that is nested too deep (400).
 """
 
-import asyncio
 import sys
-from typing import Any, ClassVar, Final
+from typing import Final
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_reflect.config import Limits
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.server.app import build
 
 PATH: Final = "/mcp"
-MOST_WAITING_BYTES: Final = 64 << 20
-"""Bytes of unfinished bodies that are kept, over all requests."""
 MOST_SESSIONS: Final = 1_000
 SESSION_SECONDS: Final = 30 * 60
 """After so long without a request a session ends; its client begins another."""
 _GRACE_SECONDS: Final = 1  # for answers when the server stops; a stream that a client holds open has no end
-BACKLOG: Final = 100  # connections that are accepted at once
-_OTHER_FILES: Final = 60  # of the bank, of threads, of the log
 
 
 class RequestLimits:
     """An ASGI application around `app`: counts each request before its body is read, and limits the time for the body.
 
     `seconds` is the time for a body, None for the setting. A body over 4 MiB is 413, one that does not come 408, and a
-    request over the limits 503; the connection is then closed. Where requests or bytes are too many, the body that has
-    been awaited longest makes way.
+    request over the limit 503; the connection is then closed.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
         self._app = app
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
-        self._open = self._waiting_bytes = 0
-        self._waiting: dict[anyio.CancelScope, None] = {}  # the longest first
+        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on with its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif self._open >= self._most and not self._give_up_longest():
+        elif self._open >= self._most:
             text = f"requests: {self._open} are open already. Close one first."
             await _refusal(503, text)(scope, receive, send)
         else:
@@ -60,41 +52,24 @@ class RequestLimits:
             finally:
                 self._open -= 1
 
-    def _give_up_longest(self) -> bool:
-        """Give up the body that has been awaited longest; return False if there is none."""
-        for waiting in self._waiting:
-            del self._waiting[waiting]
-            waiting.cancel()
-            return True
-        return False
-
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         parts: list[Message] = []
-        size = 0
         length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
-        announced = int(length) if length.isdigit() else 0
+        announced, size = int(length) if length.isdigit() else 0, 0
         with anyio.move_on_after(self._seconds) as waiting:
-            self._waiting[waiting] = None
-            try:
-                while max(size, announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
-                    parts.append(await receive())
-                    if parts[-1]["type"] == "http.disconnect":
-                        return
-                    size += len(parts[-1].get("body", b""))
-                    self._waiting_bytes += len(parts[-1].get("body", b""))
-                    if not parts[-1].get("more_body", False):
-                        break
-                    if self._waiting_bytes > MOST_WAITING_BYTES:
-                        self._give_up_longest()
-            finally:
-                self._waiting.pop(waiting, None)
-                self._waiting_bytes -= size
+            while max(size, announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+                parts.append(await receive())
+                if parts[-1]["type"] == "http.disconnect":
+                    return
+                size += len(parts[-1].get("body", b""))
+                if not parts[-1].get("more_body", False):
+                    break
         scope["body_bytes"] = size
         if max(size, announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
             text = f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes."
             await _refusal(413, text)(scope, receive, send)
         elif waiting.cancelled_caught:
-            text = f"body: it did not come within {self._seconds} s, or too many others wait. Send it at once."
+            text = f"body: it did not come within {self._seconds} s. Send it at once."
             await _refusal(408, text)(scope, receive, send)
         else:
             parts.reverse()
@@ -107,54 +82,6 @@ class RequestLimits:
 
 def _refusal(status: int, text: str) -> PlainTextResponse:
     return PlainTextResponse(text, status, {"connection": "close"})  # the rest of the body is never read
-
-
-class Connection(H11Protocol):
-    """A connection. It is closed after `seconds` without a request, or at once if it is idle and there are too many."""
-
-    most = 2_000
-    seconds = 30.0
-    opened: ClassVar[dict["Connection", None]] = {}  # the longest first
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch the connection; where none can make way for it, close it."""
-        super().connection_made(transport)
-        self._last: Any = None
-        self._watch = self.loop.call_later(self.seconds, self._look)
-        self.opened[self] = None
-        if len(self.opened) > self.most:
-            idle = next(filter(Connection._is_idle, self.opened), self)
-            del self.opened[idle]  # now, or the next one would close it again
-            idle.transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        self._watch.cancel()
-        self.opened.pop(self, None)
-        super().connection_lost(exc)
-
-    def _is_idle(self) -> bool:
-        return not self.cycle or self.cycle.response_complete
-
-    def _look(self) -> None:
-        if self._is_idle() and self.cycle is self._last:
-            self.transport.close()
-        self._last = self.cycle
-        self._watch = self.loop.call_later(self.seconds, self._look)
-
-
-def most_connections() -> int:
-    """Return how many connections the limit on open files (`ulimit -n`) allows beside the bank's own.
-
-    Twice as many as wait at once are accepted before the first that make way are closed.
-    """
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    except ImportError:
-        soft = 512
-    return min(max(soft - 2 * BACKLOG - _OTHER_FILES, 16), 2_000)
 
 
 def serve_http(port: int) -> None:
@@ -179,10 +106,9 @@ def serve_http(port: int) -> None:
 
 def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uvicorn.Config:
     """Return uvicorn's configuration with our limits, and print the address; requests have `finish_seconds` to end."""
-    Connection.most, Connection.seconds = most_connections(), limits.max_body_seconds
     sys.stdout.write(f"{url}\n")
     sys.stdout.flush()
     return uvicorn.Config(
-        RequestLimits(app, limits), http=Connection, backlog=BACKLOG, log_level="warning", access_log=False,
+        RequestLimits(app, limits), timeout_keep_alive=limits.max_body_seconds, log_level="warning", access_log=False,
         lifespan="on", server_header=False, timeout_graceful_shutdown=finish_seconds,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from mcp_reflect.clock import dated
-from mcp_reflect.dashboard.data import MAX_APP_RECORDS, collect
+from mcp_reflect.dashboard.page import MAX_APP_RECORDS, collect, render_page
 from mcp_reflect.errors import McpReflectError, NotFoundError
 from mcp_reflect.llm.prompts import described
 from mcp_reflect.models.common import compact, plain
@@ -45,8 +45,6 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             data = await collect(engine, most=MAX_APP_RECORDS, whole=False)
             if scheme == "bank":
                 return data
-            from mcp_reflect.dashboard.page import render_page  # noqa: PLC0415 - a chart library's text
-
             return render_page("app", data).html
         case "bank", "stats":
             return dict(await engine.get_stats())

@@ -216,7 +216,8 @@ class Service:
             fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
             return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.idle.call(), self.admission.call(), named_agent(agent or _client_name(context)):
+            with self.idle.call(), self.admission.call():
+                name_agent(agent or _client_name(context))
                 engine = self.engine()
                 if name in _ASKS_HOOKS:
                     self._take_in_spool()
@@ -310,17 +311,12 @@ def _client_name(context: "Context[Any, Any] | None") -> str:
     return client.client_info.name if client is not None else ""
 
 
-@contextmanager
-def named_agent(name: str) -> Generator[None]:
-    """Store a name, if there is one, with every record that the block stores."""
+def name_agent(name: str) -> None:
+    """Store a name, if there is one, with every record that the present task stores."""
     from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - see the class
     from mcp_reflect.storage.screening import AGENT  # noqa: PLC0415 - same
 
-    before = AGENT.set(quoted(name) if name else None)
-    try:
-        yield
-    finally:
-        AGENT.reset(before)
+    AGENT.set(quoted(name) if name else None)
 
 
 def _json(value: dict[str, Any]) -> TextContent:

@@ -1,16 +1,16 @@
 """The service of a team over HTTP: `mcp-reflect serve --http HOST:PORT`. Any replica answers any request."""
 
-import threading
+import asyncio
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from types import FrameType
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import uvicorn
+from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.routes import create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import RequestStateSecurity
@@ -18,24 +18,39 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mcp_reflect import __version__, services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
+from mcp_reflect.dashboard.server import (
+    HEADERS,
+    RefusalError,
+    Viewer,
+    answering,
+    board_routes,
+    json_response,
+    page_response,
+    read_body,
+    show_board,
+)
 from mcp_reflect.errors import BankError, InputError, McpReflectError
 from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
-from mcp_reflect.models.common import GLOBAL
+from mcp_reflect.models.common import GLOBAL, from_json
+from mcp_reflect.models.hook import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.server.http import PATH, configure
 from mcp_reflect.server.listing import tools
-from mcp_reflect.server.team_api import COOKIE, TeamApi
+from mcp_reflect.server.service import name_agent
 from mcp_reflect.server.tenants import (
+    CALLER,
     SCOPES,
     Authenticator,
+    Caller,
     Gate,
     OAuthOptions,
     Team,
@@ -44,6 +59,7 @@ from mcp_reflect.server.tenants import (
     principal_of,
 )
 from mcp_reflect.services.context import open_bank
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX
 
@@ -58,7 +74,7 @@ class TeamOptions:
 
     `public_url` is the address that clients use, where a proxy stands before it; `allowed_hosts` are other names that
     the proxy calls it by. `state_keys` are shared by all replicas: they seal what a client sends back in a second round
-    of a call. `drain_seconds` pass between the signal to stop, which `/readyz` tells, and the end of listening.
+    of a call.
     """
 
     host: str
@@ -70,21 +86,18 @@ class TeamOptions:
     state_keys: tuple[str, ...] = ()
     bytes_a_minute: int = 0
     lessons: int = 0
-    drain_seconds: float = 0.0
     metrics: tuple[str, int] | None = None
-    metrics_by_tenant: bool = False
 
 
 class Replica:
     """A replica: its application, and whether it takes requests."""
 
     def __init__(self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int) -> None:
-        self.stopping = False
         self._bank = bank
         limits = TenantLimits(
             calls_a_minute=settings.max_calls_per_minute, bytes_a_minute=options.bytes_a_minute, lessons=options.lessons
         )
-        self.metrics = Metrics(bank, tenants=options.metrics_by_tenant) if options.metrics else None
+        self.metrics = Metrics(bank) if options.metrics else None
         self._team = Team(settings, bank, log, limits, self.metrics and self.metrics.note_call)
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
@@ -135,8 +148,6 @@ class Replica:
 
     async def _ready(self, _: Request) -> Response:
         """Report whether the replica is ready: the bank can be read and written, and has this release's schema."""
-        if self.stopping:
-            return JSONResponse({"status": "stopping"}, 503)
         try:
             with anyio.fail_after(_READY_SECONDS):
                 opened = await self._bank.open()
@@ -148,10 +159,111 @@ class Replica:
         return JSONResponse({"status": "ready", "schema": opened.schema})
 
 
-class Metrics:
-    """Counts calls and requests, and answers Prometheus at an address of its own. `tenants`: also by tenant."""
+COOKIE: Final = "mcp_reflect_token"
+_LOGIN: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Lessons · mcp-reflect</title>
+<h1>Lessons of your team</h1><form method="post" action="/login"><p><label>Your token
+<input type="password" name="token" required autocomplete="off"></label> <button>Show them</button></form><p>{}</p>
+"""
+_LOGIN_POLICY: Final = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-    def __init__(self, bank: Bank, *, tenants: bool = False) -> None:
+
+class TeamApi:
+    """What the service answers beside MCP: hooks, the command line, and the dashboard behind a login.
+
+    `verifier` reads tokens; None if the service asks for none.
+    """
+
+    def __init__(self, team: Team, verifier: TokenVerifier | None, *, secure: bool) -> None:
+        self._team = team
+        self._verifier = verifier
+        self._secure = secure
+        self._reflecting: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> list[Route]:
+        """Return the routes; all but the login need a token."""
+        log = self._team.log
+        own = {"page": show_board, "hook": self._hook, "whoami": self._whoami}
+        return [
+            Route("/", self._page, methods=["GET"]),
+            Route("/login", self._login, methods=["POST"]),
+            *(Route(f"/api/{name}", answering(self._enter, do, log), methods=["POST"]) for name, do in own.items()),
+            *board_routes(self._enter, log),
+        ]
+
+    async def _enter(self, request: Request) -> Viewer:
+        """Return who makes a request, with the engine of the project that it names."""
+        caller = CALLER.get(None)
+        if caller is None:
+            raise RefusalError(401, "Send a token: Authorization: Bearer mcpr_…, or log in at /.")
+        project = request.query_params.get("project", caller.project)
+        if not caller.principal.uses(project):
+            raise RefusalError(403, "project: your token is not for it.")
+        if request.url.path in ("/api/add", "/api/import"):
+            await self._team.refuse_more_lessons(caller.principal.tenant)
+        name_agent(caller.principal.name)
+        return Viewer(self._team.service(Caller(caller.principal, project)).engine(), caller.principal)
+
+    async def _page(self, _: Request) -> Response:
+        return page_response() if CALLER.get(None) else _login_form("", 200)
+
+    async def _login(self, request: Request) -> Response:
+        """Put an accepted token into a cookie that scripts cannot read and other pages cannot send."""
+        token = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+        if self._verifier is None or await self._verifier.verify_token(token) is None:
+            return _login_form("This token is not accepted.", 401)
+        response = RedirectResponse("/", 303, HEADERS)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=self._secure)
+        return response
+
+    async def _whoami(self, viewer: Viewer, _: Request) -> Response:
+        opened = await viewer.engine.bank.open()
+        principal = {name: value for name, value in asdict(viewer.principal).items() if name != "id"}
+        about = {"version": __version__, "schema": opened.schema, "read_only": bool(opened.read_only)}
+        return json_response({**principal, "project": CALLER.get().project, **about})
+
+    async def _hook(self, viewer: Viewer, request: Request) -> Response:
+        """Answer a hook of a host on another machine; for a reader, nothing is stored."""
+        body = await read_body(request)
+        try:
+            hook: HookInput = from_json(HookInput, body["hook"])
+            transcript = str(body.get("transcript", ""))
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise InputError("hook", "it is not the input of a hook", "Send what mcp-reflect hook sends.") from None
+        if not viewer.principal.may(Role.WRITER) and hook.moment in (Moment.AFTER, Moment.STOP, Moment.END):
+            return json_response({})
+        if hook.moment is Moment.END and transcript:
+            task = asyncio.create_task(self._reflect(viewer.engine, hook.session, transcript))
+            self._reflecting.add(task)
+            task.add_done_callback(self._reflecting.discard)
+        text, hold = await services.hooks.answer(viewer.engine.context, hook, transcript)
+        return json_response({"text": text, "hold": hold})
+
+    async def _reflect(self, engine: Engine, session: str, transcript: str) -> None:
+        """Reflect on each new run of a finished session, as long as the tenant may store more lessons."""
+        from mcp_reflect.runs.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
+
+        try:
+            for _, run in (await asyncio.to_thread(read_transcript, transcript, "partial", session)).runs:
+                if await engine.bank.reflections.of_run(engine.scopes.own, str(run.get("run_id", ""))) is None:
+                    await self._team.refuse_more_lessons(engine.scopes.own.tenant)
+                    await engine.reflect(**run)
+        except McpReflectError as error:  # the hook has its answer already
+            engine.log.warning("session_not_reflected", error=str(error))
+
+    async def close(self) -> None:
+        """Wait for the reflections that are running."""
+        await asyncio.gather(*self._reflecting)
+
+
+def _login_form(said: str, status: int) -> Response:
+    headers = {**HEADERS, "Content-Security-Policy": _LOGIN_POLICY}
+    return HTMLResponse(_LOGIN.format(said), status, headers)
+
+
+class Metrics:
+    """Counts calls and requests, and answers Prometheus at an address of its own."""
+
+    def __init__(self, bank: Bank) -> None:
         try:
             prometheus: Any = import_module("prometheus_client")  # an extra, for those who ask for figures
         except ImportError:
@@ -160,10 +272,8 @@ class Metrics:
         self._prometheus = prometheus
         self.registry = prometheus.CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
-        names = ("tool", "tenant") if tenants else ("tool",)
-        self._tenants = tenants
-        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", (*names, "outcome"), **own)
-        self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", names, **own)
+        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", ("tool", "outcome"), **own)
+        self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own)
         self._quarantined = prometheus.Counter("mcp_reflect_quarantined", "Records put into quarantine", **own)
         self._requests = prometheus.Counter("mcp_reflect_requests", "Requests over HTTP", ("status",), **own)
         self._bank = bank
@@ -188,13 +298,13 @@ class Metrics:
             about = f"{name} of the pool of connections"
             yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
 
-    def note_call(self, tool: str, tenant: str, result: object, seconds: float) -> None:
+    def note_call(self, tool: str, result: object, seconds: float) -> None:
         """Count a call of a tool with its result."""
-        labels = {"tool": tool if tool in self._tools else "unknown"} | ({"tenant": tenant} if self._tenants else {})
+        label = tool if tool in self._tools else "unknown"
         answered = isinstance(result, CallToolResult)
         outcome = "asked" if not answered else "error" if result.is_error else "ok"
-        self._calls.labels(**labels, outcome=outcome).inc()
-        self._seconds.labels(**labels).observe(seconds)
+        self._calls.labels(tool=label, outcome=outcome).inc()
+        self._seconds.labels(tool=label).observe(seconds)
         content: dict[str, Any] = (answered and result.structured_content) or {}
         stored: list[dict[str, Any]] = [content, *content.get("lessons", ())]  # what a recall shows has no status
         self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
@@ -271,26 +381,6 @@ def _bearer(scope: Scope) -> bool:
     return any(name == b"authorization" for name, _ in scope["headers"])
 
 
-class _Server(uvicorn.Server):
-    """Reports on the first signal that it stops, and stops `drain_seconds` later."""
-
-    def __init__(self, config: uvicorn.Config, drain_seconds: float, stopping: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._drain_seconds = drain_seconds
-        self._stopping: Callable[[], None] | None = stopping
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second signal stops at once."""
-        stopping, self._stopping = self._stopping, None
-        if stopping is None or not self._drain_seconds:
-            super().handle_exit(sig, frame)
-            return
-        stopping()
-        timer = threading.Timer(self._drain_seconds, super().handle_exit, (sig, None))
-        timer.daemon = True
-        timer.start()
-
-
 def serve_team(options: TeamOptions) -> None:
     """Serve until SIGINT or SIGTERM; the address is printed on stdout when requests may come.
 
@@ -309,12 +399,8 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         replica = Replica(settings, options, bank, log, listener.getsockname()[1])
         if replica.metrics and options.metrics:
             log.info("metrics", port=replica.metrics.serve(*options.metrics))
-
-        def stopping() -> None:
-            replica.stopping = True
-
         config = configure(replica.app, settings, replica.url, _FINISH_SECONDS)
-        await _Server(config, options.drain_seconds, stopping).serve([listener])
+        await uvicorn.Server(config).serve([listener])
         await replica.close()
     finally:
         await bank.close()

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import InputError, NotAllowedError
+from mcp_reflect.errors import InputError
 from mcp_reflect.log import Log
 from mcp_reflect.models import common
 from mcp_reflect.models.access import ANY_PROJECT, ROLES, Principal, Role
@@ -166,13 +166,6 @@ class SigningKeys:
         return None
 
 
-def refuse_role(caller: Principal, needed: Role, act: str) -> None:
-    """Raise NotAllowedError if the caller's role does not allow an act."""
-    if not caller.may(needed):
-        fault = f"your token's role is {caller.role}, and to {act} it must be {needed}"
-        raise NotAllowedError("role", fault, "Ask an admin of your team for a token with that role.")
-
-
 PROJECT_HEADER: Final = b"mcp-reflect-project"
 """Names the project of calls that name none; it has to be one of the token's."""
 
@@ -197,8 +190,8 @@ class Caller:
 
 CALLER: Final = ContextVar[Caller]("caller")
 
-NoteCall = Callable[[str, str, object, float], None]
-"""Takes the tool, tenant, result and seconds of a call."""
+NoteCall = Callable[[str, object, float], None]
+"""Takes the tool, the result and the seconds of a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +286,7 @@ class TeamServer(ReflectServer):
         caller, began = CALLER.get(), time.monotonic()
         result = await self._call_tool(caller, name, arguments, context)
         if self.team.note_call:
-            self.team.note_call(name, caller.principal.tenant, result, time.monotonic() - began)
+            self.team.note_call(name, result, time.monotonic() - began)
         return result
 
     async def _call_tool(
@@ -301,7 +294,7 @@ class TeamServer(ReflectServer):
     ) -> types.CallToolResult | types.InputRequiredResult:
         try:
             if name in _WRITING:
-                refuse_role(caller.principal, Role.WRITER, _WRITING[name])
+                caller.principal.refuse_below(Role.WRITER, _WRITING[name])
             if name in ("reflect", "store_lesson"):
                 await self.team.refuse_more_lessons(caller.principal.tenant)
         except InputError as error:

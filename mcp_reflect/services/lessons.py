@@ -11,6 +11,7 @@ from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import (
+    EDITABLE,
     Evidence,
     Forgotten,
     GuardMode,
@@ -220,6 +221,8 @@ def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
 
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
+    if not changes or not changes.keys() <= set(EDITABLE):
+        raise InputError("changes", "it is not an object of fields to change", f"Send any of {', '.join(EDITABLE)}.")
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
     values = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.server import Keys, ProjectEngines, application
+from mcp_reflect.dashboard.server import OwnBoard
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.services.engine import Engine
 
@@ -32,14 +32,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Served:
-    """A server that listens, and its keys."""
+    """A server that listens, and its application."""
 
     place: str
-    keys: Keys
+    board: OwnBoard
 
     def ask(self, method: str, path: str, sent: Any = None, *, token: str | None = None, **headers: str) -> Answer:
         """A request as the page makes it, unless headers (with _ for -) say otherwise; an empty one is left out."""
-        given = {"Host": self.place, "Authorization": f"Bearer {self.keys.token if token is None else token}"}
+        given = {"Host": self.place, "Authorization": f"Bearer {self.board.token if token is None else token}"}
         body = sent if isinstance(sent, bytes) else None if sent is None else json.dumps(sent).encode()
         if body is not None:
             given |= {"Content-Type": "application/json", "Origin": f"http://{self.place}"}
@@ -49,34 +49,33 @@ class Served:
             answer = connection.getresponse()
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
 
-    def act(self, action: str, **values: Any) -> Answer:
-        """An action as the page sends it."""
-        return self.ask("POST", "/api/act", {"action": action, **values})
+    def act(self, use: str, **values: Any) -> Answer:
+        """A use of the bank as the page sends it."""
+        return self.ask("POST", f"/api/{use}", values)
 
 
 @contextmanager
 def serving(settings: Settings) -> Generator[Served]:
     """A server over the bank that settings name; it has ended when the block is left."""
     with listening(0, "--port") as door:
-        served = Served(f"{HOST}:{door.getsockname()[1]}", Keys())
-        running: list[uvicorn.Server] = []
+        place = f"{HOST}:{door.getsockname()[1]}"
+        made: list[tuple[uvicorn.Server, OwnBoard]] = []
         ready = threading.Event()
 
         async def work() -> None:
             async with Engine(settings) as engine:
-                projects = ProjectEngines(engine)
-                app = application(projects, served.keys, served.place)
-                server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", access_log=False))
-                running.append(server)
+                board = OwnBoard(engine, place)
+                config = uvicorn.Config(board.application(), log_level="error", lifespan="off", access_log=False)
+                made.append((uvicorn.Server(config), board))
                 ready.set()
-                await server.serve([door])
-                await projects.close()
+                await made[0][0].serve([door])
+                await board.close()
 
         thread = threading.Thread(target=asyncio.run, args=(work(),))
         thread.start()
         assert ready.wait(20)
         try:
-            yield served
+            yield Served(place, made[0][1])
         finally:
-            running[0].should_exit = True
+            made[0][0].should_exit = True
             thread.join(20)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.data import collect
+from mcp_reflect.dashboard.page import collect
 from mcp_reflect.services.engine import Engine
 from tests.dashboard.pages import imported, records
 from tests.held_clock import HeldClock

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.dashboard.data import collect
-from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, render_page, script_json
+from mcp_reflect.dashboard.page import ASSETS, SCRIPTS, STYLES, VENDORED, Mode, collect, render_page, script_json
 from mcp_reflect.services.engine import Engine
 from tests.dashboard.pages import Context, records
 

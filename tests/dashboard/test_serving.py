@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.actions import ACTIONS
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import weigh
@@ -25,6 +24,11 @@ def served(settings: Settings) -> Generator[Served]:
         yield made
 
 
+def moved(lesson_id: str, state: str) -> dict[str, Any]:
+    """What is sent to take a lesson out of use, or into use again."""
+    return {"id": lesson_id, "state": state, "reason": "wrong"}
+
+
 def lessons(served: Served) -> dict[str, dict[str, Any]]:
     """What the page would show now, by id."""
     return {one["id"]: one for one in records(served.ask("GET", "/api/board").json["lessons"])}
@@ -36,18 +40,16 @@ def test_the_page_itself_holds_no_data_and_may_not_be_framed(served: Served) -> 
     assert Context(answer.body.decode()).data is None
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert "default-src 'none'; connect-src 'self'" in answer.headers["content-security-policy"]
-    assert served.keys.token.encode() not in answer.body
+    assert served.board.token.encode() not in answer.body
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/api/board"), ("GET", "/api/lesson/les_1"), ("POST", "/api/act")]
-)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api/board"), ("POST", "/api/show"), ("POST", "/api/state")])
 def test_nothing_is_told_or_done_without_the_token(served: Served, method: str, path: str) -> None:
-    sent = {"action": "forget", "id": "les_1"} if method == "POST" else None
-    for token in ("", "wrong", served.keys.token[:-1], served.keys.token + "x"):
+    sent = {"id": "les_1"} if method == "POST" else None
+    for token in ("", "wrong", served.board.token[:-1], served.board.token + "x"):
         assert served.ask(method, path, sent, token=token).status == 401
     assert served.ask(method, path, sent, Authorization="").status == 401
-    assert served.ask(method, f"{path}?token={served.keys.token}", sent, token="").status == 401
+    assert served.ask(method, f"{path}?token={served.board.token}", sent, token="").status == 401
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost", "127.0.0.1", "127.0.0.1:1", "[::1]"])
@@ -63,30 +65,30 @@ async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(served: Ser
     assert lessons(served) == {}
     chosen = served.ask("GET", "/api/board?project=shop").json
     assert [lesson["id"] for lesson in records(chosen["lessons"])] == [stored.lesson_id]
-    assert served.act("forget", id=stored.lesson_id).status == 404
-    sent = {"action": "forget", "id": stored.lesson_id}
-    assert served.ask("POST", "/api/act?project=shop", sent).status == 200
+    sent = moved(stored.lesson_id, "retired")
+    assert served.act("state", **sent).status == 404
+    assert served.ask("POST", "/api/state?project=shop", sent).status == 200
     assert served.ask("GET", "/api/board?project=nobody").status == 400
 
 
 def test_another_page_may_not_ask_even_with_the_token(served: Served) -> None:
     for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
-        answer = served.ask("POST", "/api/act", {"action": "forget", "id": "les_1"}, **headers)
+        answer = served.ask("POST", "/api/state", moved("les_1", "retired"), **headers)
         assert answer.status == 403
         assert "access-control-allow-origin" not in answer.headers
-    assert served.ask("OPTIONS", "/api/act", Origin="https://evil.example").status in (403, 405)
+    assert served.ask("OPTIONS", "/api/state", Origin="https://evil.example").status in (403, 405)
 
 
 def test_a_form_of_another_page_does_nothing(served: Served) -> None:
-    sent = json.dumps({"action": "forget", "id": "les_1"}).encode()
+    sent = json.dumps(moved("les_1", "retired")).encode()
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
-        assert served.ask("POST", "/api/act", sent, Content_Type=kind).status == 400
+        assert served.ask("POST", "/api/state", sent, Content_Type=kind).status == 400
 
 
 def test_a_ticket_is_worth_the_token_once(served: Served) -> None:
-    ticket = served.keys.issue_ticket()
-    assert served.ask("POST", "/api/enter", {"ticket": ticket}, token="").json == {"token": served.keys.token}
-    for used in (ticket, "once-", "", None, served.keys.token):
+    ticket = served.board.issue_ticket()
+    assert served.ask("POST", "/api/enter", {"ticket": ticket}, token="").json == {"token": served.board.token}
+    for used in (ticket, "once-", "", None, served.board.token):
         assert served.ask("POST", "/api/enter", {"ticket": used}, token="").status == 403
 
 
@@ -108,37 +110,31 @@ def test_only_this_machine_is_listened_to(served: Served) -> None:
 async def test_quarantine_is_approved_and_rejected(engine: Engine, served: Served) -> None:
     good = await imported(engine, mistake="The page was old", correction=ORDER)
     bad = await imported(engine, mistake="The wiki was old", correction=ORDER)
-    said = served.act("approve", id=good).json
-    assert said["said"].startswith("Approved")
-    assert served.act("reject", id=bad).status == 200
+    assert served.act("decide", id=good, approved=True).json["trust"] == "trusted"
+    assert served.act("decide", id=bad, approved=False).status == 200
     found = lessons(served)
     assert (found[good]["trust"], found[good]["held"]) == ("trusted", None)
     assert found[bad]["state"] == "retired"
-    assert "is not in quarantine" in served.act("approve", id=good).json["error"]
+    assert "is not in quarantine" in served.act("decide", id=good, approved=True).json["error"]
 
 
 async def test_a_lesson_is_forgotten_restored_and_archived(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
-    for action, state in (("forget", "retired"), ("restore", "active"), ("archive", "archived"), ("restore", "active")):
-        columns = served.ask("GET", "/api/board").json["lessons"]["columns"]
-        row = served.act(action, id=stored.lesson_id, reason="wrong").json["row"]
-        assert dict(zip(columns, row, strict=True))["state"] == state
-    history = served.ask("GET", f"/api/lesson/{stored.lesson_id}").json["versions"]
-    assert [one["reason"] for one in history] == [
-        f"{done}: wrong" for done in ("forgotten", "restored", "archived", "restored")
-    ]
+    for state in ("retired", "active", "archived", "active"):
+        assert served.act("state", **moved(stored.lesson_id, state)).json["state"] == state
+        assert lessons(served)[stored.lesson_id]["state"] == state
+    history = served.act("show", id=stored.lesson_id).json["versions"]
+    assert [one["reason"] for one in history] == ["wrong"] * 4
 
 
 async def test_a_lesson_is_edited_and_its_wording_kept(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
     changes = {"correction": "Pass the id", "importance": 0.9, "tags": ["orders"], "why": "The API takes ids"}
     answer = served.act("edit", id=stored.lesson_id, changes=changes)
-    assert (answer.status, answer.json["said"]) == (200, "Changed; the wording before is in History.")
+    assert (answer.status, answer.json["correction"]) == (200, "Pass the id")
     (lesson,) = (lessons(served)).values()
     assert {name: lesson[name] for name in changes} == changes
-    assert (
-        served.ask("GET", f"/api/lesson/{stored.lesson_id}").json["versions"][0]["correction"] == LESSON["correction"]
-    )
+    assert served.act("show", id=stored.lesson_id).json["versions"][0]["correction"] == LESSON["correction"]
 
 
 async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, served: Served) -> None:
@@ -147,15 +143,15 @@ async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, s
     other = await engine.store_lesson(mistake="Something else", correction="To be worded")
     await engine.edit_lesson(other.lesson_id, {name: f"{text}." for name, text in words.items()})
     (merge,) = served.ask("GET", "/api/board").json["merges"]
-    merged = served.act("merge", keep=merge["keep"], gone=merge["gone"]).json
+    ids = [merge["keep"], *merge["gone"]]
+    merged = served.act("merge", ids=ids).json
     after = served.ask("GET", "/api/board").json
     assert after["merges"] == []
     (dream,) = after["dreams"]
-    assert merged == {"said": f"Merged in dream {dream['id']}; undoing it puts all back.", "reload": True}
+    assert merged["dream_id"] == dream["id"]
     assert {one["id"]: one["state"] for one in records(after["lessons"])}[merge["gone"][0]] == "archived"
-    assert "is not in use" in served.act("merge", keep=merge["keep"], gone=merge["gone"]).json["error"]
-    undone = served.act("undo", id=dream["id"]).json
-    assert undone == {"said": "Undone: 2 records are as they were.", "reload": True}
+    assert "is not in use" in served.act("merge", ids=ids).json["error"]
+    assert len(served.act("undo", id=dream["id"]).json["restored"]) == 2
     assert served.ask("GET", "/api/board").json["merges"] == [merge]
 
 
@@ -167,7 +163,7 @@ async def test_a_merge_of_some_leaves_the_others_to_the_next_dream(engine: Engin
             other.lesson_id, {"mistake": f"{mistake}.", "correction": "Follow the page of the handbook."}
         )
     one, left = served.ask("GET", "/api/board").json["merges"]
-    served.act("merge", keep=one["keep"], gone=one["gone"])
+    served.act("merge", ids=[one["keep"], *one["gone"]])
     dream = await engine.dream()
     assert [merge.keep for merge in dream.plan.merges] == [left["keep"]]
 
@@ -187,38 +183,37 @@ async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dr
 
     (shown,) = waiting()
     assert shown["evidence"] == [{"session": "s1", "host": "codex", "at": 1.0, "lines": ["4: We use pnpm here"]}]
-    assert served.act("keep", id=shown["id"], changes=[1]).status == 400
-    done = served.act("keep", id=shown["id"], changes={"correction": "Use pnpm"}).json
+    assert served.act("finding", id=shown["id"], approved=True, changes=[1]).status == 400
+    done = served.act("finding", id=shown["id"], approved=True, changes={"correction": "Use pnpm"}).json
     assert [one["correction"] for one in lessons(served).values()] == ["Use pnpm"]
     assert waiting() == []
-    assert served.act("reopen", **done["undo"]).status == 200
+    assert served.act("reopen", finding=shown["id"], lesson=done["lesson_id"]).status == 200
     assert [one["state"] for one in lessons(served).values()] == ["retired"]
-    undo = served.act("drop", id=shown["id"]).json["undo"]
+    assert served.act("finding", id=shown["id"], approved=False).json == {"state": "dropped"}
     assert waiting() == []
-    assert served.act("reopen", **undo).status == 200
+    assert served.act("reopen", finding=shown["id"]).status == 200
     assert waiting() == [shown]
 
 
 async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
-    bad: list[tuple[Any, str]] = [
-        ({"action": "erase", "id": stored.lesson_id}, "action"),
-        ({"action": 3}, "action"),
-        ({"action": "forget"}, "id"),
-        ({"action": "edit", "id": stored.lesson_id}, "changes"),
-        ({"action": "edit", "id": stored.lesson_id, "changes": {"state": "retired"}}, "changes"),
-        ({"action": "edit", "id": stored.lesson_id, "changes": {"importance": 7}}, "importance"),
-        ({"action": "merge", "keep": "a", "gone": "b"}, "gone"),
-        ([], "body"),
-        (b"{", "body"),
-        (b'"' + b"x" * 300_000 + b'"', "body"),
+    bad: list[tuple[str, Any, str]] = [
+        ("state", {"id": stored.lesson_id}, "body"),
+        ("state", {**moved(stored.lesson_id, "gone")}, "body"),
+        ("edit", {"id": stored.lesson_id}, "body"),
+        ("edit", {"id": stored.lesson_id, "changes": {"state": "retired"}}, "changes"),
+        ("edit", {"id": stored.lesson_id, "changes": {"importance": 7}}, "importance"),
+        ("merge", {"ids": [stored.lesson_id]}, "merge"),
+        ("edit", [], "body"),
+        ("edit", b"{", "body"),
+        ("edit", b'"' + b"x" * 5_000_000 + b'"', "body"),
     ]
-    for sent, word in bad:
-        answer = served.ask("POST", "/api/act", sent)
+    for use, sent, word in bad:
+        answer = served.ask("POST", f"/api/{use}", sent)
         assert answer.status == 400, sent
         assert answer.json["error"].startswith(word), answer.json
-    assert served.act("forget", id="les_none").status == 404
-    assert served.ask("GET", "/api/lesson/les_none").status == 404
+    assert served.act("erase", id=stored.lesson_id).status == 404
+    assert served.act("state", **moved("les_none", "retired")).status == 404
     (lesson,) = (lessons(served)).values()
     assert lesson["updated_at"] == lesson["created_at"]
 
@@ -226,20 +221,8 @@ async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Se
 async def test_another_projects_lesson_is_neither_shown_nor_changed(engine: Engine, served: Served) -> None:
     theirs = await engine.store_lesson(**LESSON, project="other")
     assert lessons(served) == {}
-    assert served.ask("GET", f"/api/lesson/{theirs.lesson_id}").status == 404
-    for action in ("approve", "reject", "forget", "archive", "restore"):
-        assert served.act(action, id=theirs.lesson_id).status == 404
-    assert set(ACTIONS) == {
-        "approve",
-        "reject",
-        "forget",
-        "archive",
-        "restore",
-        "edit",
-        "merge",
-        "undo",
-        "keep",
-        "drop",
-        "reopen",
-    }
-    assert served.act("edit", id=theirs.lesson_id, changes={"why": "x"}).status == 404
+    changes = {"id": theirs.lesson_id, "changes": {"why": "x"}}
+    for use, sent in (("show", changes), ("state", moved(theirs.lesson_id, "retired")), ("edit", changes)):
+        assert served.act(use, **sent).status == 404
+    for approved in (True, False):
+        assert served.act("decide", id=theirs.lesson_id, approved=approved).status == 404

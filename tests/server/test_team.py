@@ -278,27 +278,25 @@ async def test_a_bank_that_fails_in_a_call_is_not_named_to_the_caller(settings: 
     assert said == "The bank of this service cannot be used now; nothing was stored. Try again later."
 
 
-async def test_prometheus_gets_calls_by_tool_and_no_tenant_unless_asked(settings: Settings) -> None:
+async def test_prometheus_gets_calls_by_tool_and_no_tenant(settings: Settings) -> None:
     pytest.importorskip("prometheus_client")
-    for by_tenant in (False, True):
-        async with replica(settings, metrics=("127.0.0.1", 0), metrics_by_tenant=by_tenant) as team:
-            token = await team.token(f"ada {by_tenant}")
-            async with team.client(token) as client:
-                await told(client, "recall_lessons", TASK)
-                await refused(client, "store_lesson", {})
-                await told(client, "reflect", POISONED_RUN)
-            assert team.replica.metrics is not None
-            port = team.replica.metrics.serve("127.0.0.1", 0)
-            async with httpx2.AsyncClient(timeout=30) as http:
-                figures = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
-        assert ('tenant="acme"' in figures) is by_tenant
-        labels = 'tenant="acme",tool="recall_lessons"' if by_tenant else 'tool="recall_lessons"'
-        assert f'mcp_reflect_calls_total{{outcome="ok",{labels}}} 1.0' in figures
-        assert 'outcome="error"' in figures
-        assert ("mcp_reflect_pool_size" in figures) is isinstance(settings.bank, ServerUrl)
-        assert f"mcp_reflect_call_seconds_count{{{labels}}} 1.0" in figures
-        assert 'mcp_reflect_requests_total{status="200"}' in figures
-        assert "mcp_reflect_quarantined_total 1.0" in figures
+    async with replica(settings, metrics=("127.0.0.1", 0)) as team:
+        token = await team.token("ada")
+        async with team.client(token) as client:
+            await told(client, "recall_lessons", TASK)
+            await refused(client, "store_lesson", {})
+            await told(client, "reflect", POISONED_RUN)
+        assert team.replica.metrics is not None
+        port = team.replica.metrics.serve("127.0.0.1", 0)
+        async with httpx2.AsyncClient(timeout=30) as http:
+            figures = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
+    assert "acme" not in figures
+    assert 'mcp_reflect_calls_total{outcome="ok",tool="recall_lessons"} 1.0' in figures
+    assert 'outcome="error"' in figures
+    assert ("mcp_reflect_pool_size" in figures) is isinstance(settings.bank, ServerUrl)
+    assert 'mcp_reflect_call_seconds_count{tool="recall_lessons"} 1.0' in figures
+    assert 'mcp_reflect_requests_total{status="200"}' in figures
+    assert "mcp_reflect_quarantined_total 1.0" in figures
 
 
 async def test_while_the_bank_does_not_answer_requests_are_refused_in_words_and_asked_to_come_again(

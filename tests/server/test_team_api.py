@@ -69,10 +69,10 @@ async def test_the_dashboard_asks_for_a_token_once_and_keeps_it_from_scripts_and
             assert cookie.get_nonstandard_attr("SameSite") == "strict"
             assert 'data-mode="served"' in (await http.get("/")).text
             assert (await http.get("/api/board")).status_code == 200
-            sent = {"action": "forget", "id": "les_1"}
-            assert (await http.post("/api/act", json=sent, headers=evil)).status_code == 403
+            sent = {"id": "les_1", "state": "retired", "reason": "wrong"}
+            assert (await http.post("/api/state", json=sent, headers=evil)).status_code == 403
             form = {"Content-Type": "text/plain"}
-            assert (await http.post("/api/act", content=json.dumps(sent), headers=form)).status_code == 400
+            assert (await http.post("/api/state", content=json.dumps(sent), headers=form)).status_code == 400
             await team.bank.tokens.revoke("ada")
             assert (await http.get("/api/board")).status_code == 401
 
@@ -81,22 +81,20 @@ async def test_only_an_admin_reads_quarantine_and_decides(settings: Settings) ->
     async with replica(settings) as team:
         lesson = await held(team)
         writer, admin = await team.token("writer"), await team.token("admin", role=Role.ADMIN)
-        approve = {"action": "approve", "id": lesson}
+        approve = {"id": lesson, "approved": True}
         async with team.http(writer) as http:
             board = (await http.get("/api/board")).json()
-            assert board["acts"] == []
+            assert not board["decides"]
             assert HELD["mistake"] not in json.dumps(board)
-            refusal = await http.post("/api/act", json=approve)
+            refusal = await http.post("/api/decide", json=approve)
             assert (refusal.status_code, "must be admin" in refusal.text) == (403, True)
-            assert (await http.get(f"/api/lesson/{lesson}")).status_code == 403
         async with team.http(admin) as http:
             board = (await http.get("/api/board")).json()
-            assert "approve" in board["acts"]
+            assert board["decides"]
             assert HELD["mistake"] in json.dumps(board)
             assert "stores" in json.dumps(board)
-            row = (await http.post("/api/act", json=approve)).json()["row"]
-            assert "trusted" in row
-            details = (await http.get(f"/api/lesson/{lesson}")).json()
+            assert (await http.post("/api/decide", json=approve)).json()["trust"] == "trusted"
+            details = (await http.post("/api/show", json={"id": lesson})).json()
             assert [version["reason"] for version in details["versions"]] == ["approved"]
 
 
@@ -113,8 +111,9 @@ async def test_the_dashboard_shows_the_projects_of_the_token_and_no_others(setti
         async with team.http(some) as http:
             assert (await http.get("/api/board")).json()["projects"] == {"shop": 1}
             assert (await http.get("/api/board?project=payroll")).status_code == 403
-            answer = await http.post("/api/act", json={"action": "forget", "id": shared["lesson_id"]})
-            assert (answer.status_code, "it is for all projects" in answer.text) == (403, True)
+            sent = {"id": shared["lesson_id"], "state": "retired", "reason": "wrong"}
+            answer = await http.post("/api/state", json=sent)
+            assert (answer.status_code, "it is for all projects" in answer.text) == (400, True)
 
 
 async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothing(settings: Settings) -> None:

@@ -75,17 +75,6 @@ async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path:
         assert sent >= 7
 
 
-def test_readyz_tells_first_that_the_service_stops_and_healthz_does_not(bank_path: Path) -> None:
-    made(bank_path, "ada")
-    with serving(bank_path, "--drain", "3") as (url, process):
-        assert (status(url, "/healthz"), status(url, "/readyz")) == (200, 200)
-        process.send_signal(signal.SIGTERM)
-        while status(url, "/readyz") == 200:
-            pass
-        assert (status(url, "/healthz"), status(url, "/readyz")) == (200, 503)
-        assert process.wait(20) in {0, -signal.SIGTERM}
-
-
 @pytest.mark.parametrize(
     ("host", "options", "fault"),
     [

@@ -7,6 +7,25 @@ function writtenBackend() {
   return { acts: new Set(), load: async () => embedded };
 }
 
+// Of each action the use of the bank, what is sent, and what is said of its result.
+const ACTIONS = {
+  approve: ["decide", ({ id }) => ({ id, approved: true }), () => "Approved: trusted, and recalled from now on."],
+  reject: ["decide", ({ id }) => ({ id, approved: false }), () => "Rejected: retired, and no longer recalled."],
+  forget: moving("retired", "forgotten", "Forgotten: out of every recall. Restore brings it back."),
+  archive: moving("archived", "archived", "Archived: out of every recall. Restore brings it back."),
+  restore: moving("active", "restored", "Restored: in use again."),
+  edit: ["edit", (values) => values, ({ held }) => held ? `Changed, and quarantined: ${held}.` : "Changed; the wording before is in History."],
+  merge: ["merge", ({ keep, gone }) => ({ ids: [keep, ...gone] }), ({ dream_id }) => `Merged in dream ${dream_id}; undoing it puts all back.`],
+  undo: ["undo", (values) => values, ({ restored, skipped }) => `Undone: ${restored.length} records are as they were.${skipped.length ? ` ${skipped.length} were changed since and stay.` : ""}`],
+  keep: ["finding", (values) => ({ ...values, approved: true }), () => "Kept: a lesson of yours, trusted."],
+  drop: ["finding", (values) => ({ ...values, approved: false }), () => "Dropped: it is not found again."],
+  reopen: ["reopen", (values) => values, () => "Undone: it waits again."],
+};
+
+function moving(state, done, said) {
+  return ["state", ({ id }) => ({ id, state, reason: `${done}: a person said so` }), () => said];
+}
+
 // The token, or a ticket for it, comes in the part of the address that is never sent. It is kept for this tab alone.
 function servedBackend() {
   let given = location.hash.slice(1);
@@ -45,13 +64,18 @@ function servedBackend() {
       await enter();
       const data = await ask("/api/board");
       acts.clear();
-      for (const action of data.acts) acts.add(action); // what this person may do
+      for (const action of data.decides ? Object.keys(ACTIONS) : []) acts.add(action);
       return data;
     },
     choose: (name) => {
       project = name;
     },
-    more: (id) => ask(`/api/lesson/${encodeURIComponent(id)}`),
-    act: (action, values) => ask("/api/act", { action, ...values }),
+    more: (id) => ask("/api/show", { id }),
+    async act(action, values) {
+      const [use, sent, said] = ACTIONS[action];
+      const done = await ask(`/api/${use}`, sent(values));
+      const undo = use === "finding" && { finding: values.id, lesson: done.is_new ? done.lesson_id : null };
+      return { said: said(done), undo };
+    },
   };
 }

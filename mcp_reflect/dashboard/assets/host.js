@@ -78,7 +78,7 @@ function hostBackend() {
       if (done.isError) throw new Error(done.content?.[0]?.text ?? "The server refused.");
       const changed = embedded.lessons.rows.find((row) => row[0] === id);
       if (changed) changed[embedded.lessons.columns.indexOf("state")] = "retired";
-      return { said: "Forgotten: out of every recall. `mcp-reflect lessons restore` brings it back.", reload: true };
+      return { said: "Forgotten: out of every recall. `mcp-reflect lessons restore` brings it back." };
     },
     // The page is drawn: from now on `view` shows the lessons that an agent recalled.
     drawn(view) {

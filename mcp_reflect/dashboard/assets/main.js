@@ -53,21 +53,13 @@ function choose(id) {
   view.stale = false;
 }
 
-// Have the server do something; what it changed is drawn anew where it stands.
+// Have the server do something, and draw what there is then.
 async function act(button, action, values) {
   button.disabled = true;
   try {
     const done = await backend.act(action, values);
     if (done.undo) context.undos.push(done.undo);
-    if (done.row) {
-      store.changed(done.row);
-      drawTiles();
-      for (const view of VIEWS) {
-        if (view.id === "lessons") view.made?.refresh();
-        else if (view.id === current) view.made?.show();
-        else view.stale = true;
-      }
-    } else await load();
+    await load();
     say(done.said);
     if (!document.activeElement || document.activeElement === document.body) viewOf(current).tab.focus();
   } catch (error) {

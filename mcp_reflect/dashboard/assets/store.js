@@ -35,14 +35,6 @@ class Store {
     }
   }
 
-  // A lesson's row as it is after somebody changed it.
-  changed(row) {
-    const fresh = records({ columns: this.columns, rows: [row] })[0];
-    const lesson = this.byId.get(fresh.id);
-    Object.assign(lesson, fresh, { hay: undefined });
-    return lesson;
-  }
-
   interval(lesson) {
     // Thousands of lessons have the same evidence, most of them none.
     const key = `${lesson.wins} ${lesson.losses}`;
