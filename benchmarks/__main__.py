@@ -2,6 +2,7 @@
 
     python -m benchmarks                 # every section; half an hour on two quiet cores
     python -m benchmarks recall start    # these sections; the others stay as they are
+    python -m benchmarks --beside hooks  # print what the page says and what is measured now; write nothing
 
 Each section names the command, the machine and the date, so that anybody can run it again.
 """
@@ -88,6 +89,18 @@ SECTIONS: Final = (
     Section("recurrence", "Warnings before calls", "Recorded runs, call by call.", ("recurrence",)),
     Section("calls", "Calls of agents", "Recorded calls in many forms: refused, and bytes of answers.", ("calls",)),
     Section("path", "Files of a call", "Files of the package that one call runs through.", ("path",)),
+    Section(
+        "hooks",
+        "Hooks",
+        "The command beside a bare Python, and the server's answers.",
+        ("hooks", "--lessons", "1000", "--rounds", "5"),
+    ),
+    Section(
+        "latency",
+        "Recall in a small bank",
+        "Milliseconds of a whole recall and of a store.",
+        ("scale", "--sizes", "1000", "--data", "none"),
+    ),
     Section("start", "Start", "First answers beside a bare MCP server, in one run.", ("start",)),
     Section("team", "A team's service", "Two replicas on PostgreSQL beside one local file.", ("team", "load")),
     Section("team-faults", "A team's service that fails", "Replicas and connections are ended.", ("team", "faults")),
@@ -140,15 +153,26 @@ def write(section: Section, text: str, path: Path = PAGE) -> None:
         page.write("\n".join([HEAD, *texts]))
 
 
+def beside(section: Section, path: Path = PAGE) -> str:
+    """Run the section's command and return its output behind what the page says of it."""
+    last = sections_of(path.read_text(encoding="utf-8")).get(section.title, "Nothing yet.\n")
+    return f"## {section.title}: last\n\n{last}\n## {section.title}: now\n\n{run(section)}"
+
+
 def main(names: list[str]) -> int:
-    """Run the named sections, or all, and write the page; 2 for an unknown name."""
+    """Run the named sections, or all, and write the page (or print, with `--beside`); 2 for an unknown name."""
+    prints = "--beside" in names
+    names = [name for name in names if name != "--beside"]
     known = {section.name: section for section in SECTIONS}
     if unknown := [name for name in names if name not in known]:
         print(f"There is no benchmark {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
         return 2
     for name in names or known:
         print(known[name].command, flush=True)
-        write(known[name], run(known[name]))
+        if prints:
+            print(beside(known[name]), flush=True)
+        else:
+            write(known[name], run(known[name]))
     return 0
 
 

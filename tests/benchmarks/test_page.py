@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.__main__ import SECTIONS, sections_of, write
+from benchmarks.__main__ import SECTIONS, Section, beside, sections_of, write
 
 
 def test_benchmarks_that_end_at_once_all_keep_their_figures(tmp_path: Path) -> None:
@@ -29,3 +29,14 @@ def test_a_section_that_a_person_wrote_stays(tmp_path: Path) -> None:
         file.write("\n## By hand\n\nread by a person\n")
     write(SECTIONS[1], "more figures\n", page)
     assert sections_of(page.read_text())["By hand"] == "read by a person\n"
+
+
+def test_what_is_measured_now_stands_behind_the_last_figures_and_the_page_stays(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    section = Section("path", "Path", "Files.", ("start", "--help"))
+    write(section, "last figures\n", page)
+    before = page.read_text()
+    last, _, now = beside(section, page).partition("## Path: now")
+    assert "last figures" in last
+    assert "usage:" in now
+    assert page.read_text() == before
