@@ -153,30 +153,30 @@ class Settings(Limits):
         "`openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
-        "auto", "Whether critique asks a model; auto: unless rules are certain that something is wrong."
+        "auto",
+        "Whether critique asks a model: `always`, `off`, or `auto`, unless rules are certain that something is wrong.",
     )
     max_iterations: int = setting(2, "Corrections that critique tries where the call does not say.")
     max_retries: int = setting(2, "The number of plans for one search after which replan_search gives up.")
     bank_size: int | None = setting(
         None,
-        "The most active lessons, strategies and reflections each of a project; the least important others are "
-        "archived. Default: unlimited.",
+        "The most active lessons, strategies and reflections each of a project; others are archived. Default: any.",
     )
     always_load: bool = setting(
         default=True,
-        meaning="False: Claude Code shows its model none of the tools until it searches for them; True: five of them.",
+        meaning="False: Claude Code shows its model no tool until it searches for one; True: five tools.",
     )
     warn_certainty: float = setting(
         0.6, "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never."
     )
     last_word: Literal["auto", "hold", "tell", "off"] = setting(
         "auto",
-        "What hooks do with a last message that claims what its session does not show: hold it once, tell it at the "
-        "next prompt, or nothing. auto: hold, and tell in a session that nobody watches.",
+        "For a last message that claims what its session does not show: `hold` it once, `tell` it at the next prompt, "
+        "`off`, or `auto`: hold where a person watches, else tell.",
     )
     proofs: tuple[str, ...] = setting(
         (),
-        "Programs that show a claim of the last message, as tests: bin/verify, deployment: make ship. The kinds are "
+        "Programs that prove a claim of the last message: `tests: bin/verify, deployment: make ship`. The kinds are "
         "tests, build, types, lint, format, commit, push, migration, deployment, health and image.",
     )
     hold: bool = setting(default=False, meaning="True: a hook refuses a call that is sure to fail, once in a session.")
@@ -186,31 +186,29 @@ class Settings(Limits):
     )
     ask: Literal["call", "stop", "off"] = setting(
         "call",
-        "When hooks ask the agent for a lesson: beside the call that worked after a failure; `stop`: when it stops, "
-        "which holds it.",
+        "When hooks ask the agent for a lesson: at the `call` that worked after a failure, at its `stop`, or `off`.",
     )
     review: Literal["trust", "ask"] = setting(
-        "trust", "`ask`: what agents store goes through `lessons review` too; it is recalled meanwhile."
+        "trust", "`ask`: what agents store waits in `lessons review` too, and is recalled meanwhile; or `trust`."
     )
     dream_idle_minutes: float = setting(
         5.0, "In `full`, minutes after the last call until the dream of the day; 0: no dream at idle."
     )
     holdout: float = setting(
         0.0,
-        "The share (0 to 1) of tasks without recalled lessons and of sessions without warnings, so that `stats` "
-        "can compare. Chosen by the task's words and the session's id.",
+        "The share (0 to 1) of tasks without lessons and of sessions without warnings, so that `stats` can compare.",
         most=1,
     )
     keep_days: float = setting(
         180.0,
-        "Days after their last use until states of searches and critiques, sessions, warnings, counts and recalls "
-        "without an outcome are dropped; lessons, reflections and outcomes never are. 0: never.",
+        "Days after which unused searches, critiques, sessions, warnings, counts and recalls without an outcome are "
+        "dropped; lessons, reflections and outcomes never are. 0: never.",
     )
     prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "warning", "The least level of log events on stderr."
+        "warning", "The least level of log events on stderr: `debug`, `info`, `warning` or `error`."
     )
-    log_format: Literal["json", "text"] = setting("json", "The format of log events.")
+    log_format: Literal["json", "text"] = setting("json", "The format of log events: `json` or `text`.")
     max_calls_per_minute: int = setting(6_000, "The most calls in a minute that a server answers; 0: any number.")
     # Python callers can set the rest; the environment cannot.
     llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60

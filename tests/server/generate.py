@@ -15,6 +15,12 @@ from mcp_reflect.server.catalog import TOOLS, ToolSpec
 ROOT = Path(__file__).parent.parent.parent
 PLUGINS = ROOT / "packaging" / "plugins.py"
 MARK = "<!-- Written by `python -m tests.server.generate`; edit the code instead. -->"
+ABOUT_SETTINGS = (
+    "Set these environment variables for the server, which reads them once, at the start. Defaults are in brackets."
+)
+ABOUT_TOOLS = """Send these arguments to the tools. Every tool takes `project`, another project that
+`MCP_REFLECT_PROJECTS` allows, and all but should_reflect `detail: true`, to answer with every field. Answers leave out
+empty fields."""
 
 
 def tool_json(spec: ToolSpec) -> dict[str, Any]:
@@ -84,44 +90,47 @@ def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, A
 
 def tools_page() -> str:
     """Return the content of docs/tools.md."""
-    parts = [f"# Tools\n\n{MARK}\n"]
+    parts = [f"# Tools\n\n{MARK}\n\n{ABOUT_TOOLS}\n"]
     for spec in TOOLS:
         schema = input_schema(spec.shape)
         needed = schema.get("required", [])
-        parts.append(f"\n## {spec.name}\n\n{spec.description}\n\n| argument | type | |\n|---|---|---|\n")
-        for name, item in schema["properties"].items():
-            parts.append(f"| `{name}`{' (required)' if name in needed else ''} | {_kind(item)} | {_about(item)} |\n")
-        if spec.shape.ALIASES:
-            also = ", ".join(f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items())
-            parts.append(f"\nAlso accepted: {also}.\n")
+        listed = {name: item for name, item in schema["properties"].items() if name not in ("project", "detail")}
+        parts.append(f"\n## {spec.name}\n\n{spec.description}\n\n")
+        plain: dict[str, list[str]] = {}
+        for name, item in listed.items():
+            about = ", ".join([_kind(item), *(["required"] if name in needed else []), *_bounds(item)])
+            if "description" in item or name in needed:
+                parts.append(f"- `{name}` ({about}){': ' * ('description' in item)}{item.get('description', '')}\n")
+            else:
+                plain.setdefault(about, []).append(f"`{name}`")
+        parts += [f"- {kind}: {', '.join(names)}\n" for kind, names in plain.items()]
+        aliases = [f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items()]
         result = ", ".join(f"`{name}`" for name in output_schema(spec.answer)["properties"])
-        parts.append(f"\nAnswers {result} and, where there is more to say, others; empty fields are left out.\n")
+        parts.append(f"\nAnswers {result}.{' Also takes ' + ', '.join(aliases) + '.' if aliases else ''}\n")
     return "".join(parts)
 
 
 def settings_page() -> str:
     """Return the content of docs/settings.md."""
-    parts = [f"# Settings\n\n{MARK}\n\nEnvironment variables, read once at the start.\n\n"]
-    parts.append("| setting | type | default | meaning |\n|---|---|---|---|\n")
+    parts = [f"# Settings\n\n{MARK}\n\n{ABOUT_SETTINGS}\n\n"]
     for item in documented():
-        default = "" if item.default in (None, (), "", MISSING) else f"`{item.default}`"
-        kind = str(item.type).replace("typing.", "").replace("pathlib._local.", "").replace("pathlib.", "")
-        kind = kind.removeprefix("<class '").removesuffix("'>").replace(" | None", "").replace("|", "\\|")
-        parts.append(f"| `{PREFIX}{item.name.upper()}` | {kind} | {default} | {item.metadata['meaning']} |\n")
+        default = "" if item.default in (None, (), "", MISSING) else f" (`{item.default}`)"
+        parts.append(f"- `{PREFIX}{item.name.upper()}`{default}: {item.metadata['meaning']}\n")
     return "".join(parts)
 
 
 def _kind(item: dict[str, Any]) -> str:
     if "enum" in item:
-        return " \\| ".join(f"`{json.dumps(value)}`" for value in item["enum"])
+        return "one of " + ", ".join(f"`{value}`" for value in item["enum"])
     kind = item.get("type", "any")
+    if not isinstance(kind, str):
+        return " or ".join(kind)
     return f"list of {_kind(item['items'])}" if kind == "array" and "items" in item else str(kind)
 
 
-def _about(item: dict[str, Any]) -> str:
+def _bounds(item: dict[str, Any]) -> list[str]:
     bounds = [f"{word} {item[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in item]
-    default = f"default {json.dumps(item['default'])}" if "default" in item else ""
-    return "; ".join(filter(None, [item.get("description"), " ".join(bounds), default]))
+    return [*bounds, *([f"default {json.dumps(item['default'])}"] if "default" in item else [])]
 
 
 def files() -> dict[str, str]:

@@ -262,7 +262,7 @@ async def test_dreams_log_their_events_with_the_keys_of_the_page(
     bank_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs/dreaming.md").read_text()
-    told = dict(re.findall(r"^\| `(dream_\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE))
+    told = dict(re.findall(r"^- `(dream_\w+)`: ([\w, ]+)$", page, re.MULTILINE))
     async with Engine(Settings(bank=bank_path, project="app", log_level="info")) as engine:
         await reflections(engine, *SAME, FAR)
         dream = await engine.dream()

@@ -146,7 +146,7 @@ async def test_every_log_event_has_the_keys_of_the_page(
         def score(self, trace: Any) -> Any:
             raise ZeroDivisionError(trace)
 
-    told = dict(re.findall(r"^\| `(\w+)` \| ([\w, ]+) \|$", PAGE, re.MULTILINE))
+    told = dict(re.findall(r"^- `(\w+)`: ([\w, ]+)$", PAGE, re.MULTILINE))
     prompts = tmp_path / "prompts"
     prompts.mkdir()
     (prompts / "evaluate.md").write_text("nonsense")
