@@ -31,7 +31,6 @@ class Limits:
     max_message_bytes: int = 33_554_432  # The longest line on stdin, in bytes; a longer one is read past and refused
     max_depth: int = 64  # Levels of lists and objects in an argument
     max_values: int = 2_000_000  # Values (texts, numbers, lists, objects) in the arguments of a call
-    max_calls_at_once: int = 64  # Calls that a server works on at the same time; 0: any number
     max_http_requests: int = 512  # Requests that `serve --http` works on at once, streams too
     max_body_seconds: int = 30  # Seconds that the body of a request over HTTP may take to come
     max_task_chars: int = 20_000  # Characters of a task, goal, context or user_message
@@ -209,7 +208,9 @@ class Settings(Limits):
         "warning", "The least level of log events on stderr: `debug`, `info`, `warning` or `error`."
     )
     log_format: Literal["json", "text"] = setting("json", "The format of log events: `json` or `text`.")
-    max_calls_per_minute: int = setting(6_000, "The most calls in a minute that a server answers; 0: any number.")
+    max_calls_per_minute: int = setting(
+        6_000, "The most requests in a minute that a replica of a team's service takes of a tenant; 0: any number."
+    )
     # Python callers can set the rest; the environment cannot.
     llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60
     embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone

@@ -47,17 +47,17 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
     env = {"MCP_REFLECT_BANK": str(folder / "bank.db"), "MCP_REFLECT_PROJECT": "demo"}
     narrate("A server starts over stdio. An agent's run failed, and it calls reflect with what happened.")
     async with session(env) as first:
-        reflection = await first.call("reflect", {"task": TASK, "outcome": "failure", "events": EVENTS})
+        reflection = await first("reflect", {"task": TASK, "outcome": "failure", "events": EVENTS})
     lesson = reflection["lessons"][0]["id"]
     narrate(f"\n  {reflection['reflection']}\n\nLesson {lesson} is stored. The server stops.\n")
     narrate(f"Another day, a new server, and a similar task: {SIMILAR_TASK!r}. The agent calls recall_lessons.")
     async with session(env) as second:
-        recalled = await second.call("recall_lessons", {"task": SIMILAR_TASK, "limit": 1})
+        recalled = await second("recall_lessons", {"task": SIMILAR_TASK, "limit": 1})
         hit = recalled["lessons"][0]
         narrate(f"\n  {hit['text']}\n  Why: {hit['why']}.\n")
         narrate("It runs the tests as the lesson says, they pass, and record_outcome gets what they printed.")
         outcome = {"success": True, "recall_id": recalled["recall_id"], "evidence": "test", "tool_results": RESULTS}
-        updated = (await second.call("record_outcome", {**outcome, "detail": True}))["updated"][0]
+        updated = (await second("record_outcome", {**outcome, "detail": True}))["updated"][0]
     narrate(f"\n  Effectiveness of {updated['id']}: not known yet → {updated['effectiveness']}\n")
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
     return {"lesson": lesson, "reflection": reflection, "recalled": recalled, "updated": updated}

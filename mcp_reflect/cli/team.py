@@ -39,7 +39,6 @@ def add_team_arguments(parser: CliParser) -> None:
     team.add_argument("--oauth-projects-claim", default="projects", metavar="NAME", help="the claim of the projects")
     keys = "the variable with a key of 32 characters or more, the same for all replicas; several, the newest first"
     team.add_argument("--state-key-env", metavar="NAME", help=keys)
-    add_number(team, "--tenant-bytes", 0, _MOST, default=0, metavar="N", help="bytes a minute of a tenant; 0: any")
     add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
     about = "answer Prometheus there, without a token; loopback without HOST"
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
@@ -67,7 +66,7 @@ def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
     return TeamOptions(
         host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
         authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_env),
-        bytes_a_minute=options.tenant_bytes, lessons=options.tenant_lessons,
+        lessons=options.tenant_lessons,
         metrics=options.metrics,
     )  # fmt: skip
 

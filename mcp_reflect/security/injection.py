@@ -3,21 +3,17 @@
 A few rules with precision first, each with the reason that `mcp-reflect lessons review` shows to a person. They judge
 imports and words that came out of a tool's output; a hook shows no text that they suspect, whoever wrote it.
 
-`injection_rules.toml` has the rules and their words, and says how to read them. They read a text with its disguise taken
-off (look-alike letters, spelled-out words), and what it holds in base64, hex, percent signs or escapes. A text that they
-miss is still only data in a fence.
+`injection_rules.toml` has the rules and their words, and says how to read them. They read a text with Latin letters for
+look-alikes. A text that they miss, in a code for instance, is still only data in a fence.
 """
 
-import base64
-import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from mcp_reflect.patterns import lazy_compile
 
@@ -148,16 +144,8 @@ def _judge(text: str, own: bool) -> str | None:
     if hides_text(text):
         return HIDES_TEXT
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
-    for form in _undisguised(text):
-        if reason := _judge_plain(form, own):
-            return reason
-    for form in _decoded(text):
-        if reason := _judge_plain(form, own):
-            return f"{reason}, in a code"
-    return None
-
-
-def _judge_plain(text: str, own: bool) -> str | None:
+    if not text.isascii():
+        text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
     return next(filter(None, (_judge_sentence(*pair, own) for pair in pairwise(sentences))), None)
@@ -230,76 +218,6 @@ _LIKE: Final = str.maketrans(
     "аеорсухіјѕԁһӏոսցօαειορνυκτАВЕКМНОРСТУХІЅЈΑΒΕΖΗΙΚΜΝΟΡΤΥΧɡɩıп",
     "aeopcyxijsdhlnugoaeiopvuktABEKMHOPCTYXISJABEZHIKMNOPTYXgiin",
 )
-_LEET: Final = str.maketrans("01345789$@", "oieastbgsa")
-_DOTTED: Final = lazy_compile(r"(?<!\w)[^\W\d](?:[.·_-][^\W\d]){1,40}(?!\w)")
-_SPELLED: Final = lazy_compile(r"(?<!\w)(?:\w[ .·_-]){5,200}\w(?!\w)")
-_ESCAPE: Final = lazy_compile(r"\\{1,4}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
-_BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
-_HEX: Final = lazy_compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){12,2000}(?![0-9a-fA-F])")
-_BINARY: Final = lazy_compile(r"(?<![01])(?:[01]{8}\s){11,400}[01]{8}(?![01])")
-_TURNED: Final = ("erongi", "drocsid", "tegrof", "tpmorp", "snoitcurtsni", "resu eht", "lla evorppa")
-_ROT13: Final = ("vtaber", "qvfertneq", "sbetrg", "vafgehpgvba", "cebzcg", "hfre")
-
-
-def _undisguised(text: str) -> Iterator[str]:
-    """Yield the text with Latin letters for look-alikes, then with spelled-out words joined and digits as letters."""
-    if not text.isascii():
-        text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
-    yield text
-    if _DOTTED.search(text):  # t.e.l.l t.h.e.m
-        yield re.sub(r"\s+", " ", _DOTTED.sub(lambda word: re.sub(r"[.·_-]", "", word[0]), text))
-    if _SPELLED.search(text):
-        apart = re.sub(r" {2,}", "\n", text)
-        text = re.sub(r"(?<!\w)(?:\w[ .·_-]){1,200}\w(?!\w)", lambda word: re.sub(r"[ .·_-]", "", word[0]), apart)
-        text = text.replace("\n", " ")
-        yield text
-    if len(re.findall(r"[^\W\d_][0134578$@]{1,2}[^\W\d_]", text)) >= 2:
-        yield re.sub(r"(?=\S*[^\W\d_])(?=\S*[0134578$@])[\w$@]{3,40}", lambda word: word[0].translate(_LEET), text)
-
-
-def _decoded(text: str) -> Iterator[str]:
-    """Yield the texts in codes: entities, percent signs, escapes, base64, hex, reversed or rotated letters."""
-    if "&" in text:
-        import html  # noqa: PLC0415 - a table of 2,000 names, and few texts hold one
-
-        yield html.unescape(text)
-    if "%" in text:
-        yield unquote(text)
-    if _ESCAPE.search(text):
-        text = _UNSEEN.sub("", _ESCAPE.sub(lambda code: chr(int(code[1] or code[2], 16)), text))
-        yield text
-    for run in _BASE64.findall(text):
-        for plain in _texts(_base64(run)):
-            yield from (plain, *(inner for code in _BASE64.findall(plain) for inner in _texts(_base64(code))))
-    for run in _HEX.findall(text):
-        digits = re.sub(r"[ :]", "", run)
-        yield from _texts(bytes.fromhex(digits[: len(digits) // 2 * 2]))
-    for run in _BINARY.findall(text):
-        yield from _texts(bytes(int(octet, 2) for octet in run.split()))
-    folded = text.lower()
-    if any(word in folded for word in _TURNED):
-        yield text[::-1]
-    if any(word in folded for word in _ROT13):
-        yield codecs.encode(text, "rot13")
-
-
-def _base64(run: str) -> bytes:
-    run = run.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        return base64.b64decode(run + "=" * (-len(run) % 4))
-    except ValueError:
-        return b""
-
-
-def _texts(content: bytes) -> Iterator[str]:
-    """Yield the text of the bytes if they are mostly letters in UTF-8 or UTF-16."""
-    try:
-        text = content.decode("utf-16-le" if content.count(0) * 3 > len(content) else "utf-8")
-    except UnicodeDecodeError:
-        return
-    if " " in text and sum(char.isalpha() or char == " " for char in text) >= 0.7 * len(text):
-        yield text
-
 
 _SHARED: Final = 40  # letters and digits in a row that two texts hardly have in common by chance
 _ERROR: Final = lazy_compile(r"error|exception|fail|fatal|denied|not found|traceback|warning|errno", re.IGNORECASE)

@@ -1,25 +1,24 @@
 """The MCP server: lists from files, calls to the service."""
 
+import json
 import logging
 import sys
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
-from mcp import MCPError, types
+from mcp import types
 from mcp.server import CacheHint, MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from mcp_reflect import __version__
 from mcp_reflect.config import Settings
-from mcp_reflect.server.listing import APP, BOARD, JSON, PROMPTS, RESOURCES, TEMPLATES, tools
-from mcp_reflect.server.service import Service
+from mcp_reflect.server.service import Service, tools
 from mcp_reflect.server.stdio import Lines, messages
 
 if TYPE_CHECKING:
@@ -41,7 +40,22 @@ ALWAYS_LOADED: Final = ("recall_lessons", "store_lesson", "reflect", "record_out
 """The tools that Claude Code, which defers tools behind a search, shows its model from the start."""
 
 _LOAD: Final = {"anthropic/alwaysLoad": True}
-_invalid: Final = partial(MCPError, types.INVALID_REQUEST)
+
+JSON: Final = "application/json"
+APP: Final = "text/html;profile=mcp-app"
+"""A page that a host may show in a conversation (the MCP extension io.modelcontextprotocol/ui, 2026-01-26)."""
+BOARD: Final = "ui://mcp-reflect/board"
+_ABOUT: Final = "The template as it serves now, and whether it is overridden"
+_LISTS: Final = json.loads(Path(__file__).with_name("lists.json").read_text(encoding="utf-8"))
+PROMPTS: Final = {prompt["name"]: types.Prompt.model_validate(prompt) for prompt in _LISTS["prompts"]}
+RESOURCES: Final = [
+    *map(types.Resource.model_validate, _LISTS["resources"]),
+    *(
+        types.Resource(uri=f"prompt://{name}", name=name, title=f"Prompt {name}", description=_ABOUT, mime_type=JSON)
+        for name in PROMPTS
+    ),
+]
+TEMPLATES: Final = [*map(types.ResourceTemplate.model_validate, _LISTS["templates"])]
 
 
 class ReflectServer(MCPServer[None]):
@@ -100,12 +114,11 @@ class ReflectServer(MCPServer[None]):
     ) -> Iterable[ReadResourceContents]:
         """Return a resource as JSON, or the board as a page."""
         del context
-        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
 
         is_board = str(uri) == BOARD
         service = await self.service_of_caller()
-        with service.admission.call(ResourceError):
-            text = await resources.read(await service.engine().open(), str(uri))
+        text = await content.read(await service.engine().open(), str(uri))
         meta = {"ui": {"prefersBorder": True}} if is_board else None
         return [ReadResourceContents(content=text, mime_type=APP if is_board else JSON, meta=meta)]
 
@@ -118,11 +131,10 @@ class ReflectServer(MCPServer[None]):
     ) -> types.GetPromptResult:
         """Return a prompt with its places filled."""
         del context
-        from mcp_reflect.server import prompts  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        with service.admission.call(_invalid):
-            return await prompts.get(await service.engine().open(), name, arguments or {})
+        return await content.prompt(await service.engine().open(), PROMPTS, name, arguments or {})
 
     async def _complete(
         self,
@@ -131,12 +143,11 @@ class ReflectServer(MCPServer[None]):
         context: types.CompletionContext | None,
     ) -> types.Completion | None:
         del context
-        from mcp_reflect.server import resources  # noqa: PLC0415 - nothing of the engine at the start
+        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
 
         service = await self.service_of_caller()
-        with service.admission.call(_invalid):
-            name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
-            values = await resources.complete(await service.engine().open(), name, argument.value)
+        name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
+        values = await content.complete(await service.engine().open(), name, argument.value)
         return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:

@@ -3,21 +3,21 @@
 import asyncio
 import json
 import re
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from mcp_reflect.config import PREFIX, Settings
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, McpReflectError, NotFoundError, did_you_mean
 from mcp_reflect.log import Log, logged_with
 from mcp_reflect.models.common import HOST, RULES, compact, plain
-from mcp_reflect.server.listing import tools
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -35,58 +35,10 @@ _ASKS_HOOKS: Final = ("record_outcome", "critique")  # they use outputs that hoo
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
-class Bucket:
-    """An amount that may be used per minute; it refills evenly. 0: any amount.
-
-    `now` gives seconds of a clock that never goes back.
-    """
-
-    def __init__(self, a_minute: float, now: Callable[[], float] = time.monotonic) -> None:
-        self.a_minute = a_minute
-        self._now = now
-        self._left = float(a_minute)
-        self._filled = now()
-
-    def seconds_until(self, amount: float = 1) -> float:
-        """Return the seconds until an amount is available; more than a minute's amount waits for a full bucket."""
-        now = self._now()
-        self._left = min(self._left + (now - self._filled) * self.a_minute / 60, self.a_minute)
-        self._filled = now
-        short = min(amount, self.a_minute) - self._left
-        return short * 60 / self.a_minute if self.a_minute and short > 0 else 0.0
-
-    def take(self, amount: float = 1) -> None:
-        """Use an amount."""
-        self._left -= amount
-
-
-class Admission:
-    """Refuses calls over the limits: on calls in a minute, and on running calls."""
-
-    def __init__(self, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
-        self._calls = Bucket(settings.max_calls_per_minute, now)
-        self._at_once = settings.max_calls_at_once
-        self._running = 0
-
-    @contextmanager
-    def call(self, error: Callable[[str], Exception] | None = None) -> Generator[None]:
-        """Count one call. Over a limit it raises InputError, or the `error` that the protocol wants."""
-        if refused := self._refusal():
-            raise error(str(refused)) if error else refused
-        self._calls.take()
-        self._running += 1
-        try:
-            yield
-        finally:
-            self._running -= 1
-
-    def _refusal(self) -> InputError | None:
-        if self._at_once and self._running >= self._at_once:
-            return InputError("calls", f"{self._running} calls are running already", "Wait for one of them to end.")
-        if not (seconds := self._calls.seconds_until()):
-            return None
-        fault = f"there were more than {self._calls.a_minute:g} calls in a minute"
-        return InputError("calls", fault, f"Wait {seconds:.1f} s ({PREFIX}MAX_CALLS_PER_MINUTE).")
+@cache
+def tools() -> list[dict[str, Any]]:
+    """Return the tools as the generated file lists them."""
+    return json.loads(Path(__file__).with_name("tools.json").read_text(encoding="utf-8"))
 
 
 class Idle:
@@ -153,7 +105,6 @@ class Service:
         self._own_engine = engine is None
         self._for_hooks: Engine | None = None
         self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
-        self.admission = Admission(settings)
         self._taking: asyncio.Task[None] | None = None
         self.log = Log.of(settings)
         for problem in settings.misspelled() if settings.unknown else ():
@@ -216,7 +167,7 @@ class Service:
             fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
             return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.idle.call(), self.admission.call():
+            with self.idle.call():
                 name_agent(agent or _client_name(context))
                 engine = self.engine()
                 if name in _ASKS_HOOKS:
@@ -241,13 +192,15 @@ class Service:
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log.error("tool_failed", error=type(error).__name__, trace=trace)
             return failure(f"mcp-reflect failed inside {name}; nothing was stored. See its log for details.")
+        finally:
+            name_agent("")
 
     async def _answer_hook(self, arguments: dict[str, Any]) -> CallToolResult:
         """Answer a hook of the host. Our failure must not become the host's: then nothing is said."""
         hook_tool = await asyncio.to_thread(import_module, "mcp_reflect.server.hook_tool")
         value: dict[str, Any] = {}
         try:
-            with self.idle.call(), self.admission.call():
+            with self.idle.call():
                 value = await hook_tool.answer(self._hook_engine().context, arguments)
         except Exception as error:  # noqa: BLE001 - the outermost handler
             self.log.error("hook_failed", error=type(error).__name__)

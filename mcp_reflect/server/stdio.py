@@ -109,24 +109,21 @@ async def messages(
                 await answer(fault)
 
 
-class ServerSession:
-    """A started server. Calls return what the tool returned; a tool's error is raised."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a tool; McpReflectError with its words where it refuses."""
-        result = await self._client.call_tool(tool, dict(arguments))
-        if result.is_error:
-            texts = [block.text for block in result.content if isinstance(block, TextContent)]
-            raise McpReflectError(f"{tool}: {' '.join(texts)}")
-        return cast("dict[str, Any]", result.structured_content)
+Call: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Calls a tool and returns what it returned; McpReflectError with its words where it refuses."""
 
 
 @asynccontextmanager
-async def session(env: Mapping[str, str]) -> AsyncGenerator[ServerSession]:
+async def session(env: Mapping[str, str]) -> AsyncGenerator[Call]:
     """Start this installation's server over stdio with `env` added, and stop it when the block ends."""
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env})
     async with Client(stdio_client(parameters)) as client:
-        yield ServerSession(client)
+
+        async def call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+            result = await client.call_tool(tool, dict(arguments))
+            if result.is_error:
+                texts = [block.text for block in result.content if isinstance(block, TextContent)]
+                raise McpReflectError(f"{tool}: {' '.join(texts)}")
+            return cast("dict[str, Any]", result.structured_content)
+
+        yield call

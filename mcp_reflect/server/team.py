@@ -44,8 +44,7 @@ from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.hook import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.server.http import PATH, configure
-from mcp_reflect.server.listing import tools
-from mcp_reflect.server.service import name_agent
+from mcp_reflect.server.service import name_agent, tools
 from mcp_reflect.server.tenants import (
     CALLER,
     SCOPES,
@@ -55,7 +54,6 @@ from mcp_reflect.server.tenants import (
     OAuthOptions,
     Team,
     TeamServer,
-    TenantLimits,
     principal_of,
 )
 from mcp_reflect.services.context import open_bank
@@ -84,7 +82,6 @@ class TeamOptions:
     authenticates: bool = True
     oauth: OAuthOptions | None = None
     state_keys: tuple[str, ...] = ()
-    bytes_a_minute: int = 0
     lessons: int = 0
     metrics: tuple[str, int] | None = None
 
@@ -94,11 +91,8 @@ class Replica:
 
     def __init__(self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int) -> None:
         self._bank = bank
-        limits = TenantLimits(
-            calls_a_minute=settings.max_calls_per_minute, bytes_a_minute=options.bytes_a_minute, lessons=options.lessons
-        )
         self.metrics = Metrics(bank) if options.metrics else None
-        self._team = Team(settings, bank, log, limits, self.metrics and self.metrics.note_call)
+        self._team = Team(settings, bank, log, options.lessons, self.metrics and self.metrics.note_call)
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"

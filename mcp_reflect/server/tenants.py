@@ -28,7 +28,7 @@ from mcp_reflect.models.access import ANY_PROJECT, ROLES, Principal, Role
 from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.server.app import ReflectServer
-from mcp_reflect.server.service import Bucket, Service, failure
+from mcp_reflect.server.service import Service, failure
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX, TokenRepository
@@ -83,12 +83,21 @@ class Authenticator:
 
 
 class JwtVerifier:
-    """Verifies JWTs of one authorization server, and reads the tenant, projects and role from their claims."""
+    """Verifies JWTs of one authorization server, and reads the tenant, projects and role from their claims.
+
+    PyJWT keeps the server's keys (JWKS), and fetches them anew for an unknown id.
+    """
 
     def __init__(self, oauth: OAuthOptions, log: Log) -> None:
+        import jwt  # noqa: PLC0415 - only with OAuth
+
         self._oauth = oauth
-        self._keys = SigningKeys(oauth.jwks, log)
         self._log = log
+        self._keys = jwt.PyJWKClient(
+            oauth.jwks, lifespan=_KEYS_SECONDS, timeout=_FETCH_SECONDS, cooldown_duration=_REFETCH_SECONDS
+        )
+        self._failed = float("-inf")
+        self._fetching = anyio.Lock()
 
     async def verify_token(self, token: str) -> Access | None:
         """Return the caller that a JWT names, or None if the JWT is not accepted."""
@@ -97,7 +106,7 @@ class JwtVerifier:
         oauth = self._oauth
         try:
             header = jwt.get_unverified_header(token)
-            key = await self._keys.find(str(header.get("kid", "")))
+            key = await self._key(str(header.get("kid", "")))
             if key is None or key.algorithm_name not in ALGORITHMS:
                 return None
             claims: dict[str, Any] = jwt.decode(
@@ -122,6 +131,20 @@ class JwtVerifier:
         issued = {"subject": subject or None, "claims": {"iss": oauth.issuer}}
         return known.model_copy(update=issued if roles else {**issued, "scopes": []})
 
+    async def _key(self, key_id: str) -> "jwt.PyJWK | None":
+        """Return the key of that id; None if there is none, or if the server of keys failed in the last 30 s."""
+        import jwt  # noqa: PLC0415 - only with OAuth
+
+        async with self._fetching:
+            if time.monotonic() - self._failed < _REFETCH_SECONDS:
+                return None
+            try:
+                return await anyio.to_thread.run_sync(self._keys.get_signing_key, key_id)
+            except jwt.PyJWKClientConnectionError as error:
+                self._failed = time.monotonic()
+                self._log.error("jwks_failed", error=type(error).__name__)
+                return None
+
 
 def access(principal: Principal, *, client_id: str, expires_at: int | None = None) -> Access:
     """Return a principal as an access token with the scopes of its role."""
@@ -135,42 +158,10 @@ def _words(value: Any) -> tuple[str, ...]:
     return tuple(part for part in parts if isinstance(part, str))
 
 
-class SigningKeys:
-    """The keys of an authorization server (JWKS). PyJWT keeps them, and fetches them anew for an unknown id."""
-
-    def __init__(self, address: str, log: Log, now: Callable[[], float] = time.monotonic) -> None:
-        import jwt  # noqa: PLC0415 - only with OAuth
-
-        self._client = jwt.PyJWKClient(
-            address, lifespan=_KEYS_SECONDS, timeout=_FETCH_SECONDS, cooldown_duration=_REFETCH_SECONDS
-        )
-        self._log = log
-        self._now = now
-        self._failed = float("-inf")
-        self._fetching = anyio.Lock()
-
-    async def find(self, key_id: str) -> "jwt.PyJWK | None":
-        """Return the key of that id, None if there is no such key, or the server failed to answer in the last 30 s."""
-        import jwt  # noqa: PLC0415 - only with OAuth
-
-        async with self._fetching:
-            if self._now() - self._failed < _REFETCH_SECONDS:
-                return None
-            try:
-                return await anyio.to_thread.run_sync(self._client.get_signing_key, key_id)
-            except jwt.PyJWKClientConnectionError as error:
-                self._failed = self._now()
-                self._log.error("jwks_failed", error=type(error).__name__)
-            except jwt.PyJWTError:
-                pass
-        return None
-
-
 PROJECT_HEADER: Final = b"mcp-reflect-project"
 """Names the project of calls that name none; it has to be one of the token's."""
 
 _MOST_SERVICES: Final = 200  # engines that are kept; all of them share the bank
-_MOST_TENANTS: Final = 10_000  # whose use in the last minute is known
 _WRITING: Final = {
     "reflect": "reflect on a run",
     "store_lesson": "store a lesson",
@@ -194,29 +185,38 @@ NoteCall = Callable[[str, object, float], None]
 """Takes the tool, the result and the seconds of a call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TenantLimits:
-    """The most that a tenant may use of one replica per minute, and store in the bank; 0: any amount."""
+class Bucket:
+    """Calls that may be made per minute; it refills evenly. 0: any number."""
 
-    calls_a_minute: float = 0
-    bytes_a_minute: float = 0
-    lessons: int = 0
+    def __init__(self, a_minute: float) -> None:
+        self._a_minute = a_minute
+        self._left = float(a_minute)
+        self._filled = time.monotonic()
+
+    def take(self) -> float:
+        """Use a call; return the seconds until there is one if there is none now."""
+        now = time.monotonic()
+        self._left = min(self._left + (now - self._filled) * self._a_minute / 60, self._a_minute)
+        self._filled = now
+        if self._a_minute and self._left < 1:
+            return (1 - self._left) * 60 / self._a_minute
+        self._left -= 1
+        return 0.0
 
 
 class Team:
     """The services of recent callers, over one bank, and the limits of their tenants."""
 
     def __init__(
-        self, settings: Settings, bank: Bank, log: Log, limits: TenantLimits, note_call: NoteCall | None = None
+        self, settings: Settings, bank: Bank, log: Log, most_lessons: int, note_call: NoteCall | None = None
     ) -> None:
-        # The limit on calls of the settings is that of a tenant here, which Gate holds.
-        self.settings = replace(settings, max_calls_per_minute=0, unknown=())
+        self.settings = replace(settings, unknown=())
         self.bank = bank
         self.log = log
         self.note_call = note_call
-        self._limits = limits
+        self._most_lessons = most_lessons
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
-        self._used: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
+        self._used: dict[str, Bucket] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
@@ -244,28 +244,16 @@ class Team:
             await self._services.popitem()[1].close()
         await asyncio.gather(*self._closing)
 
-    def seconds_to_wait(self, tenant: str, size: int) -> float:
-        """Return the seconds until a tenant may send a request of `size` bytes; 0 counts the request."""
-        if tenant not in self._used:
-            self._used[tenant] = (Bucket(self._limits.calls_a_minute), Bucket(self._limits.bytes_a_minute))
-            if len(self._used) > _MOST_TENANTS:
-                self._used.popitem(last=False)
-        calls, sent = self._used[tenant]
-        self._used.move_to_end(tenant)
-        seconds = max(calls.seconds_until(), sent.seconds_until(size))
-        if not seconds:
-            calls.take()
-            sent.take(size)
-        return seconds
+    def seconds_to_wait(self, tenant: str) -> float:
+        """Return the seconds until a tenant may send a request; 0 counts the request."""
+        return self._used.setdefault(tenant, Bucket(self.settings.max_calls_per_minute)).take()
 
     async def refuse_more_lessons(self, tenant: str) -> None:
-        """Raise InputError if a tenant has as many lessons as it may have."""
-        if not self._limits.lessons:
-            return
-        kept = sum((await self.bank.lessons.projects(tenant)).values())
-        if kept >= self._limits.lessons:
+        """Raise InputError if a tenant has as many lessons as it may have (0: any number)."""
+        most = self._most_lessons
+        if most and (kept := sum((await self.bank.lessons.projects(tenant)).values())) >= most:
             fix = "Forget lessons that you do not need, or ask the person who runs the service."
-            raise InputError("lessons", f"your team has {kept}, and may have {self._limits.lessons}", fix)
+            raise InputError("lessons", f"your team has {kept}, and may have {most}", fix)
 
 
 class TeamServer(ReflectServer):
@@ -335,10 +323,10 @@ class Gate:
             allowed = ", ".join(name or "(global)" for name in principal.projects)
             text = f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
             await PlainTextResponse(text, 403)(scope, receive, send)
-        elif seconds := self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0)):
+        elif seconds := self._team.seconds_to_wait(principal.tenant):
             self._team.log.warning("tenant_limited", path=scope["path"], seconds=round(seconds, 1))
             headers = {"Retry-After": str(max(round(seconds + 0.5), 1))}
-            text = f"Your team sent too many requests or bytes in a minute. Wait {headers['Retry-After']} s."
+            text = f"Your team sent too many requests in a minute. Wait {headers['Retry-After']} s."
             await PlainTextResponse(text, 429, headers)(scope, receive, send)
         else:
             before = CALLER.set(Caller(principal, named or own))

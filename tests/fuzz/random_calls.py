@@ -5,7 +5,7 @@ import json
 import random
 from typing import Any, Final, cast
 
-from mcp_reflect.server.listing import tools
+from mcp_reflect.server.service import tools
 
 _RUN: Final[dict[str, Any]] = {
     "task": "Read the settings of the orders service",

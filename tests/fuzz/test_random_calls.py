@@ -7,7 +7,6 @@ import asyncio
 import gc
 import os
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,7 @@ async def played(source: random.Random, client: Client, *, cancel: bool) -> str 
 
 async def many(settings: Settings, era: Era, count: int) -> None:
     source = random.Random(f"{era} {count}")
-    unhurried = replace(settings, max_calls_per_minute=0)
-    async with Engine(unhurried) as engine, Client(build(engine=engine), mode=era) as client:
+    async with Engine(settings) as engine, Client(build(engine=engine), mode=era) as client:
         await told_by(client, "store_lesson", LESSON)
         handles, tasks, memory, worked = 0, 0, 0, 0
         for number in range(count):
@@ -116,7 +114,7 @@ async def test_forty_thousand_random_calls_are_answered_in_words(settings: Setti
 
 def raw(bank: Path, era: RawEra, count: int) -> None:
     source = random.Random(f"{era} {count}")
-    with server(bank, era=era, MCP_REFLECT_MAX_CALLS_PER_MINUTE="0") as running:
+    with server(bank, era=era) as running:
         running.timeout = 120
         for number in range(count):
             running.send_raw(line(source, 1_000 + number, running.envelope).replace(b"\n", b" ") + b"\n")

@@ -8,7 +8,7 @@ from mcp.types import PromptReference
 
 from mcp_reflect.models.lesson import Source, Trust
 from mcp_reflect.server.app import build
-from mcp_reflect.server.resources import without_orders
+from mcp_reflect.server.content import without_orders
 from mcp_reflect.services.engine import Engine
 from tests.secrets import SECRETS
 

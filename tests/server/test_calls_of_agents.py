@@ -113,7 +113,7 @@ async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(tm
     async with session({"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "app"}) as server:
         for place, call in enumerate(told):
             form = "as sent" if call in AT_WORK else forms[place % len(forms)]
-            await server.call(call["tool"], VARIATIONS[form](call["arguments"]))
+            await server(call["tool"], VARIATIONS[form](call["arguments"]))
         for call in told:
-            recalled = await server.call("recall_lessons", {"task": call["lesson"], "limit": 5})
+            recalled = await server("recall_lessons", {"task": call["lesson"], "limit": 5})
             assert call["lesson"] in " ".join(hit["text"] for hit in recalled["lessons"])

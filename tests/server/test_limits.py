@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp.types import TextContent
 
 from benchmarks.stdio import RawClient, RpcError
 from mcp_reflect.cli import main
@@ -15,8 +14,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.server.app import build
 from mcp_reflect.server.stdio import request_id
 from mcp_reflect.services.engine import Engine
-from tests.conftest import Era
-from tests.server.calls import FAILED_RUN, LESSON, told
+from tests.server.calls import FAILED_RUN, LESSON
 from tests.server.servers import server
 
 RUN = {"task": "t", "outcome": "failure"}
@@ -71,7 +69,7 @@ IGNORED: list[tuple[str, int, str, dict[str, Any], str]] = [
     ("max_recalled_chars", 100, "recall_lessons", {"task": "t", "max_chars": 101}, "max_chars: 101 is too large"),
 ]  # fmt: skip
 ELSEWHERE = {
-    "max_message_bytes", "max_calls_at_once", "max_events", "max_event_chars",
+    "max_message_bytes", "max_events", "max_event_chars",
     "max_trace_chars", "max_catalog_words", "max_catalog_chars", "max_prompt_chars", "max_listed", "max_file_bytes",
     "max_hook_bytes", "max_http_requests", "max_body_seconds",
 }  # fmt: skip
@@ -139,39 +137,6 @@ async def test_a_catalogue_is_cut_to_its_limit_and_the_result_says_so(settings: 
     async with Engine(replace(settings, max_catalog_words=2)) as engine:
         found = await engine.replan(**SEARCH, catalog=catalog)
     assert "vocabulary of talks cut to 2 of 3 words" in found.notes
-
-
-async def test_calls_above_so_many_a_minute_are_refused_with_how_long_to_wait(settings: Settings, era: Era) -> None:
-    slow = replace(settings, max_calls_per_minute=3)
-    async with Engine(slow) as engine, Client(build(engine=engine), mode=era) as client:
-        for _ in range(2):
-            await told(client, "recall_lessons", {"task": "t"})
-        await client.read_resource("bank://stats")
-        refused = await client.call_tool("recall_lessons", {"task": "t"})
-        assert refused.is_error
-        assert isinstance(refused.content[0], TextContent)
-        said = refused.content[0].text
-        assert said.startswith("calls: there were more than 3 calls in a minute. Wait ")
-        assert said.endswith(" s (MCP_REFLECT_MAX_CALLS_PER_MINUTE).")
-        for other in (client.read_resource("bank://stats"), client.get_prompt("start_task", {"task": "t"})):
-            with pytest.raises(MCPError, match="MCP_REFLECT_MAX_CALLS_PER_MINUTE"):
-                await other
-
-
-async def test_calls_above_so_many_at_once_are_refused(settings: Settings) -> None:
-    one = replace(settings, max_calls_at_once=1)
-    async with Engine(one) as engine, Client(build(engine=engine)) as client:
-        service = build(engine=engine).service
-        with (
-            service.admission.call(),
-            pytest.raises(InputError, match=r"1 calls are running already. Wait "),
-            service.admission.call(),
-        ):
-            pass
-        with service.admission.call():
-            refused = await service.call("recall_lessons", {"task": "t"})
-        assert getattr(refused, "is_error", False)
-        await told(client, "recall_lessons", {"task": "t"})
 
 
 def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_served(bank_path: Path) -> None:

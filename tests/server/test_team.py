@@ -202,13 +202,8 @@ async def test_a_tenant_over_its_calls_waits_and_another_does_not(settings: Sett
         assert await status(team, zoe) == 200
 
 
-async def test_a_tenant_over_its_bytes_or_its_lessons_is_told_so(settings: Settings) -> None:
-    async with replica(settings, bytes_a_minute=500) as team:
-        token = await team.token("ada")
-        async with team.http(token) as http:
-            large = {**CALL, "params": {"_meta": {"note": "x" * 600}}}
-            assert [(await http.post("/mcp", json=large, headers=SENT)).status_code for _ in range(2)] == [200, 429]
-    async with replica(settings, lessons=1) as team, team.client(token) as client:
+async def test_a_tenant_over_its_lessons_is_told_so(settings: Settings) -> None:
+    async with replica(settings, lessons=1) as team, team.client(await team.token("ada")) as client:
         await told(client, "store_lesson", LESSON)
         said = await refused(client, "store_lesson", {"mistake": "Another one", "correction": "Something else"})
         assert "lessons: your team has 1, and may have 1" in said

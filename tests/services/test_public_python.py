@@ -4,7 +4,7 @@ import inspect
 
 import mcp_reflect
 from mcp_reflect import Engine
-from mcp_reflect.server.listing import tools
+from mcp_reflect.server.service import tools
 from mcp_reflect.services.engine import TOOLS
 
 NAMES = "Engine InputError Lesson Reflection Settings"
