@@ -73,7 +73,7 @@ def recall(data: Path, read: int) -> int:
             elif event["type"] == "tool_response":
                 code, failed = event.get("exit_code"), bool(event.get("error"))
                 reader.answered(event["content"] or "", event.get("call_id"), failed=failed, exit_code=code)
-        shown = [(found, seen) for found, seen in kept(reader.end()) if weigh(found, [seen])]
+        shown = [(found, seen) for found, seen in kept(reader.end()) if weigh(found, 1, seen.times, seen.seconds)]
         places = {int(line.partition(":")[0]) for _, seen in shown for line in seen.lines}
         for episode in episodes[run["id"]]:
             if episode["lesson"] and episode["proved_in_run"]:

@@ -43,6 +43,7 @@ HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
 _WORKERS: Final = 2
 _SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
 _SHORT_HEAD, _HEAD = 16_000, 400_000  # bytes in which a session names its folder, nearly always in the first
+_KEPT_AT: Final = 8_000_000  # bytes that were read, after which what they showed is stored
 _MOST_ANSWER: Final = 64_000_000  # bytes of what a worker says of one file
 _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
 _LEAST_SESSIONS: Final = 3  # in which a person says the same, until it counts as said again and again
@@ -71,13 +72,12 @@ class SessionPlace:
 
 @dataclass(slots=True)
 class Learned:
-    """What was read: numbers of sessions, bytes and findings, and the faults of files by their paths."""
+    """What was read: numbers of sessions and bytes, and the faults of files by their paths."""
 
     sessions: int = 0
     known: int = 0
     others: int = 0
     bytes: int = 0
-    found: int = 0
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
@@ -160,6 +160,8 @@ class _Projects:
 
 # Reading them.
 
+_Pairs = list[tuple[Finding, Seen]]
+
 
 async def learn(
     context: Context,
@@ -171,8 +173,8 @@ async def learn(
 ) -> Learned:
     """Read the sessions that were not read before, and keep what they show as findings.
 
-    What was read is kept after each file, so that a later call goes on where this one was interrupted. `progress` is
-    called with the bytes that were read, those of all files, and the number of files left.
+    What was read is kept every few megabytes and at the end, also of an interruption, so that a later call goes on
+    there. `progress` is called with the bytes that were read, those of all files, and the number of files left.
     """
     learned = Learned()
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
@@ -188,7 +190,7 @@ async def learn(
             learned.known += 1
         else:
             queue.append((place, scope))
-    whole, said = sum(place.size for place, _ in queue), _SaidBefore(context)
+    whole, said, fresh = sum(place.size for place, _ in queue), _SaidBefore(context), _Fresh(context)
     queue.reverse()
 
     async def work(reader: _Reader) -> None:
@@ -197,11 +199,8 @@ async def learn(
                 place, scope = queue.pop()
                 found, faults = await reader.read(place)
                 learned.faults += [(str(place.path), fault) for fault in faults]
-                pairs = await said.joined(scope, found)
-                file = (place.key, place.size, place.changed)
-                await context.bank.findings.learn(scope, file, pairs, weigh)
                 learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
-                learned.found += len(pairs)
+                await fresh.add(scope, place, await said.joined(scope, found))
                 if progress:
                     progress(learned.bytes, whole, len(queue))
         finally:
@@ -209,21 +208,47 @@ async def learn(
 
     apart = whole >= _SMALL
     readers = [_Reader(apart=apart) for _ in range(min(_WORKERS, os.cpu_count() or 1) if apart else 1)]
-    async with asyncio.TaskGroup() as group:
-        for reader in readers:
-            group.create_task(work(reader))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for reader in readers:
+                group.create_task(work(reader))
+    finally:
+        await fresh.keep()
     return learned
 
 
-def weigh(finding: Finding, seen: Sequence[Seen]) -> float:
+class _Fresh:
+    """What was read and is not stored yet: a transaction for each session would take longer than reading it."""
+
+    def __init__(self, context: Context) -> None:
+        self._findings = context.bank.findings
+        self._read = defaultdict[Scope, list[tuple[SessionPlace, _Pairs]]](list)
+        self._bytes = 0
+
+    async def add(self, scope: Scope, place: SessionPlace, pairs: _Pairs) -> None:
+        """Add what a session shows; store all after some megabytes."""
+        self._read[scope].append((place, pairs))
+        self._bytes += place.size
+        if self._bytes >= _KEPT_AT:
+            await self.keep()
+
+    async def keep(self) -> None:
+        """Store what was added."""
+        read, self._bytes = [*self._read.items()], 0
+        self._read.clear()
+        for scope, sessions in read:
+            files = [(place.key, place.size, place.changed) for place, _ in sessions]
+            await self._findings.learn(scope, files, [pair for _, pairs in sessions for pair in pairs], weigh)
+
+
+def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
     """Return what a finding cost in seconds; 0 for one that is not worth showing yet."""
-    times, seconds = sum(one.times for one in seen), sum(one.seconds for one in seen)
     match finding.kind:
         case FindingKind.CORRECTION | FindingKind.REFUSED:
             return times * _PERSON_SECONDS
         case FindingKind.SAID:
-            return times * _PERSON_SECONDS / 2 if len(seen) >= _LEAST_SESSIONS else 0.0
-        case _ if len(seen) > 1 or _is_worth_a_look(finding):
+            return times * _PERSON_SECONDS / 2 if sessions >= _LEAST_SESSIONS else 0.0
+        case _ if sessions > 1 or _is_worth_a_look(finding):
             return max(times * _FAILURE_SECONDS, seconds)
         case _:
             return 0.0

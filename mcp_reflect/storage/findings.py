@@ -1,12 +1,14 @@
 """What rules found hard-won in sessions, the calls in which they look for it, and lessons in instruction files."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
 from mcp_reflect.models.finding import Finding, FindingState, Promotion, Seen, SessionCall, StoredFinding
+from mcp_reflect.security.redact import clean
 from mcp_reflect.storage.repository import (
     Derived,
     Repository,
@@ -130,27 +132,38 @@ class FindingRepository(Repository):
         self,
         tx: Writing,
         scope: Scope,
-        file: tuple[str, int, float],
+        files: Sequence[tuple[str, int, float]],
         found: Sequence[tuple[Finding, Seen]],
-        weigh: Callable[[Finding, Sequence[Seen]], float],
+        weigh: Callable[[Finding, int, int, float], float],
     ) -> None:
-        """Keep what a past session showed, and that its file (key, size, time of change) was read.
+        """Keep what past sessions showed, and that their files (key, size, time of change) were read.
 
-        A session counts once for a thing however often it is read; `weigh` says what a finding costs in all.
+        A session counts once for a thing however often it is read. `weigh` says what a finding cost in so many
+        sessions, at so many times, in so many seconds.
         """
-        for finding, seen in found:
-            before = tx.row("finding_by_thing", scoped(scope, thing=finding.thing))
-            others = _stored(before).seen if before else ()
-            known = [one for one in others if one.session != seen.session]
-            kept = _better(_stored(before).finding, finding) if before else finding
-            every = [*known, seen]
-            bare = [replace(one, lines=()) for one in every[:-_MOST_EVIDENCE]]
-            values = {"id": before["id"] if before else self.clock.new_id("fnd"), "thing": finding.thing}
-            values |= {"seen": [asdict(one) for one in (*bare, *every[-_MOST_EVIDENCE:])], "body": asdict(kept)}
-            values |= {"sessions": max(len(every), before["sessions"] if before else 1), "weight": weigh(kept, every)}
-            tx.run("finding_learn", scoped(scope, session=seen.session, now=self.clock.now(), **values))
-        key, size, changed = file
-        tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
+        by_thing = defaultdict[str, list[tuple[Finding, Seen]]](list)
+        for pair in found:
+            by_thing[pair[0].thing].append(pair)
+        for thing, pairs in by_thing.items():
+            before = tx.row("finding_by_thing", scoped(scope, thing=thing))
+            kept = from_json(Finding, json.loads(before["finding"])) if before else pairs[0][0]
+            seen = {one["session"]: one for one in json.loads(before["seen"])} if before else {}
+            for finding, one in pairs:
+                kept = _better(kept, finding)
+                seen[one.session] = clean(asdict(one))
+            every = sorted(seen.values(), key=lambda one: one["at"] or 0.0)
+            for one in every[:-_MOST_EVIDENCE]:
+                one["lines"] = []
+            times, seconds = sum(one["times"] for one in every), sum(one["seconds"] for one in every)
+            values = {"id": before["id"] if before else self.clock.new_id("fnd"), "thing": thing, "body": asdict(kept)}
+            values |= {
+                "session": every[-1]["session"],
+                "sessions": max(len(every), before["sessions"] if before else 1),
+            }
+            values |= {"seen": Derived(json.dumps(every)), "weight": weigh(kept, len(every), times, seconds)}
+            tx.run("finding_learn", scoped(scope, now=self.clock.now(), **values))
+        for key, size, changed in files:
+            tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
 
     @transaction
     def end_session(self, tx: Writing, scope: Scope, session: str) -> None:

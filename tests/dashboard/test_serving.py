@@ -176,7 +176,7 @@ async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dr
         kind=FindingKind.CORRECTION, thing="said: pnpm", tool="", line="x", failed=(), worked=0, draft=draft
     )
     seen = Seen(session="s1", host="codex", at=1.0, seconds=0.0, lines=("4: We use pnpm here",))
-    await engine.bank.findings.learn(engine.scopes.own, ("file", 1, 1.0), [(found, seen)], weigh)
+    await engine.bank.findings.learn(engine.scopes.own, [("file", 1, 1.0)], [(found, seen)], weigh)
 
     def waiting() -> list[dict[str, Any]]:
         return served.ask("GET", "/api/board").json["findings"]
