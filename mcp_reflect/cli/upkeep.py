@@ -269,8 +269,6 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
     done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
     others = {"planned": "Nothing was changed. Without --plan it is done.", "nothing_to_do": "There is nothing to do."}
     write_line(others.get(dream.status, done))
-    for record_id in dream.skipped:
-        write_line(f"  {record_id} changed meanwhile and was skipped")
 
 
 async def _text(engine: Engine, record_id: str) -> str:

@@ -56,13 +56,12 @@ class DreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dream:
-    """The result of a dream. `dream_id` is None where nothing changed; `skipped` had changed since it was planned."""
+    """The result of a dream. `dream_id` is None where nothing changed."""
 
     dream_id: str | None
     status: str
     plan: DreamPlan
     added: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
     scope: str
 
 

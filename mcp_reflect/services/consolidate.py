@@ -1,7 +1,7 @@
 """Consolidate a project's records ("dream"): plan by rules and by a language model, then apply in one transaction."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
@@ -27,6 +27,8 @@ _RECORD_CHARS: Final = 400  # of one record
 Answer: TypeAlias = Mapping[str, Any] | str
 """The answer that the prompt `dream` asks for: an object, or text that contains one."""
 
+_Planner: TypeAlias = Callable[[list[Lesson]], DreamPlan]
+
 
 async def dream(context: Context, *, plan_only: bool = False, analysis: Answer | None = None) -> Dream:
     """Plan, and apply the plan unless `plan_only`.
@@ -34,12 +36,11 @@ async def dream(context: Context, *, plan_only: bool = False, analysis: Answer |
     `analysis` is the host's answer to the prompt `dream`; no model is asked then. InputError if it contains no object.
     """
     scope = context.scopes.own
-    plan, records = await _plan(context, scope, analysis)
+    plan_of = await _planner(context, scope, analysis)
     if plan_only:
+        plan = await asyncio.to_thread(plan_of, await context.bank.consolidations.load(scope))
         return Dream(dream_id=None, status="planned", plan=plan, scope=str(scope))
-    if plan.empty and not plan.tokens:
-        return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
-    return await _apply(context, scope, plan, records)
+    return await _apply(context, plan_of)
 
 
 async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
@@ -59,26 +60,19 @@ async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
         if record.kind is not first.kind or record.project != first.project:
             fault = f"'{record.id}' is of another kind or project than '{first.id}'"
             raise InputError("id", fault, "Merge records of one kind.")
-    merged = tuple(record.id for record in records[1:])
-    merge = Merge(keep=first.id, gone=merged, reason="a person merged them")
+    merge = Merge(keep=first.id, gone=tuple(record.id for record in records[1:]), reason="a person merged them")
     plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
-    return await _apply(context, own, plan, records, part=True)
+    return await _apply(context, lambda _: plan, part=True)
 
 
-async def _apply(
-    context: Context, scope: Scope, plan: DreamPlan, records: list[Lesson], *, part: bool = False
-) -> Dream:
-    dream_id, added, skipped = await context.bank.consolidations.apply(scope, plan, records, part=part)
-    context.log.info(
-        "dream_finished",
-        dream_id=dream_id,
-        looked_at=plan.looked_at,
-        merged=len(plan.merges),
-        added=len(added),
-        archived=len(plan.archivings),
-        thinker=plan.thinker,
-    )
-    return Dream(dream_id=dream_id, status="applied", plan=plan, added=added, skipped=skipped, scope=str(scope))
+async def _apply(context: Context, plan_of: _Planner, *, part: bool = False) -> Dream:
+    dreamed = await context.bank.consolidations.dream(context.scopes.own, plan_of, part=part)
+    plan = dreamed.plan
+    if dreamed.dream_id is not None:
+        counts = {"merged": len(plan.merges), "added": len(dreamed.added), "archived": len(plan.archivings)}
+        done = {"dream_id": dreamed.dream_id, "looked_at": plan.looked_at, **counts}
+        context.log.info("dream_finished", **done, thinker=plan.thinker)
+    return dreamed
 
 
 async def undo(context: Context, dream_id: str) -> Undone:
@@ -105,32 +99,39 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 
 async def prompt(context: Context) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
-    plan, records = await by_rules(context, context.scopes.own)
-    findings = await context.bank.reflections.findings(context.scopes.own)
-    rendered = context.runner.render("dream", prompt_inputs(plan, records, findings))
+    rendered = context.runner.render("dream", await _inputs(context, *await by_rules(context, context.scopes.own)))
     return f"{rendered.system}\n\n{rendered.user}"
 
 
-async def _plan(context: Context, scope: Scope, analysis: Answer | None) -> tuple[DreamPlan, list[Lesson]]:
-    """Return the plan, with the proposals of `analysis` or of a model, and its records.
+async def _planner(context: Context, scope: Scope, analysis: Answer | None) -> _Planner:
+    """Return what plans over records: rules, with the proposals of `analysis` or of a model."""
+    source, told = Source.AGENT, {"thinker": HOST}
+    if analysis is None:
+        source, (proposals, told) = Source.MODEL, await _asked(context, scope)
+    else:
+        proposals = _object(analysis)
+    return lambda records: replace(_with_proposals(planned(records), proposals, records, source), **told)
 
-    A model is asked if one is configured and has not seen these records.
-    """
+
+async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a model proposes, and what the plan says of it; it is asked only of records that it has not seen."""
+    if context.runner.llm(Role.DREAMER, NO_CLIENT) is None:
+        return {}, {}
     plan, records = await by_rules(context, scope)
-    if analysis is not None:
-        joined = _with_proposals(plan, _object(analysis), records, Source.AGENT)
-        return replace(joined, thinker=HOST), records
-    if context.runner.llm(Role.DREAMER, NO_CLIENT) is None or len(records) < 2:
-        return plan, records
+    if len(records) < 2:
+        return {}, {}
     if plan.empty and (await context.bank.consolidations.last(scope))[0] == digest_of(records):
-        return replace(plan, note="nothing changed since the last dream"), records
-    inputs = prompt_inputs(plan, records, await context.bank.reflections.findings(scope))
+        return {}, {"note": "nothing changed since the last dream"}
+    inputs = await _inputs(context, plan, records)
     reply = await context.runner.generate(Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object)
-    spent, note = reply.input_tokens + reply.output_tokens, clean(reply.note)
+    told = {"note": clean(reply.note), "tokens": reply.input_tokens + reply.output_tokens}
     if reply.value is None or reply.thinker is None:
-        return replace(plan, note=note, tokens=spent), records
-    joined = _with_proposals(plan, reply.value, records, Source.MODEL)
-    return replace(joined, thinker=reply.thinker, note=note, tokens=max(spent, 1)), records
+        return {}, told
+    return reply.value, {**told, "thinker": reply.thinker, "tokens": max(told["tokens"], 1)}
+
+
+async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
+    return prompt_inputs(plan, records, await context.bank.reflections.findings(context.scopes.own))
 
 
 def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson], findings: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
-from mcp_reflect.models.consolidation import Archiving, DreamPlan, Generalization, Merge, Undone
+from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalization, Merge, Undone
 from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
@@ -109,30 +109,31 @@ class ConsolidationRepository(Repository):
         return [{**dict(row), "plan": json.loads(row["plan"])} for row in rows]
 
     @transaction
-    def apply(
-        self, tx: Writing, scope: Scope, plan: DreamPlan, loaded: list[Lesson], *, part: bool = False
-    ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """Apply a plan in one transaction; return the dream's id, the ids it added, and those it skipped.
+    def dream(
+        self, tx: Writing, scope: Scope, plan_of: Callable[[list[Lesson]], DreamPlan], *, part: bool = False
+    ) -> Dream:
+        """Plan over the records and apply the plan, in one transaction: of two dreams at once, one finds nothing to do.
 
-        A record that changed since it was loaded is skipped, with everything that depends on it; so two processes may
-        dream at once. `part` says that the plan is a part of what was due: the next dream looks at the records again.
+        `part` says that the plan is a part of what was due: the next dream looks at the records again.
         """
+        plan = plan_of(_records(tx, scope))
+        if plan.empty and not plan.tokens:
+            return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
         dream_id, now = self.clock.new_id("drm"), self.clock.now()
-        changes = _Changes(tx, scope, now, {lesson.id: lesson for lesson in loaded})
+        changes = _Changes(tx, scope, now)
         for new in plan.generalizations:
-            if None not in [changes.unchanged(name) for name in new.sources]:
-                changes.generalize(new, screening.prepared(new.lesson, scope, self.clock))
+            changes.generalize(new, screening.prepared(new.lesson, scope, self.clock))
         for merge in plan.merges:
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
-            if (record := changes.unchanged(archiving.id)) is not None:
-                changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
+            record = lessons.lesson_by_id(tx, scope, archiving.id)
+            changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
         lessons.archive_excess(tx, scope, self.context.size, now)
-        undoing = {"records": changes.records, "added": changes.added}
         state = "" if part else digest_of(_records(tx, scope))
         values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, now=now)
+        undoing = {"records": changes.records, "added": changes.added}
         tx.run("dream_add", {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing})
-        return dream_id, tuple(changes.added), tuple(changes.skipped)
+        return Dream(dream_id=dream_id, status="applied", plan=plan, added=tuple(changes.added), scope=str(scope))
 
     @transaction
     def undo(self, tx: Writing, scope: Scope, dream_id: str) -> Undone:
@@ -174,17 +175,12 @@ class _Changes:
     tx: Writing
     scope: Scope
     now: float
-    loaded: dict[str, Lesson]
     records: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     added: list[str] = field(default_factory=list[str])
-    skipped: list[str] = field(default_factory=list[str])
 
     def merge(self, merge: Merge, reason: str) -> None:
         """Strengthen the kept record, and archive the others."""
-        keep = self.unchanged(merge.keep)
-        gone = [record for name in merge.gone if (record := self.unchanged(name)) is not None]
-        if keep is None or not gone:
-            return
+        keep, *gone = (lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone))
         after = keep
         for record in gone:
             if record.text != keep.text:
@@ -208,18 +204,6 @@ class _Changes:
         self.added.append(lesson.id)
         for name in new.sources:
             self.tx.run_many("link_add", [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)])
-
-    def unchanged(self, name: str) -> Lesson | None:
-        """Return a record as it was loaded; None, and the record is skipped, if it was changed meanwhile."""
-        current, before = lessons.find(self.tx, self.scope, name), self.loaded.get(name)
-        if (
-            current is None
-            or before is None
-            or (current.state, current.updated_at) != (State.ACTIVE, before.updated_at)
-        ):
-            self.skipped.append(name)
-            return None
-        return current
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         """Write a changed record, and note what it was."""

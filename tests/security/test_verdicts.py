@@ -66,7 +66,8 @@ async def test_a_merge_s_new_words_are_judged_and_so_are_those_that_its_undoing_
     merge = Merge(keep=first.id, gone=(second.id,), reason="the same", wording=wording)
     plan = DreamPlan(looked_at=2, merges=(merge,), thinker="model")
     dreams, scope = engine.bank.consolidations, engine.scopes.own
-    dream_id, _, _ = await dreams.apply(scope, plan, [first, second])
+    dream_id = (await dreams.dream(scope, lambda _: plan)).dream_id
+    assert dream_id is not None
     assert (await engine.bank.lessons.get(scope, first.id)).suspicion is None
     await dreams.undo(scope, dream_id)
     assert (await engine.bank.lessons.get(scope, first.id)).suspicion == REASON

@@ -147,16 +147,12 @@ async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(eng
     assert (await engine.bank.lessons.get(engine.scopes.own, low.lesson_id)).state is State.ARCHIVED
 
 
-async def test_of_two_dreams_at_once_the_second_skips_what_the_first_changed(engine: Engine, clock: HeldClock) -> None:
+async def test_of_two_dreams_at_once_the_second_finds_nothing_to_do(settings: Settings, engine: Engine) -> None:
     await reflections(engine, *SAME)
-    clock.time += 1
-    plan = (await engine.dream(plan_only=True)).plan
-    records = await engine.bank.consolidations.load(engine.scopes.own)
-    assert (await engine.dream()).status == "applied"
-    after = await everything(engine)
-    _, _, skipped = await engine.bank.consolidations.apply(engine.scopes.own, plan, records)
-    assert set(skipped) == {record.id for record in records}
-    assert await everything(engine) == after
+    async with Engine(settings) as other:
+        dreams = await asyncio.gather(engine.dream(), other.dream())
+    assert sorted(dream.status for dream in dreams) == ["applied", "nothing_to_do"]
+    assert sorted(one.state for one in await everything(engine)) == [State.ACTIVE, State.ARCHIVED]
 
 
 async def test_a_dream_that_is_broken_off_is_done_whole_or_not_at_all(engine: Engine) -> None:
