@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
 from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import GLOBAL, Scope
@@ -28,7 +27,7 @@ from mcp_reflect.models.lesson import (
     short_id,
     told_lesson,
 )
-from mcp_reflect.projects import folder_is_gone, stored_name
+from mcp_reflect.projects import stored_name
 from mcp_reflect.runs.text import clip, shown_part
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
@@ -271,25 +270,22 @@ async def import_own(
 ) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored.
 
-    The lessons of one project come into the project that is worked in. The bank may have them under the other name:
-    they move if that is a folder that is gone, else they are copied under new ids.
+    The lessons of one project come into the project that is worked in.
     With `screen` the words may be somebody else's: they are judged as those of an import are.
     """
     records: list[Exported] = []
     read_lines = [*_read_lines(context, OwnExportArguments, lines)]
     own, names = context.scopes.own, {scope.project for scope, _ in read_lines} - {GLOBAL}
     one = next(iter(names)) if len(names) == 1 and own.project != GLOBAL and own.project not in names else None
-    is_gone = one is not None and not isinstance(context.settings.bank, ServerUrl) and folder_is_gone(one)
     for named, sent in read_lines:
-        origin = one if named.project == one else None
-        scope = named if origin is None else own
+        scope = own if named.project == one else named
         versions, outcomes = (
             [{**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in earlier]
             for earlier in (sent.versions, sent.outcomes)
         )
         lesson = sent.record(scope.project)
         lesson = screened(lesson) if screen else lesson
-        records.append(Exported(scope, lesson, versions, outcomes, origin, moves=is_gone))
+        records.append(Exported(scope, lesson, versions, outcomes))
     return await context.bank.transfer.restore(records)
 
 

@@ -62,9 +62,8 @@ class LessonRepository(Repository):
             if status == "quarantined":
                 reason, text, similar = f"{lesson.held}; a person decides", None, None
             else:
-                kept = lesson_by_id(tx, scope, lesson_id)
-                text = kept.text
-                similar = similarity.near_meaning(kept, near) if status == "stored" else None
+                text = lesson.text if status == "stored" else lesson_by_id(tx, scope, lesson_id).text
+                similar = similarity.near_meaning(lesson, near) if status == "stored" else None
             return models.Stored(
                 lesson_id=lesson_id,
                 status=status,

@@ -132,7 +132,7 @@ class ProjectRepository(Repository):
         values: dict[str, Any] = {"tenant": tenant, "project": old, "after": 0, "limit": _BATCH}
         while rows := await self.db.rows("project_lessons", values):
             began = time.monotonic()
-            await self.db.write(tenant, lambda tx, page=values: move_lessons(tx, own, tx.rows("project_lessons", page)))
+            await self.db.write(tenant, lambda tx, page=values: _move(tx, own, tx.rows("project_lessons", page)))
             await asyncio.sleep(time.monotonic() - began)  # as long again is for others
             count += len(rows)
             values = {**values, "after": rows[-1]["row"]}
@@ -169,7 +169,7 @@ def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
         tx.run(f"project_give_{table}", values)
 
 
-def move_lessons(tx: Writing, scope: Scope, rows: Sequence[Row]) -> None:
+def _move(tx: Writing, scope: Scope, rows: Sequence[Row]) -> None:
     """Give some records to the project of a scope, and index them there."""
     moved = [replace(lesson, project=scope.project) for lesson in lessons_from(rows, tx.log)]
     index.remove(tx, *(lesson.id for lesson in moved))

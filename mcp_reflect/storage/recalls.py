@@ -111,14 +111,13 @@ def _pick(fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]
     left = query.max_chars
     for candidate in fitting:
         lesson = candidate.lesson
-        same = sum(same_text(lesson.text, other.lesson.text, SAME_HIT) for other in chosen)
         if not query.kinds and lesson.kind is RecordKind.REFLECTION and kinds != {RecordKind.REFLECTION}:
             hidden["reflection"] += 1
         elif not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
             hidden["similar"] += 1
         elif len(chosen) >= query.limit or (weak >= most_weak and not candidate.strong):
             hidden["over_limit"] += 1
-        elif same > query.limit // SIMILAR_HITS:
+        elif sum(same_text(lesson.text, one.lesson.text, SAME_HIT) for one in chosen) > query.limit // SIMILAR_HITS:
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1

@@ -291,11 +291,8 @@ class Database(ABC):
         return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
     @abstractmethod
-    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
-        """Return the result of `work`, which reads as of one moment, outside of the event loop.
-
-        With `long`, recalls do not wait for it.
-        """
+    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:
+        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
     @abstractmethod
     async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:

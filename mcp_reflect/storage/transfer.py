@@ -4,21 +4,19 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.clock import Clock, iso
+from mcp_reflect.clock import iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
-from mcp_reflect.storage.projects import move_lessons
 from mcp_reflect.storage.repository import (
     LISTS,
     Repository,
     Writing,
     lesson_from,
-    lesson_values,
     lessons_from,
     says_nothing_new,
     scoped,
@@ -37,17 +35,12 @@ _EXPORTED: Final = ("id", *_STORED, *_LAST, *_USE_FIELDS)
 
 
 class Exported(NamedTuple):
-    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time.
-
-    `origin` is the other project that the line names. If it has the lesson, that moves or is copied.
-    """
+    """A line of a person's own export: `versions` with reason, body and now, `outcomes` with now for their time."""
 
     scope: Scope
     lesson: Lesson
     versions: Sequence[dict[str, Any]]
     outcomes: Sequence[dict[str, Any]]
-    origin: str | None = None
-    moves: bool = False
 
 
 class Transfer(Repository):
@@ -104,16 +97,11 @@ class Transfer(Repository):
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
-        """Store records of a person's own export as they were.
-
-        One whose id is taken is a `duplicate`, and skipped, unless it is under its `origin`.
-        """
+        """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
             batch = records[start : start + _BATCH]
-            results += await self.db.write(
-                batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch, self.clock)
-            )
+            results += await self.db.write(batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch))
         return results
 
 
@@ -157,36 +145,19 @@ def _result(scope: Scope, lesson: Lesson, lesson_id: str, status: str = "") -> S
     return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(scope))
 
 
-def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Stored]:
+def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
     taken = {row["id"] for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})}
     results: list[Stored] = []
-    for record in batch:
-        lesson, status = screening.redacted(record.lesson), "restored"
-        if lesson.id in taken:
-            lesson, status = _taken(tx, record, lesson, clock)
-        if status in ("restored", "copied"):
+    for scope, sent, versions, outcomes in batch:
+        status = "duplicate" if sent.id in taken else "restored"
+        if status == "restored":
+            lesson = screening.redacted(sent)
             taken.add(lesson.id)
-            lessons.insert(tx, record.scope, lesson)
+            lessons.insert(tx, scope, lesson)
             lessons.link_mentions(tx, lesson)
-            for version in record.versions:
+            for version in versions:
                 tx.run("version_add", {"record_id": lesson.id, **version})
-            for outcome in record.outcomes:
+            for outcome in outcomes:
                 tx.run("outcome_add", {"lesson_id": lesson.id, **outcome})
-        results.append(Stored(lesson_id=lesson.id, status=status, scope=str(record.scope)))
+        results.append(Stored(lesson_id=sent.id, status=status, scope=str(scope)))
     return results
-
-
-def _taken(tx: Writing, record: Exported, lesson: Lesson, clock: Clock) -> tuple[Lesson, str]:
-    """Return what becomes of a lesson whose id the bank has; one that moves is given to its new project."""
-    origin = None if record.origin is None else Scope(record.scope.tenant, record.origin)
-    rows = [] if origin is None else tx.rows("lesson_by_id", scoped(origin, id=lesson.id))
-    if [row["project"] for row in rows] != [record.origin]:
-        return lesson, "duplicate"
-    if record.moves:
-        move_lessons(tx, record.scope, rows)
-        return lesson, "moved"
-    digest = lesson_values(record.scope, lesson)["digest"]
-    for row in tx.rows("lesson_same", scoped(record.scope, digests=[digest])):
-        if says_nothing_new(lesson, same := lesson_from(row)):
-            return same, "duplicate"
-    return replace(lesson, id=clock.new_id("les"), project=record.scope.project), "copied"

@@ -54,7 +54,7 @@ class Views(Repository):
         """
         now = self.clock.now()
         return await self.db.look(
-            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
+            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole)
         )
 
     async def stats(self, scope: Scope) -> dict[str, Json]:

@@ -221,7 +221,7 @@ class Database(repository.Database):
         if pool is not None:
             await asyncio.to_thread(pool.close)
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - every read has a connection of its own
+    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
         def read(connection: _Connection, opened: Opened) -> _Result:

@@ -13,7 +13,7 @@ from math import dist, hypot
 from operator import mul
 from typing import Final, Protocol, TypeAlias
 
-from mcp_reflect.clock import DAY, Clock
+from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import GLOBAL, Json, Scope
@@ -237,9 +237,7 @@ class VectorIndex:
 
 BATCH: Final = 32  # lessons embedded at once
 BATCH_SECONDS: Final = 60.0
-LOOK_AGAIN_SECONDS: Final = 60.0  # without a write of our own: another process may have left lessons without a vector
 WAIT_SECONDS: Final = 1.0  # writes come in bursts, and a command that ends at once shall not begin
-UNUSED_DAYS: Final = 30
 
 
 class Embedder(Protocol):
@@ -258,8 +256,7 @@ class Embedder(Protocol):
 class Embeddings:
     """The vectors of one embedder. Where it fails, recall goes on without it; `embedder.problem` says why.
 
-    Lessons get their vectors after a write, some at a time, in the background, in the process that wrote them; what
-    another process left is done some time after a question.
+    Lessons get their vectors some at a time, in the background, after a write or the first question of a process.
     """
 
     def __init__(self, db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: Embedder) -> None:
@@ -276,7 +273,6 @@ class Embeddings:
         self.task: asyncio.Task[None] | None = None
         self._due = False
         self._working = asyncio.Lock()
-        self._looked_at = float("-inf")
 
     def use(self, scopes: Scopes) -> None:
         """Embed the lessons of `scopes` and global ones from now on."""
@@ -285,7 +281,8 @@ class Embeddings:
 
     async def ask(self, text: str) -> QueryVector | None:
         """Return the vector of a question, redacted like a stored text, or None if the embedder gives none in time."""
-        self.wake(written=False)
+        if self._model is None:
+            self.wake()  # another process may have left lessons without a vector
         vectors = await self.embedder.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
         if not vectors:
             return None
@@ -301,10 +298,8 @@ class Embeddings:
         state = {"embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
         return {**state, "problem": self.embedder.problem} if self.embedder.problem else state
 
-    def wake(self, *, written: bool = True) -> None:
-        """Begin to embed soon, in the background; if nothing was `written`, only if it has not looked lately."""
-        if not written and self._clock.now() < self._looked_at + LOOK_AGAIN_SECONDS:
-            return
+    def wake(self) -> None:
+        """Begin to embed soon, in the background."""
         self._due = True
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._in_background())
@@ -327,7 +322,7 @@ class Embeddings:
     async def _in_background(self) -> None:
         while self._due:
             await asyncio.sleep(WAIT_SECONDS)
-            self._due, self._looked_at = False, self._clock.now()
+            self._due = False
             with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
                 async for _ in self._catch_up():
                     pass
@@ -346,10 +341,6 @@ class Embeddings:
                     return
                 yield embedded
                 after = rows[-1]["row"]
-            unused = {"before": self._clock.now() - UNUSED_DAYS * DAY}
-            await self._db.write(
-                self._tenant, lambda tx: (tx.run("vectors_drop", unused), tx.run("embedders_drop", unused))
-            )
 
     async def _registered(self) -> Row | None:
         """Return the embedder as the bank knows it; None if it gives nothing, so that its dimensions are unknown."""

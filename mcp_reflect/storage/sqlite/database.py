@@ -32,7 +32,7 @@ _CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetche
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
-_Use: TypeAlias = Literal["write", "read", "long read"]
+_Use: TypeAlias = Literal["write", "read"]
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
@@ -259,11 +259,8 @@ class Database(repository.Database):
             await self._connections.popitem()[1].close()
         self._opened = None
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:  # noqa: ARG002 - see Database
-        """Return the result of `work`, which reads as of one moment, outside of the event loop.
-
-        With `long`, it has a connection of its own, so that recalls do not wait for it.
-        """
+    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:  # noqa: ARG002 - see Database
+        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
 
         def read(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
             raw.execute("BEGIN")
@@ -273,7 +270,7 @@ class Database(repository.Database):
             finally:
                 raw.rollback()
 
-        return (await self._attempt("long read" if long else "read", read, self.busy_seconds))[0]
+        return (await self._attempt("read", read, self.busy_seconds))[0]
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""

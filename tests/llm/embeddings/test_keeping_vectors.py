@@ -13,7 +13,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.vectors import BATCH, LOOK_AGAIN_SECONDS, UNUSED_DAYS, Embeddings, packed
+from mcp_reflect.storage.retrieval.vectors import BATCH, Embeddings, packed
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -177,26 +177,10 @@ async def test_another_model_embeds_everything_anew_and_the_one_before_is_still_
             assert await caught_up(engine) == 0
 
 
-async def test_vectors_of_a_model_that_nobody_used_for_a_month_are_removed(
-    settings: Settings, clock: HeldClock, bank_path: Path
-) -> None:
-    async with served() as server:
-        async with engine_at(server, settings, clock) as engine:
-            await engine.store_lesson(**SLOW)
-            await caught_up(engine)
-        clock.time += UNUSED_DAYS * 86_400 + 1
-        async with engine_at(server, settings, clock, embeddings=setting(server, "newer")) as engine:
-            await caught_up(engine)
-    with closing(sqlite3.connect(bank_path)) as db:
-        assert [name for (name,) in db.execute("SELECT name FROM embedders WHERE id > 1")] == [
-            f"openai:newer@{server.url}/v1"
-        ]
-        assert db.execute("SELECT count(*) FROM vectors WHERE embedder > 1").fetchone() == (1,)
-
-
 async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
-    settings: Settings, clock: HeldClock
+    settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 60)
     async with (
         served() as server,
         engine_at(server, settings, clock) as first,
@@ -296,7 +280,7 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
     assert next(iter(kept(bank_path).values()))[4:] == packed([1.0, 1.0])[4:]
 
 
-async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
+async def test_a_write_wakes_the_keeper_and_so_does_the_first_recall_of_a_process(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 0)
@@ -306,7 +290,7 @@ async def test_a_write_wakes_the_keeper_and_a_recall_does_so_once_a_minute(
         assert (await told(engine))["with_vector"] == 1
         async with Engine(settings, clock=clock) as without:
             await without.store_lesson(**MAIL)
-        clock.time += LOOK_AGAIN_SECONDS
+    async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.recall(task="an unrelated thing")
         await asyncio.wait([task for task in [meaning(engine).task] if task])
         assert (await told(engine))["with_vector"] == 2

@@ -49,12 +49,3 @@ FROM lessons LEFT JOIN vectors ON vectors.lesson = lessons.row
   AND vectors.embedder = (SELECT id FROM embedders WHERE name = :name ORDER BY used_at DESC LIMIT 1)
 WHERE lessons.tenant = :tenant AND lessons.project IN (:project, '')
   AND lessons.state = 'active' AND lessons.trust <> 'quarantined';
-
--- name: vectors_drop
--- Remove vectors of models that were not used since a time. Word vectors stay.
-DELETE FROM vectors WHERE embedder IN (SELECT id FROM embedders WHERE id > 1 AND used_at < :before);
-
--- name: embedders_drop
--- Remove models that were not used since a time and have no vectors.
-DELETE FROM embedders
-WHERE id > 1 AND used_at < :before AND NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.embedder = embedders.id);
