@@ -3,18 +3,21 @@
 import asyncio
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
+from mcp_reflect.storage.lessons import LessonRepository
+from mcp_reflect.storage.outcomes import OutcomeRepository
+from mcp_reflect.storage.projects import ProjectRepository
+from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.repository import BankContext, Database, Opened
+from mcp_reflect.storage.retrieval.vectors import Embedder, Embeddings
+from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, TokenRepository, UsageStore
 from mcp_reflect.storage.spool import forget_projects
-
-if TYPE_CHECKING:
-    from mcp_reflect.storage.retrieval.vectors import Embedder
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
 _CHANGES_NAMES: Final = frozenset({"project_name_put"})
@@ -25,11 +28,11 @@ class Bank:
     """All that was learned, in one file or on one server that many processes share. It is opened on first use.
 
     Methods of the repositories raise BankError if the bank cannot be used and NotFoundError for an id that the scope
-    does not have; nothing is stored then. A repository is imported when it is first used: a hook needs few of them.
+    does not have; nothing is stored then. Those that a recall does not need are imported when they are first used.
     """
 
     def __init__(
-        self, settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: "Embedder | None" = None
+        self, settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: Embedder | None = None
     ) -> None:
         """Compose the repositories; this opens nothing yet. Without an `embedder`, meanings are compared by words."""
         self.path = settings.bank_path
@@ -37,39 +40,30 @@ class Bank:
         self.clock = clock
         self.db = _database(settings, log)
         self.context = BankContext(self.db, clock, log, settings.bank_size, settings.keep_days)
-        self._words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self._copying: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         if not isinstance(settings.bank, ServerUrl):
             self.db.on_commit(_CHANGES_WORDS, self._copy_later)
             self.db.on_commit(_CHANGES_NAMES, partial(forget_projects, str(self.path)))
-        self.embeddings = _embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
+        self.embeddings = Embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
         if self.embeddings:
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
-
-    @cached_property
-    def lessons(self):
-        from mcp_reflect.storage.lessons import LessonRepository
-
-        return LessonRepository(self.context)
+        words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
+        self.lessons = LessonRepository(self.context)
+        self.recalls = RecallRepository(self.context, embeddings=self.embeddings, words_only=words_only)
+        self.outcomes = OutcomeRepository(self.context, self.recalls)
+        self.projects = ProjectRepository(self.context)
+        self.searches = SearchRepository(self.context)
+        self.critique_sessions = CritiqueSessions(self.context)
+        self.steps = StepBudget(self.context)
+        self.usage = UsageStore(self.context)
+        self.tokens = TokenRepository(self.context)
 
     @cached_property
     def reflections(self):
         from mcp_reflect.storage.reflections import ReflectionRepository
 
         return ReflectionRepository(self.context)
-
-    @cached_property
-    def recalls(self):
-        from mcp_reflect.storage.recalls import RecallRepository
-
-        return RecallRepository(self.context, embeddings=self.embeddings, words_only=self._words_only)
-
-    @cached_property
-    def outcomes(self):
-        from mcp_reflect.storage.outcomes import OutcomeRepository
-
-        return OutcomeRepository(self.context, self.recalls)
 
     @cached_property
     def warnings(self):
@@ -96,46 +90,10 @@ class Bank:
         return ConsolidationRepository(self.context)
 
     @cached_property
-    def searches(self):
-        from mcp_reflect.storage.sessions import SearchRepository
-
-        return SearchRepository(self.context)
-
-    @cached_property
-    def critique_sessions(self):
-        from mcp_reflect.storage.sessions import CritiqueSessions
-
-        return CritiqueSessions(self.context)
-
-    @cached_property
-    def steps(self):
-        from mcp_reflect.storage.sessions import StepBudget
-
-        return StepBudget(self.context)
-
-    @cached_property
-    def usage(self):
-        from mcp_reflect.storage.sessions import UsageStore
-
-        return UsageStore(self.context)
-
-    @cached_property
-    def tokens(self):
-        from mcp_reflect.storage.sessions import TokenRepository
-
-        return TokenRepository(self.context)
-
-    @cached_property
     def views(self):
         from mcp_reflect.storage.views import Views
 
         return Views(self.context)
-
-    @cached_property
-    def projects(self):
-        from mcp_reflect.storage.projects import ProjectRepository
-
-        return ProjectRepository(self.context)
 
     @cached_property
     def transfer(self):
@@ -160,7 +118,7 @@ class Bank:
             self._closing.set()
             if self._copying is not None:
                 await self._copying
-            if close := getattr(vars(self).get("recalls"), "close", None):  # another store may have none
+            if close := getattr(self.recalls, "close", None):  # another store may have none
                 await close()
         finally:
             await self.db.close()
@@ -177,12 +135,6 @@ class Bank:
         from mcp_reflect.storage.sqlite.backup import copy_in_background
 
         await copy_in_background(self.path, self.clock, self.context.log, self._closing.is_set)
-
-
-def _embeddings(db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: "Embedder"):
-    from mcp_reflect.storage.retrieval.vectors import Embeddings
-
-    return Embeddings(db, clock, settings, scopes, embedder)
 
 
 def _database(settings: Settings, log: Log) -> Database:
