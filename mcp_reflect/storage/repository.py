@@ -3,7 +3,9 @@
 The SQL is in .sql files; values are bound, and redacted before they are written.
 """
 
+import asyncio
 import json
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import cache, wraps
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
@@ -265,6 +267,10 @@ class Opened:
     read_only: str | None = None
 
 
+Kind: TypeAlias = Literal["read", "write", "brief"]
+"""The kind of a transaction, see `Database`."""
+
+
 class Database(ABC):
     """One bank, in a file or on a server. Every method raises BankError if it cannot be used.
 
@@ -290,17 +296,29 @@ class Database(ABC):
         """Return the first row of a named query, None if there is none."""
         return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
-    @abstractmethod
     async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop."""
+        return await self._transact("read", tenant, work)
 
-    @abstractmethod
     async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
         """Return the result of `work`, a transaction that is kept then, and undone if it fails.
 
         Those of a tenant run one after the other, except `brief` ones: a power cut may lose one of them, no caller
-        waits for another process for long, and their statements rest on nothing that they read before.
+        waits for another process for long, and their statements rest on nothing that they read before. `work` runs
+        outside of the event loop, and again after a conflict. If the caller is cancelled, it is written whole or not.
         """
+
+        def noted(tx: Writing) -> tuple[_Result, set[str]]:
+            return work(tx), tx.ran
+
+        result, ran = await self._transact("brief" if brief else "write", tenant, noted)
+        for names, listener in self._listeners:
+            if names & ran:
+                listener()
+        return result
+
+    @abstractmethod
+    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result: ...
 
     @abstractmethod
     async def truncate_log(self) -> None:
@@ -310,11 +328,17 @@ class Database(ABC):
         """Call `listener` after each transaction of this process that ran one of these statements."""
         self._listeners.append((names, listener))
 
-    def _committed(self, ran: set[str]) -> None:
-        """Call the listeners to the statements that a transaction ran."""
-        for names, listener in self._listeners:
-            if names & ran:
-                listener()
+    async def _pause(self, longest: float) -> None:
+        """Wait before another try, for a random time, so that those who met do not meet again."""
+        await asyncio.sleep(longest * (1 + Clock().random(1)[0]) / 256)
+
+    def _refuse_fork(self, place: object, process: int) -> None:
+        """Raise BankError unless `process`, which opened the bank, is this one."""
+        if process != os.getpid():
+            raise BankError(
+                f"The bank {place} was open when this process was forked, and cannot be used in it. "
+                "Open it after the fork, or start the process anew (spawn)."
+            )
 
 
 @dataclass(frozen=True, slots=True)

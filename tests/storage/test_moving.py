@@ -127,8 +127,8 @@ from mcp_reflect.storage.postgres import moving
 from mcp_reflect.storage.postgres.database import Database
 
 class Dying(Database):
-    async def transact(self, tenant, work):
-        await super().transact(tenant, lambda *given: (work(*given), os.kill(os.getpid(), signal.SIGKILL)))
+    async def write(self, tenant, work):
+        await super().write(tenant, lambda tx: (work(tx), os.kill(os.getpid(), signal.SIGKILL)))
 
 asyncio.run(moving.move(Path(sys.argv[1]), Dying(ServerUrl(sys.argv[2]))))
 """

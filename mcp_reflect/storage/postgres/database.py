@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import psycopg
 from psycopg import Connection, Cursor, errors, sql
@@ -21,15 +21,14 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool
 
-from mcp_reflect.clock import Clock
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
 from mcp_reflect.storage.repository import (
     Bound,
+    Kind,
     Opened,
-    Reading,
     Row,
     Values,
     Writing,
@@ -123,7 +122,7 @@ class PostgresTransaction(Writing):
 
     def __init__(self, connection: Connection[PostgresRow], log: Log) -> None:
         super().__init__(log)
-        self._connection = connection
+        self.connection = connection
 
     def rows(self, name: str, values: Values) -> list[Row]:
         return list(self._run(name, values).fetchall())
@@ -133,14 +132,14 @@ class PostgresTransaction(Writing):
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
         if sets := [{key: sent(value) for key, value in values.items()} for values in rows]:
-            self._connection.cursor().executemany(query(name), sets)
+            self.connection.cursor().executemany(query(name), sets)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
         hashes = [[sha256(term.encode()).hexdigest()[:16] for term in some] for some in groups]
         return " & ".join("(" + " | ".join(f"'{term}'" for term in some) + ")" for some in hashes)
 
     def _run(self, name: str, values: Values) -> Cursor[PostgresRow]:
-        return self._connection.execute(query(name), {key: sent(value) for key, value in values.items()})
+        return self.connection.execute(query(name), {key: sent(value) for key, value in values.items()})
 
 
 MOST_CONNECTIONS: Final = 10  # of one process
@@ -155,9 +154,8 @@ _ROLE: Final = "mcp_reflect_service"
 
 _Result = TypeVar("_Result")
 _Connection: TypeAlias = psycopg.Connection[Any]
-_Kind: TypeAlias = Literal["read", "write", "brief"]
 
-_BEGIN: Final[dict[_Kind, sql.SQL]] = {
+_BEGIN: Final[dict[Kind, sql.SQL]] = {
     "read": sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),  # one snapshot
     # Each statement sees what was committed before it: so a transaction that waited for the tenant's lock sees all of
     # the one before.
@@ -221,41 +219,19 @@ class Database(repository.Database):
         if pool is not None:
             await asyncio.to_thread(pool.close)
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:
-        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
-
-        def read(connection: _Connection, opened: Opened) -> _Result:
-            self._begin(connection, "read", tenant, opened)
-            try:
-                return work(PostgresTransaction(connection, self._log))
-            finally:
-                connection.rollback()
-
-        return await self._repeat(read, WAIT_SECONDS)
-
-    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
-        """Return the result of `work`, a transaction that is committed then, and undone if it fails.
-
-        It runs outside of the event loop, and again after a deadlock or where the connection was lost before the
-        commit. If the caller is cancelled, it is committed whole or not at all.
-        """
-        return await self.transact(tenant, lambda _, writing: work(writing), "brief" if brief else "write")
-
-    async def transact(
-        self, tenant: str, work: Callable[[_Connection, Writing], _Result], kind: _Kind = "write"
-    ) -> _Result:
-        """Do the same with the connection too, for SQL that has no name."""
-
-        def transact(connection: _Connection, opened: Opened) -> tuple[_Result, set[str]]:
-            if opened.read_only:
+    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
+        def transact(connection: _Connection, opened: Opened) -> _Result:
+            if kind != "read" and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, kind, tenant, opened)
             try:
-                writing = PostgresTransaction(connection, self._log)
-                result = work(connection, writing)
+                result = work(PostgresTransaction(connection, self._log))
             except BaseException:
                 connection.rollback()
                 raise
+            if kind == "read":
+                connection.rollback()
+                return result
             try:
                 connection.execute("COMMIT")
             except psycopg.OperationalError as error:
@@ -265,11 +241,9 @@ class Database(repository.Database):
                     f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
                     "again."
                 ) from error
-            return result, writing.ran
+            return result
 
-        result, ran = await self._repeat(transact, self.busy_seconds)
-        self._committed(ran)
-        return result
+        return await self._repeat(transact, WAIT_SECONDS if kind == "read" else self.busy_seconds)
 
     async def truncate_log(self) -> None:
         """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""
@@ -295,15 +269,11 @@ class Database(repository.Database):
             except psycopg.Error as error:  # of the pool too
                 if not _is_lost(error) or time.monotonic() >= lost:
                     raise self._meaning(error) from error
-            await _pause()
+            await self._pause(_PAUSE_SECONDS)
 
     async def _in_thread(self, work: Callable[[_Connection, Opened], _Result]) -> _Result:
         """Run `work` in a thread on a connection of the pool, which it waits for half a second."""
-        if self._process != os.getpid():
-            raise BankError(
-                f"The bank {self.url} was open when this process was forked, and cannot be used in it. "
-                "Open it after the fork, or start the process anew (spawn)."
-            )
+        self._refuse_fork(self.url, self._process)
         async with self._opening:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "bank")
@@ -327,7 +297,7 @@ class Database(repository.Database):
         finally:
             await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
 
-    def _begin(self, connection: _Connection, kind: _Kind, tenant: str, opened: Opened) -> None:
+    def _begin(self, connection: _Connection, kind: Kind, tenant: str, opened: Opened) -> None:
         """Begin a transaction of a tenant. One round trip, except for a lock."""
         wait = int(1000 * (_BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds))
         set_tenant = sql.SQL(
@@ -439,10 +409,6 @@ def _configure(connection: _Connection, *, bypasses: bool) -> None:
     connection.execute(f"SET search_path TO {_SCHEMA}, public".encode())
     if bypasses:
         connection.execute(f"SET ROLE {_ROLE}")
-
-
-async def _pause() -> None:
-    await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
 
 
 def _one(connection: _Connection, query: str, *values: object) -> PostgresRow:

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import psycopg
+from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.postgres.database import Database, PostgresRow, sent
+from mcp_reflect.storage.postgres.database import Database, PostgresRow, PostgresTransaction, sent
 from mcp_reflect.storage.repository import Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files
@@ -109,12 +107,11 @@ async def move(path: Path, target: Database, names: Names | None = None) -> list
         moved = Counter[str]()
         for tenant in tenants:
             put = partial(_put_tenant, copy=copy, tables=tables, tenant=tenant, first=tenants[0])
-            moved.update(await target.transact(tenant, put))
+            moved.update(await target.write(tenant, put))
         return [Moved(name, rows) for name, rows in moved.items() if rows]
 
 
 def _put_tenant(
-    connection: psycopg.Connection[Any],
     writing: Writing,
     copy: Path,
     tables: Sequence[backup.Table],
@@ -122,6 +119,7 @@ def _put_tenant(
     first: str,
 ) -> dict[str, int]:
     """Add the rows of a tenant, and index its lessons; return the number of rows by table."""
+    connection = cast("PostgresTransaction", writing).connection
     for table in tables:
         found = f'SELECT 1 FROM "{table.name}" WHERE tenant = %s LIMIT 1'.encode()  # noqa: S608 - our own schema's names
         if table.name != "tokens" and connection.execute(found, (tenant,)).fetchone():

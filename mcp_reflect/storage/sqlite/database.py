@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from functools import cache, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Reading, Row, Values, Writing, compared, damaged, name_of, queries
+from mcp_reflect.storage.repository import Bound, Kind, Row, Values, Writing, compared, damaged, name_of, queries
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
@@ -259,53 +259,31 @@ class Database(repository.Database):
             await self._connections.popitem()[1].close()
         self._opened = None
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:  # noqa: ARG002 - see Database
-        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
-
-        def read(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
-            raw.execute("BEGIN")
-            try:
-                same = number_of(raw, "user_version") == opened.schema
-                return (work(SqliteTransaction(raw, self._log)),) if same else None
-            finally:
-                raw.rollback()
-
-        return (await self._attempt("read", read, self.busy_seconds))[0]
-
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
         async with self._writing["write"]:
             await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
 
-    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:  # noqa: ARG002
-        """Return the result of `work`, a transaction that is on disk then, and undone if it fails.
-
-        It runs outside of the event loop, and again if the file is locked. If the caller is cancelled, it is written
-        whole or not at all. With `brief`, a power cut may lose it, and no caller waits for another process for long.
-        Raises BankReadOnlyError, BankBusyError (after `busy_seconds`, or 10 ms) or BankError.
-        """
-
-        def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result, set[str]] | None:
-            raw.execute("BEGIN IMMEDIATE")
+    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
+        def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
+            raw.execute("BEGIN" if kind == "read" else "BEGIN IMMEDIATE")
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
-                writing = SqliteTransaction(raw, self._log)
-                result = work(writing)
-                raw.commit()
+                result = work(SqliteTransaction(raw, self._log))
+                if kind != "read":
+                    raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            if files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
+            if kind != "read" and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
-            return result, writing.ran
+            return (result,)
 
-        use: _Use = "read" if brief else "write"
-        wait = BRIEF_WAIT_SECONDS if brief else self.busy_seconds
-        async with self._writing[use]:
-            result, ran = await self._attempt(use, transact, wait, writes=True)
-        self._committed(ran)
-        return result
+        use: _Use = "write" if kind == "write" else "read"
+        wait = BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds
+        async with nullcontext() if kind == "read" else self._writing[use]:
+            return (await self._attempt(use, transact, wait, writes=kind != "read"))[0]
 
     async def _attempt(
         self,
@@ -332,7 +310,7 @@ class Database(repository.Database):
                 except sqlite3.OperationalError as error:
                     if not files.locked(error) or time.monotonic() >= end:
                         raise
-                    await asyncio.sleep(_PAUSE_SECONDS * (1 + Clock().random(1)[0]) / 256)
+                    await self._pause(_PAUSE_SECONDS)
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
         async with self._opening:
@@ -353,11 +331,7 @@ class Database(repository.Database):
     async def _examine(self) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
-        if _PROCESSES.get(current, os.getpid()) != os.getpid():
-            raise BankError(
-                f"The bank {self.path} was open when this process was forked, and cannot be used in it. "
-                "Open it after the fork, or start the process anew (spawn)."
-            )
+        self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
         before, self._opened = self._opened, None  # set again at the end: an error here examines anew
         if before is None or before.alone:
             self._opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
