@@ -48,8 +48,6 @@ class Limits:
     max_result_chars: int = 1_000_000  # Characters of one of them
     max_analysis_chars: int = 200_000  # Characters of an analysis, over all its texts
     max_judgement_chars: int = 20_000  # Characters of a reflection, an issue or a corrected step in an analysis
-    max_judgement_items: int = 50  # Symptoms, keywords, cited events or criteria in an analysis
-    max_item_chars: int = 300  # Characters of one of them, or of a tag
     max_queries: int = 50  # Queries of a search, sent or proposed
     max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
     max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON

@@ -212,7 +212,7 @@ class Engine:
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
         """Read a model's reflection (JSON or markdown). InputError names what cannot be used."""
-        from mcp_reflect.runs.agent_analysis import read_analysis
+        from mcp_reflect.schemas.analysis import read_analysis
 
         return read_analysis(text, event_ids)
 

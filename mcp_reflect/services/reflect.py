@@ -31,10 +31,10 @@ from mcp_reflect.models.reflection import (
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
 from mcp_reflect.proofs.kinds import ProofKind
-from mcp_reflect.runs import agent_analysis, decisions, reflector
-from mcp_reflect.runs.agent_analysis import read_analysis
+from mcp_reflect.runs import decisions, reflector
 from mcp_reflect.runs.diagnose import diagnose
 from mcp_reflect.runs.text import error_text, quote, sentence, trace_text
+from mcp_reflect.schemas.analysis import ScoreArguments, read_analysis, read_evaluation
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
@@ -258,7 +258,7 @@ class _Run:
             "evaluate",
             inputs,
             host=self.client,
-            read=lambda value: agent_analysis.read_evaluation(clean(value)),
+            read=lambda value: read_evaluation(clean(value)),
         )
         self._count(result)
         if result.value is None:
@@ -297,7 +297,8 @@ def _last_test_report(trace: Trace) -> tuple[int, int] | None:
 
 def _checked(value: Score | float | None) -> Score:
     score = value if isinstance(value, Score) else Score(score=value, reason="")
-    return Score(score=agent_analysis.score("score", score.score), reason=clean(score.reason)[:500])
+    sent = read(ScoreArguments, {"score": score.score, "reason": clean(score.reason)[:500]})
+    return Score(score=sent.score, reason=sent.reason)
 
 
 def criterion_name(criterion: str) -> str:

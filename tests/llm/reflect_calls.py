@@ -34,7 +34,7 @@ GOOD: dict[str, Any] = {
     "symptoms": ["namespace 'billing' not found"],
     "keywords": ["kubectl"],
 }
-BAD: dict[str, Any] = {**GOOD, "importance": 7}
+BAD: dict[str, Any] = {**GOOD, "importance": -7}
 
 
 def said(value: object) -> str:

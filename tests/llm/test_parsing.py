@@ -121,7 +121,7 @@ def test_containers_are_listed_in_order() -> None:
 
 def test_reading_proper_json_does_not_load_the_repair_library() -> None:
     code = (
-        "import sys; from mcp_reflect.runs.agent_analysis import read_analysis; import mcp_reflect.llm.prompts;"
+        "import sys; from mcp_reflect.schemas.analysis import read_analysis; import mcp_reflect.llm.prompts;"
         " read_analysis('{\"reflection\": \"r\"}'); sys.exit('json_repair' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
-from mcp_reflect.runs.agent_analysis import SYNONYMS
+from mcp_reflect.schemas.analysis import AnalysisArguments
 from mcp_reflect.security.fencing import DATA_RULE
 
 HASHES = Path(__file__).with_name("prompt_hashes.json")
@@ -20,7 +20,7 @@ NAMES = (
 ANALYSES = {
     **dict.fromkeys(
         ("reflect_decision", *(f"reflect_{outcome.value}" for outcome in Outcome)),
-        set(SYNONYMS) - {"source_event_ids", "scores"},
+        set(AnalysisArguments.model_fields) - {"source_event_ids", "scores"},
     ),
     "critique": {"quality_score", "verdicts", "issues", "suggested_fix", "criteria", "corrected_steps"},
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},

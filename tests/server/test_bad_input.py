@@ -84,7 +84,7 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", {**RUN, "error": {"category": ["bad luck"]}}, "error.category: "),
     ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids[0]"),
     ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
-    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: is 1.2, outside 0..1"),
+    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: 1.2 is too large, 1 used"),
     ("reflect", {**RUN, "analysis": {"mood": "bad", **GIVEN}}, None),
     ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small, 1 used"),
     ("recall_lessons", {"task": "x", "limit": 51}, "limit: 51 is too large, 50 used"),

@@ -61,10 +61,6 @@ SIZES: dict[str, Any] = {
     "max_filter_chars": len(LONG) + 1,
 }
 IGNORED: list[tuple[str, int, str, dict[str, Any], str]] = [
-    ("max_judgement_items", 1, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": ["a", "b"]}},
-     "analysis.keywords: it has 2 items"),
-    ("max_item_chars", 40, "reflect", {**RUN, "analysis": {"reflection": "r", "keywords": [LONG]}},
-     "analysis.keywords[0]: it has"),
     ("max_recalled", 2, "recall_lessons", {"task": "t", "limit": 3}, "limit: 3 is too large, 2 used"),
     ("max_recalled_chars", 100, "recall_lessons", {"task": "t", "max_chars": 101}, "max_chars: 101 is too large"),
 ]  # fmt: skip

@@ -1,0 +1,265 @@
+"""The analysis of a run by an agent or a model: an object, JSON in text, or markdown; its citations are checked."""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from mcp_reflect.config import DEFAULT, Limits
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.json_replies import as_mapping, read_json, read_object, without_thinking
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
+from mcp_reflect.models.reflection import Analysis, Assessment, Score
+from mcp_reflect.schemas import fields
+from mcp_reflect.schemas.fields import Arguments, field_of, read
+from mcp_reflect.schemas.prose import field_name, items, level_of, read_assessment, read_insights, split_sections
+from mcp_reflect.security.redact import quoted
+
+_FIX: Final = (
+    'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
+)
+_MOST_TOLD: Final = 600  # characters of a text that is a lesson as a whole; a longer one is a report
+_ID: Final = re.compile(r"[eE]\d{1,9}")
+_CITED: Final = re.compile(
+    r"(?i)\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
+)
+
+
+class ScoreArguments(Arguments):
+    """The score of one criterion, with its reason."""
+
+    score: fields.Share | None = None
+    reason: str = ""
+
+
+def _as_scores(value: Any) -> Any:
+    """Return scores by criterion from `{"safety": 0.9}`, `{"safety": {...}}`, or a list of {criterion, score}."""
+    value = as_mapping(value, "criterion")
+    if not isinstance(value, Mapping):
+        return value
+    items = {name[:60]: item if isinstance(item, dict) else {"score": item} for name, item in value.items()}
+    return {name: {key: item[key] for key in ("score", "reason") if item.get(key)} for name, item in items.items()}
+
+
+_Passage = Annotated[str, fields.most("max_lesson_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)]
+_Call = Annotated[str, fields.most("max_lesson_chars"), BeforeValidator(fields.as_text)]
+_Scores = Annotated[dict[str, ScoreArguments], BeforeValidator(_as_scores)]
+
+
+class AnalysisArguments(Arguments):
+    """The fields of an analysis; all are optional, and one of the first four has to be there."""
+
+    SYNONYMS: ClassVar = {
+        "reflection": "reflection_text reflections root_cause what_went_wrong what_happened what_went_right why "
+        "diagnosis analysis summary",
+        "strategy": "strategy_text strategies next_time next_strategy recommendation",
+        "importance": "importance_score",
+        "confidence": "confidence_score",
+        "tags": "tag labels",
+        "mistake": "the_mistake key_mistake problem issue what_failed pitfall",
+        "correction": "lesson lesson_text lesson_learned lessons_learned learned fix prevention solution what_to_do "
+        "what_works resolution takeaway",
+        "wrong_call": "failing_call wrong_command",
+        "right_call": "working_call right_command",
+        "symptoms": "symptom",
+        "keywords": "keyword",
+        "scores": "evaluation criteria ratings",
+        "source_event_ids": "event_ids source_events cited_events",
+    }
+
+    reflection: Annotated[
+        str, fields.most("max_judgement_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
+    ] = ""
+    strategy: _Passage = ""
+    mistake: _Passage = ""
+    correction: _Passage = ""
+    importance: fields.Share | None = None
+    confidence: fields.Share | None = None
+    tags: fields.Labels = ()
+    wrong_call: _Call | None = None
+    right_call: _Call | None = None
+    symptoms: fields.Phrases = ()
+    keywords: fields.Labels = ()
+    scores: _Scores = Field(default_factory=dict[str, ScoreArguments])
+    source_event_ids: fields.Labels = ()
+
+
+_KNOWN: Final = {*AnalysisArguments.model_fields, *" ".join(AnalysisArguments.SYNONYMS.values()).split()}
+
+
+class _ModelAnalysis(AnalysisArguments):
+    """The analysis of a language model, which is asked again where a field cannot be read."""
+
+    STRICT: ClassVar = frozenset(AnalysisArguments.model_fields)
+
+
+def read_analysis(
+    value: Json, event_ids: Collection[str] = (), limits: Limits = DEFAULT, *, lenient: bool = False
+) -> Analysis:
+    """Read an analysis: an object, JSON in text, or markdown.
+
+    Args:
+        value: The analysis as it was sent.
+        event_ids: The ids of the run's events, which citations must name.
+        limits: Sizes of texts and lists.
+        lenient: Leave out scores, lists and citations that cannot be used, and note them in `ignored`. Otherwise they
+            are errors, so that a language model can be asked again.
+
+    Raises:
+        InputError: Names the field (`analysis.importance`), the fault and the fix.
+    """
+    found, aside, text = _fields_of(value, limits)
+    named = {name: item for name, item in found.items() if item not in ("", [], None)}
+    shape = AnalysisArguments if lenient else _ModelAnalysis
+    try:
+        sent = read(shape, named, limits)
+    except InputError as error:
+        raise InputError(f"analysis.{error.field}", error.fault, error.fix) from None
+    ignored = [f"analysis.{note}" for note in sent.ignored]
+    mistake, correction, reflection = sent.mistake, sent.correction, sent.reflection
+    if not (named.keys() - {"reflection"} or aside) and lenient and len(reflection) <= _MOST_TOLD:
+        told = lesson_parts(reflection)
+        mistake, correction = told if told[1] else ("", "")
+    if (mistake or correction) and not has_content(mistake, correction):
+        ignored.append("analysis.mistake: it is empty of content")
+        mistake = correction = ""
+    if not reflection:
+        parts = (told_lesson(mistake, correction), sent.strategy, *sent.symptoms[:1])
+        own = (f"{name}: {said}" for name, said in aside.items() if said and lenient)
+        reflection = " ".join(filter(None, parts)) or " ".join(own)
+    if not reflection:
+        raise InputError("analysis", "says nothing of the run", _FIX)
+    cited = [(f"source_event_ids[{place}]", name) for place, name in enumerate(sent.source_event_ids)]
+    if all(re.fullmatch(r"e\d+", name) for name in event_ids):  # only ids of this form are looked for in a text
+        texts = (("reflection", reflection), ("mistake", mistake))
+        cited += [(field, name.lower()) for field, said in texts for name in _cited_in(said)] if event_ids else []
+    unknown = [(field, name) for field, name in cited if event_ids and name not in event_ids]
+    for field, name in unknown:
+        error = InputError(
+            f"analysis.{field}",
+            f"cites event {quoted(name)}, which is not in this trace",
+            f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out.",
+        )
+        if not lenient:
+            raise error
+        ignored.append(f"{error.field}: {error.fault}")
+    insights, assessment = read_insights(text or reflection), read_assessment(text or reflection)
+    return Analysis(
+        reflection=reflection,
+        strategy=sent.strategy or None,
+        importance=sent.importance,
+        confidence=sent.confidence,
+        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
+        mistake=mistake or None,
+        correction=correction or (sent.strategy if mistake and lenient else None) or None,
+        wrong_call=sent.wrong_call,
+        right_call=sent.right_call,
+        symptoms=sent.symptoms,
+        keywords=sent.keywords,
+        source_event_ids=tuple(dict.fromkeys(name for field, name in cited if (field, name) not in unknown)),
+        scores=_scores(sent.scores),
+        insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
+        assessment=None if assessment == Assessment() else assessment,
+        raw_sections=aside,
+        ignored=tuple(dict.fromkeys(ignored)),
+    )
+
+
+def _cited_in(text: str) -> list[str]:
+    return [name for match in _CITED.finditer(text) for name in _ID.findall(match[0])]
+
+
+def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, str], str]:
+    """Return the fields of an analysis, what it says beside them by its own names, and its text if it is no object."""
+    if isinstance(value, list) and value:
+        objects = [item for item in value if isinstance(item, dict)]
+        value = objects[0] if objects else "\n".join(map(str, value))
+    if isinstance(value, str):
+        limits.refuse_more("max_analysis_chars", "analysis", len(value))
+        plain = without_thinking(value).strip()
+        found = read_object(value, _KNOWN)
+        if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+            whole = read_json(value)
+            found = whole if isinstance(whole, dict) else None
+        reflects = found is not None and any(_field(key) == "reflection" for key in found)
+        if found is None or not (reflects or plain.startswith(("{", "[", "```"))):
+            return *_of_markdown(plain), plain
+        value = found
+    if not isinstance(value, dict):
+        raise InputError("analysis", "it is neither an object nor text", _FIX)
+    return *_of_object(value), ""
+
+
+def _of_object(value: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
+    """Read an object, perhaps in a wrapper such as `{"analysis": {...}}` or with `{"lesson": {...}}` in it."""
+    inner = next(iter(value.values())) if len(value) == 1 else None
+    if isinstance(inner, dict) and any(map(_field, inner)):
+        value = inner
+    lesson = value.get("lesson")
+    if isinstance(lesson, dict):
+        value = {key: item for key, item in value.items() if key != "lesson"} | lesson
+    named: dict[str, Json] = {}
+    aside: dict[str, str] = {}
+    for key, item in value.items():
+        name = _field(key)
+        if name is not None and named.get(name) in (None, "", []):
+            named[name] = item
+        elif name is None or item not in (None, "", []):
+            aside[key[:100]] = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    return named, aside
+
+
+def _of_markdown(text: str) -> tuple[dict[str, Json], dict[str, str]]:
+    """Read known headings as fields and keep the others; without a known one the whole text is the reflection."""
+    sections = split_sections(text)
+    if not any(map(_field, (section.title for section in sections))):
+        return {"reflection": text}, {}
+    named: dict[str, Any] = {}
+    aside: dict[str, str] = {}
+    for section in sections:
+        name = _field(section.title)
+        place, key = (aside, section.title) if name is None else (named, name)
+        if name is None or section.body:
+            place[key] = f"{place[key]}\n\n{section.body}" if place.get(key) else section.body
+    for name in named.keys() & {"tags", "symptoms", "keywords"}:
+        listed = items(named[name])
+        named[name] = listed if len(listed) > 1 else "".join(listed)
+    if "reflection" not in named and any(aside.values()):
+        named["reflection"] = aside.pop("", text)
+    return named, {title or "preamble": body for title, body in aside.items()}
+
+
+def _field(key: str) -> str | None:
+    name = field_name(key[:100])
+    return field_of(AnalysisArguments, name) if name else None
+
+
+def _scores(sent: Mapping[str, ScoreArguments]) -> dict[str, Score]:
+    return {name: Score(score=item.score, reason=item.reason) for name, item in sent.items()}
+
+
+class EvaluationArguments(Arguments):
+    """The reply of an evaluator."""
+
+    STRICT: ClassVar = frozenset({"scores", "decision_appropriate", "execution_effective", "confidence"})
+
+    scores: _Scores = Field(default_factory=dict[str, ScoreArguments])
+    decision_appropriate: bool | None = None
+    execution_effective: bool | None = None
+    confidence: fields.Share | None = None
+
+
+def read_evaluation(value: Json) -> Assessment:
+    """Read an evaluator's reply. InputError names what cannot be used."""
+    if not isinstance(value, dict):
+        raise InputError("reply", "it is not an object", "Send one object.")
+    sent = read(EvaluationArguments, value)
+    return Assessment(
+        decision_appropriate=sent.decision_appropriate,
+        execution_effective=sent.execution_effective,
+        confidence=None if sent.confidence is None else level_of(sent.confidence),
+        scores=_scores(sent.scores),
+    )
