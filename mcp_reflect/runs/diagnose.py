@@ -135,29 +135,27 @@ def _findings(reading: _Reading) -> tuple[Finding, ...]:
 
 
 def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
-    """Failures with one error in words: what failed, how often, the error, what else was tried, and what worked."""
+    """Failures with one error in words: what failed, how often, the error, and what then worked."""
     last, worked = group[-1], reading.righted.get(group[-1].index)
-    ids, forms = tuple(item.failing_event for item in group), unique(item.text for item in group)
+    ids, call = tuple(item.failing_event for item in group), group[0].text
     seen = f"{times(len(ids))} ({names(ids)})" if len(ids) > 1 else f"({names(ids)})"
-    parts = [f"{forms[0]} failed {seen}: {quote(sentence(last.headline, MOST_ERROR).rstrip('.'), 2 * MOST_ERROR)}."]
+    text = f"{call} failed {seen}: {quote(sentence(last.headline, MOST_ERROR).rstrip('.'), 2 * MOST_ERROR)}."
     if (reason := refusal_in(last.fault.text if last.fault else "")) is not None:
-        parts = [f"The user refused {forms[0]} {seen}{f': {sentence(reason, MOST_ERROR)}' if reason else ''}."]
-    parts += [f"Tried too: {', '.join(forms[1:3])}."] if forms[1:] else []
-    kind = FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT
+        text = f"The user refused {call} {seen}{f': {sentence(reason, MOST_ERROR)}' if reason else ''}."
     if worked is None:
-        parts += ["It stayed open."] if reading.trace.outcome is not Outcome.SUCCESS else []
+        kind = FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT
+        return Finding(kind=kind, event_ids=ids, text=text, category=last.category)
+    finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
+    done = acts_in(reading.tried[last.index + 1 : worked.index])
+    if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
+        how = f"{finding.draft.correction.rstrip('.')} ({worked.failing_event})."
+    elif done:
+        how = f"It worked after {done[-1].text} ({done[-1].failing_event})."
     else:
-        finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
-        if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
-            parts[0] = f"{finding.draft.mistake.rstrip('.')} ({names(ids)})."  # with the values that differ
-            parts.append(f"{finding.draft.correction.rstrip('.')} ({worked.failing_event}).")
-        else:
-            how = "The same call" if last.exact == worked.exact else "Another form of it"
-            done = acts_in(reading.tried[last.index + 1 : worked.index])
-            after = f"It worked after {done[-1].text} ({done[-1].failing_event})." if done else ""
-            parts.append(after or f"{how} worked ({worked.failing_event}).")
-        kind, ids = FindingKind.RECOVERED, (*ids, worked.failing_event)
-    return Finding(kind=kind, event_ids=ids, text=" ".join(parts), category=last.category)
+        form = "The same call" if last.exact == worked.exact else "Another form of it"
+        how = f"{form} worked ({worked.failing_event})."
+    ids = (*ids, worked.failing_event)
+    return Finding(kind=FindingKind.RECOVERED, event_ids=ids, text=f"{text} {how}", category=last.category)
 
 
 def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]:
@@ -189,109 +187,62 @@ def _scores(
 
 
 def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
-    """How the run ended, its cause, the attempts, what worked and what is open, in a few sentences."""
+    """How the run ended, what people and the system said, each finding, and the last answer, in a few sentences."""
     trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
     named = [name for name in unique(worked) if name]
+    counts = (
+        [f"{_count(len(worked), 'call')} worked" + (f" ({', '.join(named[:5])})" if named else "")] if worked else []
+    )
+    counts += [f"{_count(len(reading.failed), 'call')} failed"] if reading.failed else []
     opening = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}"
-    counts = f"{_count(len(worked), 'call')} worked" if worked else ""
-    counts += f" ({', '.join(named[:5])})" if named else ""
-    failed = f"{len(reading.failed)} failed" if counts else f"{_count(len(reading.failed), 'call')} failed"
-    counts = ", ".join(filter(None, (counts, failed if reading.failed else "")))
-    parts = [f"{opening}: {counts}." if counts else f"{opening}."]
-    if not trace.events:
-        parts = [f"{_ENDED[trace.outcome]}; no events were given."]
+    parts = [f"{opening}: {', '.join(counts)}." if counts else f"{opening}."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
-    parts += _said(trace, findings)
-    if trace.outcome is Outcome.ERROR and len(reading.failed) > 1:
-        last = reading.failed[-1]
-        error = quote(sentence(last.headline, 120), 140)
-        parts.append(f"The last error before the end was {error} ({last.failing_event}).")
-    told: set[str] = set()
-    for finding in findings:
-        if finding.kind is not FindingKind.USER_OBJECTION and not told.issuperset(finding.event_ids):
-            parts.append(finding.text)
-            told.update(finding.event_ids if finding.kind is not FindingKind.ZERO_RESULTS else ())
-    answer = next((event for event in reversed(trace.events) if event.type is EventType.LLM_CALL), None)
-    final = next((item for item in reversed(reading.tried) if finishes(item.tool)), None)
-    if final is not None:
-        parts.append(f"The run ended with {final.text} ({final.event_id}).")
-    elif not findings and (done := _contents(trace)):
-        parts.append(f"It did: {', '.join(done)}.")
-    elif not findings and answer is not None and answer.content.strip():
-        parts.append(f"The agent ended with {quote(sentence(answer.content, 160), 180)} ({answer.id}).")
-    return fitting(parts, SUMMARY_LIMIT)
-
-
-def _said(trace: Trace, findings: Sequence[Finding]) -> list[str]:
-    """What people objected to, else their last word beside the task, and the last word of the system, as a limit."""
-    objected = [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
+    objections = [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
     said = [e for e in trace.events[1:] if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
-    parts = [*objected]
-    if said and not any(f"({said[-1].id})" in text for text in objected):
-        parts.append(f"The user said ({said[-1].id}): {quote(sentence(said[-1].content, 160), 180)}.")
-    system = [event for event in trace.events if event.type is EventType.SYSTEM_EVENT and event.content.strip()]
-    if trace.outcome is not Outcome.SUCCESS:
-        parts += [f"The system said ({event.id}): {_quoted(event.content)}." for event in system[-3:]]
-    return parts
-
-
-def _contents(trace: Trace) -> list[str]:
-    """What the first events say in words, where no call has arguments: nothing else tells what was done there."""
-    kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
-    if any(event.arguments is not None for event in trace.events):
-        return []
-    said = [event for event in trace.events if event.type in kinds and event.content.strip()]
-    return [f"{_quoted(event.content)} ({event.id})" for event in said[:4]]
+    if said and not any(f"({said[-1].id})" in text for text in objections):
+        objections.append(f"The user said ({said[-1].id}): {_quoted(said[-1].content)}.")
+    told = [e for e in trace.events if e.type is EventType.SYSTEM_EVENT and e.content.strip()]
+    limits = told[-3:] if trace.outcome is not Outcome.SUCCESS else []
+    parts += [*objections, *(f"The system said ({event.id}): {_quoted(event.content)}." for event in limits)]
+    parts += [finding.text for finding in findings if finding.kind is not FindingKind.USER_OBJECTION]
+    if not findings and not any(event.arguments is not None for event in trace.events):
+        # Where no call has arguments, nothing else tells what was done.
+        kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
+        done = [event for event in trace.events if event.type in kinds and event.content.strip()][:4]
+        parts += [f"It did: {', '.join(f'{_quoted(event.content)} ({event.id})' for event in done)}."] if done else []
+    answer = next((e for e in reversed(trace.events) if e.type is EventType.LLM_CALL and e.content.strip()), None)
+    if answer is not None and not findings:
+        parts.append(f"The agent ended with {_quoted(answer.content)} ({answer.id}).")
+    return fitting(unique(parts), SUMMARY_LIMIT)
 
 
 def _quoted(text: str) -> str:
-    return quote(" ".join(text[:800].split()), 200)
+    return quote(sentence(text[:800], 200), 400)
 
 
 def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | None:
     """The advice for next time, from what worked and what was useless; None where neither was seen."""
+    trace, last = reading.trace, reading.mattered
     parts = [lesson.correction for lesson in corrections[:3]]
     loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
-    for item in loops[:2]:
-        refused = item.failed and not item.empty and not is_shell(item.tool)
-        again = f"Do not repeat {item.text}: it gives the same answer again."
-        parts.append(f"Do not repeat {item.tool} while it says {_quoted(item.headline)}." if refused else again)
+    for item in loops[:2]:  # what was sent to a tool that refuses it belongs to its task
+        what = item.tool if item.failed and not item.empty and not is_shell(item.tool) else item.text
+        parts.append(f"Do not repeat {what}: it gives the same answer again.")
     for run in reading.empties[:1]:
         queries = unique(query_of(item, 60) for item in run)[:3]
         parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
-    return fitting(unique(parts), STRATEGY_LIMIT) or _general_advice(reading)
-
-
-# What may help before a call is made again that failed in a run whose error the caller reports.
-_ADVICE: Final = {
-    ErrorCategory.TIMEOUT: "make it smaller, or give it more time",
-    ErrorCategory.RATE_LIMIT: "wait, and send fewer calls at once",
-    ErrorCategory.AUTH: "renew the credentials",
-    ErrorCategory.PERMISSION: "get the permission, or go another way",
-    ErrorCategory.NOT_FOUND: "look up what is there",
-    ErrorCategory.VALIDATION: "check what it sends against what the error names",
-    ErrorCategory.SYNTAX: "check the syntax at the place that the error names",
-    ErrorCategory.DEPENDENCY: "install what is missing",
-    ErrorCategory.NETWORK: "check that the service can be reached",
-    ErrorCategory.RESOURCE_EXHAUSTION: "free what ran out, or ask for more of it",
-    ErrorCategory.ASSERTION: "mend what the check names",
-    ErrorCategory.CONFLICT: "read the present state",
-}
-
-
-def _general_advice(reading: _Reading) -> str | None:
-    """The advice for a run whose error the caller reports, or that says what worked in words of its own."""
-    trace, last = reading.trace, reading.mattered
+    if text := fitting(unique(parts), STRATEGY_LIMIT):
+        return text
     if trace.outcome is Outcome.SUCCESS:
         done = [event for event in trace.events if event.tool is None and event.type is EventType.TOOL_CALL]
         told = [] if reading.failed else [event.content for event in done if event.content.strip()]
         return f"Do it so again: {_quoted(told[0])}." if told else None
-    advice = _ADVICE.get(reading.category) if reading.category else None
-    if advice is None or trace.error is None or not trace.error.message or (last and last.index in reading.righted):
+    if trace.error is None or not trace.error.message or (last and last.index in reading.righted):
         return None
     what = f"`{last.tool}` is called" if last and last.tool else "it is tried"
-    return f"Before {what} again, {advice}: {_quoted(trace.error.message)}."
+    said = max(trace.error.message, last.headline if last else "", key=len)  # the caller may only report a number
+    return f"Before {what} again, see to this: {_quoted(said)}."
 
 
 def _failures(reading: _Reading) -> tuple[Failure, ...]:
@@ -355,10 +306,10 @@ class Loop(NamedTuple):
         """The loop in a sentence."""
         ids = tuple(item.event_id for item in self.calls)
         steps = ", then ".join(item.text for item in self.calls[: self.period])
-        text = f"The same {self.period} calls were made {times(self.rounds)} over with the same answers ({names(ids)})"
-        if self.period == 1:
-            text = f"The same call was made {times(self.rounds)} in a row with the same answer ({names(ids)})"
-        return Finding(kind=FindingKind.LOOP, event_ids=ids, text=f"{text}: {steps}.", category=ErrorCategory.LOOP)
+        what = "The same call was" if self.period == 1 else f"The same {self.period} calls were"
+        often = f"{times(self.rounds)}{' in a row' if self.period == 1 else ' over'}"
+        text = f"{what} made {often} with the same answer ({names(ids)}): {steps}."
+        return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text, category=ErrorCategory.LOOP)
 
 
 def loops_in(tried: Sequence[Call]) -> list[Loop]:
@@ -439,14 +390,12 @@ def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
     for event in trace.events[-LAST_EVENTS:]:
         said = event.error or event.content
         if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(said) <= 500 and _LIMIT.search(said):
-            end, text = event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(said)}"
+            end, text = event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(said)}."
     if not text and made and end == made[-1].failing_event and not any(finishes(call.tool) for call in made):
-        last = made[-1]
-        if not last.answered and any(call.answered for call in calls):
-            text = f"The run ends with a call that got no answer ({end}): {last.text}"
-        elif last.failed:
-            text = f"The run ends on a call that failed, without an answer ({end}): {last.text}"
-    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(end,), text=f"{text}.") if text else None
+        how = "failed" if made[-1].failed else "" if made[-1].answered else "got no answer"
+        if made[-1].failed or any(call.answered for call in calls):
+            text = f"The run ends with a call that {how} ({end}): {made[-1].text}." if how else ""
+    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(end,), text=text) if text else None
 
 
 # Lessons that the agent told itself.

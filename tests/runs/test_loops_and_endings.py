@@ -47,7 +47,7 @@ def test_a_cycle_of_calls_is_a_loop(period: int) -> None:
         for step in range(period):
             run.call("open_page", {"page": step}, f"page {step}")
     loop = found(run, FindingKind.LOOP)[0]
-    assert loop.text.startswith(f"The same {period} calls were made twice over with the same answers")
+    assert loop.text.startswith(f"The same {period} calls were made twice over with the same answer")
     assert len(loop.event_ids) == 2 * period
 
 
@@ -139,12 +139,6 @@ def test_a_loop_counts_more_than_an_error_that_was_put_right() -> None:
 def test_a_run_that_timed_out_has_that_category_where_nothing_else_is_seen() -> None:
     assert diagnose(Run().trace(Outcome.TIMEOUT)).category is ErrorCategory.TIMEOUT
     assert diagnose(Run().trace(Outcome.FAILURE, RunError(message="went badly"))).category is ErrorCategory.UNKNOWN
-
-
-def test_the_last_error_is_told_of_a_run_that_ended_in_one() -> None:
-    run = Run().call("write", {"path": "b"}, error="disk is full").call("send", {"to": "c"}, error="no such host")
-    told = 'The last error before the end was "no such host" (e4).'
-    assert [outcome for outcome in Outcome if told in diagnose(run.trace(outcome)).summary] == [Outcome.ERROR]
 
 
 def _importance(diagnosis: Diagnosis) -> float:
