@@ -148,6 +148,7 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
     finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
     done = acts_in(reading.tried[last.index + 1 : worked.index])
     if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
+        text = f"{finding.draft.mistake.rstrip('.')} ({names(ids)})."  # it names what differs, and no other value
         how = f"{finding.draft.correction.rstrip('.')} ({worked.failing_event})."
     elif done:
         how = f"It worked after {done[-1].text} ({done[-1].failing_event})."

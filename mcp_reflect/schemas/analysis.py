@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -40,8 +40,11 @@ def _as_scores(value: Any) -> Any:
     value = as_mapping(value, "criterion")
     if not isinstance(value, Mapping):
         return value
-    items = {name[:60]: item if isinstance(item, dict) else {"score": item} for name, item in value.items()}
-    return {name: {key: item[key] for key in ("score", "reason") if item.get(key)} for name, item in items.items()}
+    scores: dict[str, dict[str, Any]] = {}
+    for name, item in cast("Mapping[str, Any]", value).items():
+        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
+        scores[name[:60]] = {key: entry[key] for key in ("score", "reason") if entry.get(key) is not None}
+    return scores
 
 
 _Passage = Annotated[str, fields.most("max_lesson_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)]

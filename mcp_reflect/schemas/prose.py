@@ -191,8 +191,13 @@ def read_assessment(markdown: str) -> Assessment:
             text = _SAYS_SURELY.sub("clearly", _SAYS_NOT.sub(" not", sentence))
             for clause in _CLAUSE.split(text):
                 said = _WORD.findall(clause)
-                named = [name for word in said for name in _NAMES if word in _WORDS[f"{name} names"] and word != "it"]
-                subject = next(iter(named), subject or ("execution" if "it" in said else None))
+                named: list[Subject] = [
+                    name for word in said for name in _NAMES if word in _WORDS[f"{name} names"] and word != "it"
+                ]
+                if named:
+                    subject = named[0]
+                elif subject is None and "it" in said:
+                    subject = "execution"
                 judged |= {} if _OPEN.search(sentence) or subject is None else _judged(said, subject)
             for name, good in judged.items():
                 balance[name] = balance.get(name, 0) + (1 if good else -1)

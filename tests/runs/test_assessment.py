@@ -30,7 +30,7 @@ def read(text: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("side", [True, False])
-def test_most_sentences_are_read_as_they_are_meant(side: bool) -> None:
+def test_most_sentences_are_read_as_they_are_meant(*, side: bool) -> None:
     kept = [case for case in CASES if aside(case["text"]) is side]
     assert sum(read(case["text"]) == case for case in kept) >= 0.78 * len(kept)
 
