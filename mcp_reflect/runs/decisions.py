@@ -90,13 +90,12 @@ def _kind(value: Json) -> str:
 LATENCY: Final = "latency"
 ACCURACY: Final = "accuracy"
 Verdict = Literal["better", "worse", "same"]
-Summary = Literal["good", "bad", "mixed", "unknown"]
 
 _BEFORE: Final = ("before", "previous", "baseline")
 _THRESHOLD: Final = ("threshold", "thresholds", "target")
 _MOST_OTHERS: Final = 6
-_DURATION: Final = re.compile(r"(?i)(\d{1,12}(?:\.\d{1,9})?)\s*(ms|msec|milliseconds?|s|secs?|seconds?|min|minutes?)")
-_MILLISECONDS: Final = {"m": 1, "s": 1000, "min": 60_000}
+_DURATION: Final = re.compile(r"(?i)(\d{1,12}(?:\.\d{1,9})?)\s*(ms|milliseconds?|s|secs?|seconds?|min|minutes?)")
+_MILLISECONDS: Final = {"ms": 1, "mil": 1, "min": 60_000}  # by the first letters of the unit; else it is in seconds
 
 
 def measures(
@@ -127,8 +126,8 @@ def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
     marks = (*_BEFORE, *_THRESHOLD)
     about = {LATENCY, ACCURACY, *marks}
     about |= {key for name in (LATENCY, ACCURACY) for mark in marks for key in (f"{name}_{mark}", f"{mark}_{name}")}
-    kept = [(name, value, _number(value)) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
-    return [(name[:40], (str(value) if number is None else shown(number))[:40]) for name, value, number in kept]
+    kept = [(name, value) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
+    return [(name[:40], str(value)[:40]) for name, value in kept]
 
 
 def shown(number: float) -> str:
@@ -150,7 +149,8 @@ def _mark(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherw
 def _unit(value: Json) -> int | None:
     """The milliseconds of the unit of a duration (`340ms`, `0.3 s`); None where it has no unit."""
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    return _MILLISECONDS["min" if match[2].lower().startswith("min") else match[2][0].lower()] if match else None
+    unit = match[2].lower() if match else ""
+    return _MILLISECONDS.get(unit if unit == "ms" else unit[:3], 1000) if unit else None
 
 
 def _usable(name: str, value: Json, unit: int | None) -> float | None:
@@ -184,42 +184,15 @@ def _compared(measure: Measure, mark: float | None) -> Verdict | None:
     return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
 
 
-def _summary(measured: Sequence[Measure]) -> Summary:
-    """How the measures compare with their thresholds, or with their earlier values where they have no threshold."""
-    verdicts = [_compared(item, item.before if item.threshold is None else item.threshold) for item in measured]
-    known = {verdict for verdict in verdicts if verdict is not None}
-    if not known:
-        return "unknown"
-    return "good" if "worse" not in known else "bad" if known == {"worse"} else "mixed"
-
-
 # The reflection. Every comparative sentence is true of the numbers in it.
 
 _SURE_FROM: Final = 3  # comparisons that agree give high confidence; fewer give medium
-_DOING: Final = {"keep": "Keeping", "kill": "Killing", "marry": "Marrying"}
-_COMPARISONS: Final[dict[Summary, str]] = {
-    "good": "every metric that has a mark holds it (its threshold, or else its earlier value)",
-    "bad": "every metric that has a mark misses it (its threshold, or else its earlier value)",
-    "mixed": "one metric holds its mark (its threshold, or else its earlier value) and one misses it",
-    "unknown": "there is nothing to compare its metrics with",
+_SPEAKS_FOR: Final = {"keep": True, "kill": False, "marry": True}  # an action whose metrics hold their marks
+_ADVICE: Final = {
+    True: "Go on with it, and write down these figures.",
+    False: "Decide again, or say what the metrics miss.",
+    None: "Measure both before and after, and decide by them.",
 }
-# By action and comparison: what follows for the decision, the advice, and whether the decision was appropriate.
-_FOLLOWS: Final[dict[tuple[str, str], tuple[str, str, bool | None]]] = {
-    ("keep", "good"): ("the metrics speak for keeping it", "Keep it, and measure again after the next change.", True),
-    ("keep", "bad"): ("the metrics speak against keeping it", "Improve what is worse, or decide again.", False),
-    ("kill", "good"): ("the metrics speak against killing it", "Say what the metrics miss, or keep it.", False),
-    ("kill", "bad"): ("the metrics speak for killing it", "Remove it, and check that its users still work.", True),
-    ("kill", "mixed"): (
-        "the metrics do not settle it",
-        "Check that what took its place does its work, and write down what settled it.",
-        None,
-    ),
-    ("marry", "good"): ("the metrics speak for committing to it", "Commit to it, and write down these figures.", True),
-    ("marry", "bad"): ("the metrics speak against committing to it", "Do not commit before it meets its marks.", False),
-    ("", "mixed"): ("the metrics do not settle it", "Improve what is worse before relying on it.", None),
-    ("", "unknown"): ("the metrics cannot say", "Measure both before and after, and decide by them.", None),
-}  # fmt: skip
-_OTHER_ACTION: Final = ("rules know no more about this action", "Compare its purpose with these figures.", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,14 +217,21 @@ def write(
     `said` are the reason of the decision and the result of its execution, in the words that were sent.
     """
     reason, result = said
-    action, component, summary = decision.action, decision.component, _summary(measured)
+    action, component = decision.action, decision.component
     told = {measure.name: _comparisons(measure) for measure in measured}
     comparisons = [comparison for about in told.values() for comparison in about]
     verdicts = [verdict for _, verdict in comparisons if verdict]
-    follows = _FOLLOWS.get((action, summary)) or _FOLLOWS.get(("", summary))
-    what, advice, appropriate = follows if action in _DOING and follows else _OTHER_ACTION
-    doing = _DOING.get(action, f"The action '{action}' on")
-    analysis = f"{doing} '{component}': {_COMPARISONS[summary]}; {what}."
+    # A metric holds its threshold, or else its earlier value.
+    marks = [_compared(item, item.before if item.threshold is None else item.threshold) for item in measured]
+    held = {mark != "worse" for mark in marks if mark is not None}
+    effective = next(iter(held)) if len(held) == 1 else None
+    wanted = _SPEAKS_FOR.get(action)
+    appropriate = None if effective is None or wanted is None else effective is wanted
+    what = "holds its mark in one metric and misses it in another" if held else "has nothing to be compared with"
+    if effective is not None:
+        what = f"{'holds' if effective else 'misses'} the mark of every metric"
+    speaks = "do not settle it" if appropriate is None else f"speak {'for' if appropriate else 'against'} it"
+    analysis = f"{action.capitalize()} '{component}': it {what}; the metrics {speaks}."
     if reason:
         analysis = f"{analysis} The reason given: {reason}"
     good, bad = (tuple(text for text, verdict in comparisons if verdict == which) for which in ("better", "worse"))
@@ -266,6 +246,7 @@ def write(
             f"better, {verdicts.count('worse')} worse, {verdicts.count('same')} the same."
         )
     trends = [*filter(None, map(_trend, measured)), *findings]
+    advice = _ADVICE[appropriate]
     sections = {
         f"Reflection on {action.capitalize()} Decision for Component '{component}'": analysis,
         "Decision Analysis": f"Decided: {action} '{component}'. {counted}",
@@ -275,12 +256,10 @@ def write(
         "Patterns and Insights": "\n".join(trends) or "Nothing to compare over time.",
         "Recommendation": advice,
     }
-    disagree = summary == "mixed" or {"better", "worse"} <= {*verdicts}
+    disagree = len(held) > 1 or {"better", "worse"} <= {*verdicts}
     confidence = "low" if disagree else "high" if len(verdicts) >= _SURE_FROM else "medium"
     assessment = Assessment(
-        decision_appropriate=appropriate,
-        execution_effective={"good": True, "bad": False}.get(summary),
-        confidence=None if summary == "unknown" else confidence,
+        decision_appropriate=appropriate, execution_effective=effective, confidence=confidence if held else None
     )
     insights = Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections)
     text = " ".join([analysis, *(sentence for sentence, _ in comparisons)])

@@ -77,7 +77,7 @@ async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(
     )
     assert found["validation"]["valid"] is True
     assert "decision_appropriate" not in found["assessment"]
-    assert found["reflection"].startswith("The action 'scale' on 'retriever'")
+    assert found["reflection"].startswith("Scale 'retriever'")
 
 
 async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(client: Client) -> None:

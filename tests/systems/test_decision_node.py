@@ -49,7 +49,7 @@ def test_the_state_gains_five_keys_and_keeps_the_earlier_reflections(made: Calla
     insights = gained["reflection_insights"]
     assert insights["improvements"] == ["Accuracy 0.3 is worse than the threshold (0.5)."]
     assert (insights["strengths"], len(insights["raw_sections"])) == ([], 7)
-    assert insights["recommendation"] == "Remove it, and check that its users still work."
+    assert insights["recommendation"] == "Go on with it, and write down these figures."
     json.dumps(gained)
 
 
@@ -59,7 +59,7 @@ async def test_it_works_while_a_loop_runs_and_stores_what_it_says(
     gained = reflection_node({**STATE, "task": "Trim the pipeline", "run_id": "r"}, make_engine=made)
     async with Engine(settings) as engine:
         (stored,) = await engine.query_reflections(min_importance=0)
-    assert stored.reflection.startswith("Killing 'reranker'")
+    assert stored.reflection.startswith("Kill 'reranker'")
     assert gained["reflection_insights"]["summary"] == "Reflection on Kill Decision for Component 'reranker'"
 
 
@@ -209,7 +209,7 @@ def test_rules_read_the_reason_the_result_and_values_with_units(settings: Settin
 def test_what_metrics_do_not_settle_becomes_no_strategy(settings: Settings) -> None:
     metrics = {"latency": 450, "latency_threshold": 200, "accuracy": 0.9}
     gained = _node(settings, **_KILL | {"execution": {"metrics": metrics}})
-    assert "Improve" not in gained["reflection_insights"]["recommendation"]
+    assert "Measure" in gained["reflection_insights"]["recommendation"]
 
     async def strategies() -> list[str | None]:
         async with Engine(settings) as engine:
