@@ -59,17 +59,9 @@ _CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase", "lesson_ju
 class Engine:
     """Reflects on runs, stores lessons and recalls them. Use it as an async context manager, or call `close`.
 
-    Args:
-        settings: Default: the environment's.
-        llm: A language model to ask instead of the configured ones.
-        embedder: An embedding model to use instead of the configured one.
-        store: An open bank instead of the one that the settings name, or an object with repositories of your own
-            (docs/python.md).
-        scorer: Scores runs by criteria of your own.
-        clock: The source of time and ids.
-        reflection_bank_size: Takes precedence over the setting `bank_size`.
-        tenant_id: The owner of the records; an engine sees no records of other tenants.
-        scopes: The tenant and the projects, instead of `tenant_id` and those of the settings.
+    Without `settings` those of the environment are used. `llm`, `embedder` and `scorer` take the place of what they
+    configure, `reflection_bank_size` that of `bank_size`, `scopes` that of `tenant_id` and the configured project. `store`
+    is an open bank, or an object with repositories of your own (docs/python.md).
     """
 
     def __init__(
@@ -97,9 +89,9 @@ class Engine:
             self.bank.use(store)
         session = self.clock.new_id("ses")
         self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session)
-        self._changed = False
+        self._changes: set[str] = set()
         if scopes is None and own is None:  # a person's own bank: the files are on this machine
-            self.bank.db.on_commit(_CHANGES_LESSONS, self._note_change)
+            self.bank.db.on_commit(_CHANGES_LESSONS, lambda: self._changes.add("lessons"))
         self._naming = asyncio.Lock()
         self._is_named = scopes is not None or own is not store
 
@@ -138,13 +130,10 @@ class Engine:
 
     async def _keep_files_in_step(self) -> None:
         """Bring the files into which lessons were promoted into step with the lessons that changed."""
-        if self._changed:
-            self._changed = False
+        if self._changes:
+            self._changes.clear()
             with suppress(BankError):
                 await services.promote.refresh(self.context)
-
-    def _note_change(self) -> None:
-        self._changed = True
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
         """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
@@ -184,13 +173,9 @@ class Engine:
     async def query_reflections(
         self, query_text: str | None = None, k: int = 5, min_importance: float = 0.5, tags: Sequence[str] = ()
     ) -> "tuple[Reflection, ...]":
-        """Find stored reflections. Counts as no use of a lesson.
+        """Return at most `k` (1 to 50) reflections of that importance (0 to 1) with any of the tags; counts as no use.
 
-        Args:
-            query_text: Reflections that fit this text come first. The others follow, the most important first.
-            k: The most reflections to return, 1 to 50.
-            min_importance: The least importance, 0 to 1.
-            tags: Any of these tags; empty for no filter.
+        Those that fit `query_text` come first, then the most important ones.
         """
         arguments = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
         return await services.reflect.query(self.context, arguments)
@@ -229,8 +214,8 @@ class Engine:
     ) -> "Critique":
         """Check a piece of work against evidence and correct it as far as possible.
 
-        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction,
-        `on_text(chunk)` for the text of the critic and the corrector as they write it.
+        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction, `on_text(chunk)`
+        for the text of the critic and the corrector as they write it.
         """
         return await services.critique.critique(
             self.context, arguments, on_start=on_start, on_complete=on_complete, on_text=on_text
@@ -243,10 +228,7 @@ class Engine:
                 yield result
 
     async def enhance_reasoning(self, query: str, steps: Sequence[str], **arguments: Any) -> tuple[str, ...]:
-        """Return the steps corrected as far as possible, or the same steps where nothing is wrong.
-
-        `max_iterations`, the callbacks and the other arguments are those of `critique`.
-        """
+        """Return the steps corrected as far as possible. The arguments are those of `critique`."""
         critique = await self.critique(goal=query, steps=list(steps), **arguments)
         return critique.corrected_steps or tuple(steps)
 
