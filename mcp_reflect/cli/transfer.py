@@ -111,9 +111,7 @@ def run_export(options: Namespace) -> None:
 
 def add_import_arguments(parser: CliParser) -> None:
     parser.add_argument("file", help="the file; - reads stdin")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--merge", action="store_true", help="strengthen near-duplicates instead of storing each line")
-    how.add_argument(
+    parser.add_argument(
         "--own", action="store_true", help="it is your own export: keep ids, dates, trust, history and outcomes"
     )
     add_service_arguments(parser)
@@ -131,7 +129,7 @@ def run_import(options: Namespace) -> None:
     async def work(do: Do) -> list[Stored]:
         stored: list[Stored] = []
         for part in _parts(lines) if options.url else [lines]:
-            stored += await do("import", {"lines": part, "own": options.own, "merge": options.merge})
+            stored += await do("import", {"lines": part, "own": options.own})
         return stored
 
     stored = with_place(options, work, settings_of(options))

@@ -206,7 +206,7 @@ async def imported(engine: Engine, sent: Sent, *, whole: bool) -> tuple[Stored, 
             raise InputError("--own", "it keeps the trust that the file says, so it takes an admin", "Leave it out.")
         return tuple(await services.lessons.import_own(engine.context, lines))
     stored: list[Stored] = []
-    async for batch in engine.import_lessons(lines, merge=bool(sent.get("merge"))):
+    async for batch in engine.import_lessons(lines):
         stored += batch
     return tuple(stored)
 

@@ -60,8 +60,8 @@ class Engine:
     """Reflects on runs, stores lessons and recalls them. Use it as an async context manager, or call `close`.
 
     Without `settings` those of the environment are used. `llm`, `embedder` and `scorer` take the place of what they
-    configure, `reflection_bank_size` that of `bank_size`, `scopes` that of `tenant_id` and the configured project. `store`
-    is an open bank, or an object with repositories of your own (docs/python.md).
+    configure, `reflection_bank_size` that of `bank_size`, `scopes` that of `tenant_id` and the configured project.
+    `store` is an open bank, or an object with repositories of your own (docs/python.md).
     """
 
     def __init__(
@@ -214,8 +214,8 @@ class Engine:
     ) -> "Critique":
         """Check a piece of work against evidence and correct it as far as possible.
 
-        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction, `on_text(chunk)`
-        for the text of the critic and the corrector as they write it.
+        `on_start(iteration, issues)` and `on_complete(iteration, steps)` are called for each correction,
+        `on_text(chunk)` for the text of the critic and the corrector as they write it.
         """
         return await services.critique.critique(
             self.context, arguments, on_start=on_start, on_complete=on_complete, on_text=on_text
@@ -266,14 +266,12 @@ class Engine:
         """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
         return await services.lessons.edit(self.context, lesson_id, changes)
 
-    def import_lessons(
-        self, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool = False
-    ) -> AsyncIterator[list[Stored]]:
+    def import_lessons(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> AsyncIterator[list[Stored]]:
         """Store numbered lines in short transactions and yield the results of each batch.
 
-        InputError names the first bad line; nothing is stored then. `merge` strengthens near-duplicates instead.
+        InputError names the first bad line; nothing is stored then.
         """
-        return services.lessons.import_lessons(self.context, lines, merge=merge)
+        return services.lessons.import_lessons(self.context, lines)
 
     # Calls of a session: warnings before them, and what came of them.
 

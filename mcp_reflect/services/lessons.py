@@ -243,7 +243,7 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
 
 
 async def import_lessons(
-    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, merge: bool
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> AsyncIterator[list[Stored]]:
     """Store the lines of an import. InputError names the first bad line; nothing is stored.
 
@@ -261,7 +261,7 @@ async def import_lessons(
             except InputError as error:
                 raise InputError(f"line {place + 1}, {error.field}", error.fault, error.fix) from None
         drafts.append((own, draft))
-    async for stored in context.bank.transfer.import_lessons(drafts, merge=merge):
+    async for stored in context.bank.transfer.import_lessons(drafts):
         yield stored
 
 

@@ -30,8 +30,6 @@ from mcp_reflect.signature import drawn
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
 
-_MOST_TEXT: Final = 2_000  # characters of a text among the arguments that are stored
-_MOST_DEPTH: Final = 20
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)  # a reflection tells what happened, not what to do
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
@@ -187,7 +185,7 @@ async def after_call(
     answered = _answered(call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error)))
     fault = answered.fault
     again = recurs(call) if fault is not None else None
-    failure = None if fault is None else failure_of(call.tool, _shortened(call.arguments), fault, "", forms=forms)
+    failure = None if fault is None else failure_of(call.tool, call.arguments, fault, "", forms=forms)
     was_warned = await warnings.note_call(
         scope,
         state,
@@ -249,18 +247,6 @@ async def remind(
     return reminder(new)
 
 
-def _shortened(value: Json, depth: int = 0) -> Json:
-    """Return arguments as they are stored: long texts are cut, deep members left out."""
-    if isinstance(value, str):
-        half = _MOST_TEXT // 2
-        return value if len(value) <= _MOST_TEXT else f"{value[:half]} ... {value[-half:]}"
-    if depth >= _MOST_DEPTH and isinstance(value, dict | list):
-        return "..."
-    if isinstance(value, dict):
-        return {key: _shortened(item, depth + 1) for key, item in [*value.items()][:100]}
-    return [_shortened(item, depth + 1) for item in value[:100]] if isinstance(value, list) else value
-
-
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     """Return a call with its answer, as the analysis reads it."""
     from mcp_reflect.runs.calls import Call  # noqa: PLC0415 - not needed before a call
@@ -290,5 +276,5 @@ async def _record_correction(context: Context, scope: Scope, call: WatchedCall, 
     for known in recent:
         failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
         if difference_between(failed, worked) is not None:
-            await context.bank.warnings.note_correction(scope, known, _shortened(call.arguments))
+            await context.bank.warnings.note_correction(scope, known, call.arguments)
             return

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import iso
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Stored
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.repository import (
@@ -68,26 +68,21 @@ class Transfer(Repository):
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             after = ids[-1]
 
-    async def import_lessons(
-        self, drafts: Sequence[tuple[Scope, LessonDraft]], *, merge: bool
-    ) -> AsyncIterator[list[Stored]]:
+    async def import_lessons(self, drafts: Sequence[tuple[Scope, LessonDraft]]) -> AsyncIterator[list[Stored]]:
         """Store checked drafts, each with its scope, and yield the results of each batch, in order.
 
-        With `merge`, one that says the same as a stored lesson strengthens that. Without, a lesson that is there word
-        for word is a `duplicate` and stays as it is, in any state.
-
-        Records are redacted, screened and split for the index before the bank is locked, by a thread: that takes
-        longer than writing them, and a server goes on answering.
+        A lesson that is there word for word is a `duplicate` and stays as it is, in any state. Records are redacted,
+        screened and split for the index before the bank is locked, by a thread: that takes longer than writing them.
         """
         for start in range(0, len(drafts), _BATCH):
             batch = drafts[start : start + _BATCH]
 
             def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
                 records = [(scope, screening.prepared(draft, scope, self.clock)) for scope, draft in batch]
-                return [(scope, lesson, None if merge else lesson_rows(scope, lesson)) for scope, lesson in records]
+                return [(scope, lesson, lesson_rows(scope, lesson)) for scope, lesson in records]
 
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
-                results = [_merge(tx, scope, lesson) for scope, lesson, _ in records] if merge else _add(tx, records)
+                results = _add(tx, records)
                 for scope in dict.fromkeys(scope for scope, _, _ in records):
                     lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
                 return results
@@ -105,44 +100,28 @@ class Transfer(Repository):
         return results
 
 
-# A record to store; the rows are None if it may be merged into another one.
-_Record = tuple[Scope, Lesson, LessonRows | None]
-
-
-def _merge(tx: Writing, scope: Scope, lesson: Lesson) -> Stored:
-    if lesson.state is State.ACTIVE:
-        added = lessons.add_or_merge(tx, scope, lesson)
-        return _result(scope, lesson, added.id, added.status)
-    lessons.insert(tx, scope, lesson)
-    return _result(scope, lesson, lesson.id)
+_Record = tuple[Scope, Lesson, LessonRows]
 
 
 def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
     by_digest: dict[int, list[Lesson]] = {}
-    ready = [(scope, lesson, rows) for scope, lesson, rows in batch if rows]
-    for scope in dict.fromkeys(scope for scope, _, _ in ready):
-        digests = [rows.row["digest"] for own, _, rows in ready if own == scope]
+    for scope in dict.fromkeys(scope for scope, _, _ in batch):
+        digests = [rows.row["digest"] for own, _, rows in batch if own == scope]
         for row in tx.rows("lesson_same", scoped(scope, digests=digests)):
             by_digest.setdefault(row["digest"], []).append(lesson_from(row))
     results: list[Stored] = []
     new: list[LessonRows] = []
-    for scope, lesson, rows in ready:
+    for scope, lesson, rows in batch:
         same = by_digest.setdefault(rows.row["digest"], [])
-        duplicate = next((other for other in same if says_nothing_new(lesson, other)), None)
-        if duplicate is not None:
-            results.append(_result(scope, lesson, duplicate.id, "duplicate"))
+        if duplicate := next((other for other in same if says_nothing_new(lesson, other)), None):
+            results.append(Stored(lesson_id=duplicate.id, status="duplicate", scope=str(scope)))
             continue
         same.append(lesson)
         new.append(rows)
-        results.append(_result(scope, lesson, lesson.id))
+        status = "quarantined" if lesson.held else "stored"
+        results.append(Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope)))
     lessons.insert_rows(tx, new)
     return results
-
-
-def _result(scope: Scope, lesson: Lesson, lesson_id: str, status: str = "") -> Stored:
-    status = status or ("quarantined" if lesson.held else "stored")
-    held = lesson.held if status == "quarantined" else None
-    return Stored(lesson_id=lesson_id, status=status, reason=held, scope=str(scope))
 
 
 def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:

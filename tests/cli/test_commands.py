@@ -160,15 +160,6 @@ def test_an_import_of_others_takes_no_trust_from_the_file(
     assert "line 1, id: it is missing" in command("import", bad, "--own", code=2)
 
 
-def test_import_merges_only_when_asked(command: Command, stored: list[str]) -> None:
-    lines = [json.loads(line) for line in (command.folder / "lessons.jsonl").read_text().splitlines()]
-    again = command.folder / "again.jsonl"
-    again.write_text("\n".join(json.dumps({**line, "mistake": f"{line['mistake']}!"}) for line in lines))
-    assert command("import", str(again), "--merge") == "2 lessons: 2 merged.\n"
-    assert command("import", str(again)) == "2 lessons: 2 stored.\n"
-    assert len(command.json("lessons", "list")) == 2 * len(stored)
-
-
 def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Command, stored: list[str]) -> None:
     assert command("import", str(command.folder / "lessons.jsonl")) == "2 lessons: 2 duplicate.\n"
     assert len(command.json("lessons", "list")) == len(stored)

@@ -50,7 +50,7 @@ async def poisoned(engine: Engine) -> Engine:
         (1, {"mistake": f"{MARK} once more", "correction": EVIL}),
         (2, {"mistake": MARK, "correction": "x", "why": EVIL}),
     ]
-    async for _ in engine.import_lessons(lines, merge=True):
+    async for _ in engine.import_lessons(lines):
         pass
     return engine
 
@@ -241,7 +241,7 @@ async def test_what_waits_is_shown_on_no_way_out(poisoned: Engine) -> None:
 
 
 async def imported(engine: Engine, **lesson: object) -> Stored:
-    [stored] = [one async for batch in engine.import_lessons([(1, lesson)], merge=True) for one in batch]
+    [stored] = [one async for batch in engine.import_lessons([(1, lesson)]) for one in batch]
     return stored
 
 

@@ -72,7 +72,7 @@ async def test_what_a_project_learnt_is_found_under_its_name_which_holds_no_secr
     async with Engine(other) as engine:
         assert not (await engine.recall(task="the gateway is open")).lessons
         assert (await engine.recall(task="the gateway is open", project=name)).lessons
-        async for _ in engine.import_lessons([(1, {**lesson, "project": name})], merge=True):
+        async for _ in engine.import_lessons([(1, {**lesson, "project": name})]):
             pass
     async with Engine(one) as engine:
         assert [hit.id for hit in (await engine.recall(task="the gateway is open")).lessons] == [stored.lesson_id]

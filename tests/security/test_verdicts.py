@@ -28,7 +28,7 @@ async def stored(engine: Engine, **lesson: Any) -> Lesson:
 
 
 async def imported(engine: Engine, **lesson: Any) -> Lesson:
-    [result] = [one async for batch in engine.import_lessons([(1, lesson)], merge=True) for one in batch]
+    [result] = [one async for batch in engine.import_lessons([(1, lesson)]) for one in batch]
     return await engine.bank.lessons.get(engine.scopes.own, result.lesson_id)
 
 

@@ -57,7 +57,7 @@ async def test_an_imported_id_that_is_an_order_is_shown_to_no_model(engine: Engi
         (1, {**LESSON, "external_id": EVIL}),
         (2, {"mistake": "Lost the key", "correction": "Hang it up", "external_id": "R-7"}),
     ]
-    async for _ in engine.import_lessons(lines, merge=False):
+    async for _ in engine.import_lessons(lines):
         pass
     (waiting,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
     assert (waiting.external_id, waiting.trust) == (EVIL, Trust.QUARANTINED)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, NotABankError
+from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
@@ -103,7 +103,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 
     A bank that is damaged is set aside first. Raises BankError and changes nothing then.
     """
-    _check_copy(file)
+    files.check_copy(file)
     end = time.monotonic() + busy_seconds
 
     def waiting(_status: int, remaining: int, _total: int) -> None:
@@ -141,23 +141,6 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
     kept = files.stamped(path, ".before-restore-", now)
     files.copy_to(path, kept)
     return kept
-
-
-def _check_copy(file: Path) -> None:
-    """Raise BankError unless `file` is a sound bank that this release can read."""
-    if not file.is_file():
-        raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
-    try:
-        with explained(file), closing(files.connect(file, read_only=True)) as connection:
-            if not (version := files.version_of(connection, file)):
-                raise NotABankError(f"{file} is not a bank. Name a copy that `mcp-reflect backup` made.")
-            if version > files.newest():
-                raise BankError(f"{file} cannot be restored: {files.newer(version)}")
-            sound = files.is_whole(connection)
-    except BankDamagedError:
-        sound = False
-    if not sound:
-        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
 
 
 # Tables that are made from the lessons; the index is made anew.

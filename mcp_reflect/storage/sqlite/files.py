@@ -419,17 +419,30 @@ def is_damaged(path: Path) -> bool:
     return faults != [("ok",)]
 
 
-def is_whole(connection: sqlite3.Connection) -> bool:
-    """True if SQLite finds no fault in any page."""
-    return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+def check_copy(file: Path) -> None:
+    """Raise BankError unless `file` is a sound bank that this release can read."""
+    if not file.is_file():
+        raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
+    try:
+        with closing(connect(file, read_only=True)) as connection:
+            version = version_of(connection, file)
+            sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+    except sqlite3.DatabaseError:
+        version, sound = 1, False
+    if not version:
+        raise NotABankError(f"{file} is not a bank. Name a copy that `mcp-reflect backup` made.")
+    if version > newest():
+        raise BankError(f"{file} cannot be restored: {newer(version)}")
+    if not sound:
+        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
 
 
 def sound_copy(path: Path) -> Path | None:
     """Return the newest daily copy of the bank at `path` that is whole and can be upgraded, None if there is none."""
     for copy in reversed(all_copies(path)):
-        with suppress(sqlite3.Error, BankError), closing(connect(copy, read_only=True)) as connection:
-            if 0 < version_of(connection, copy) <= newest() and is_whole(connection):
-                return copy
+        with suppress(BankError):
+            check_copy(copy)
+            return copy
     return None
 
 
