@@ -10,7 +10,6 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Link, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
-from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.storage import guards as guards_table
 from mcp_reflect.storage import screening, similarity
@@ -163,7 +162,6 @@ class LessonRepository(Repository):
             return set_state(tx, scope, lesson_id, State.RETIRED, "rejected", self.clock.now())
         after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=self.clock.now())
         revise(tx, scope, before, after, "approved")
-        link_mentions(tx, after)
         return after
 
     @transaction
@@ -182,7 +180,6 @@ class LessonRepository(Repository):
         before = lesson_by_id(tx, scope, lesson_id)
         after = screening.screened(replace(before, **changes, updated_at=self.clock.now()))
         revise(tx, scope, before, after, "edited")
-        link_mentions(tx, after)
         return after
 
     async def erase(self, scope: Scope, lesson_id: str) -> None:
@@ -261,7 +258,6 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
     equal = first_equal(lesson, near)
     if equal is None:
         insert(tx, scope, lesson)
-        link_mentions(tx, lesson)
         return Added(lesson.id, "stored", near)
     first = tx.row("reflection_by_id", scoped(scope, id=equal.reflection_id)) if session else None
     if first is not None and session_of(first["run_id"]) == session:
@@ -341,30 +337,6 @@ def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> No
 def add_links(tx: Writing, record_id: str, links: Sequence[Link]) -> None:
     """Link a record to others."""
     tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
-
-
-MENTIONS: Final = "mentions"
-NAMED: Final = ("file", "error_code", "tool", "failure")
-"""The kinds of node that records share by naming them."""
-
-_MOST_NAMED: Final = 12  # files and error codes of one text
-# A path with an extension; an address is none.
-_FILE: Final = lazy_compile(r"(?<![\w:/.-])(?:[\w.-]{1,60}/){0,8}[\w-]{1,60}\.[a-z][a-z0-9]{0,5}(?![\w/]|\.\w)")
-# E4012, TS2345, GH006, ENOENT, HTTP 404, exit code 137.
-_CODE: Final = lazy_compile(r"\b(?:[A-Z]{1,5}-?\d{3,6}|E[A-Z]{4,12}|(?:HTTP|status|exit code|errno) ?\d{1,4})\b")
-
-
-def named(text: str) -> tuple[Link, ...]:
-    """Return links to the files and error codes that a text names, in its order, at most 12."""
-    pairs = [("file", name) for name in _FILE.findall(text)] + [("error_code", name) for name in _CODE.findall(text)]
-    return tuple(Link(relation=MENTIONS, to_kind=kind, to_id=name) for kind, name in dict.fromkeys(pairs))[:_MOST_NAMED]
-
-
-def link_mentions(tx: Writing, lesson: Lesson) -> None:
-    """Link a record to the files and error codes that it names; links of an earlier wording are removed."""
-    tx.run("link_cut_from", {"id": lesson.id, "relation": MENTIONS})
-    if lesson.trust is not Trust.QUARANTINED:
-        add_links(tx, lesson.id, named("\n".join((lesson.text, *lesson.symptoms))))
 
 
 def lesson_by_id(reading: Reading, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:

@@ -169,7 +169,6 @@ class ReflectionRepository(Repository):
         if draft.strategy is not None:
             strategy = record_of(draft.strategy)
             lessons.insert(tx, scope, strategy)
-            lessons.link_mentions(tx, strategy)
             lessons.add_links(tx, strategy.id, (origin, *events))
             body["strategy_id"] = strategy.id
             if strategy.held:

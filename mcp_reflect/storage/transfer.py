@@ -133,7 +133,6 @@ def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
             lesson = screening.redacted(sent)
             taken.add(lesson.id)
             lessons.insert(tx, scope, lesson)
-            lessons.link_mentions(tx, lesson)
             for version in versions:
                 tx.run("version_add", {"record_id": lesson.id, **version})
             for outcome in outcomes:

@@ -10,7 +10,6 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
 from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.lessons import NAMED
 from mcp_reflect.storage.outcomes import WeightedOutcome, running_totals
 from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
 from mcp_reflect.storage.warnings import counts
@@ -18,6 +17,7 @@ from mcp_reflect.storage.warnings import counts
 _MOST_RECALLS: Final = 100
 _REFLECTION_COUNTS: Final = ("thinker", "outcome", "category", "trigger")
 _MOST_NEAR: Final = 50  # neighbors of a node
+_SHARED: Final = ("tool", "failure")  # the kinds of node that records share
 
 
 class Views(Repository):
@@ -38,9 +38,9 @@ class Views(Repository):
     async def neighbors(self, scope: Scope, kind: str, name: str) -> "list[dict[str, Json]]":
         """Return what is one step from a node: records linked to it, and those that name what it names (`through`).
 
-        A node is a record by its id, or a tool, file, failure or error code by its name.
+        A node is a record by its id, or a tool or failure by its name.
         """
-        values = scoped(scope, kind=kind, name=name, shared=list(NAMED), limit=_MOST_NEAR)
+        values = scoped(scope, kind=kind, name=name, shared=list(_SHARED), limit=_MOST_NEAR)
         return [
             {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
             for row in await self.db.rows("graph_step", values)

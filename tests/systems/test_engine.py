@@ -12,7 +12,6 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 from tests.server.calls import told
-from tests.server.test_resources import read
 from tests.systems.memory_store import MemoryStore
 
 _RUN: dict[str, Any] = {
@@ -66,14 +65,6 @@ async def test_tokens_are_counted_without_a_limit(settings: Settings) -> None:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**_RUN)
             assert (found.tokens, (await engine.get_stats())["tokens"]) == ({"input": 900, "output": 40}, 940)
-
-
-async def test_records_that_name_a_file_or_an_error_code_are_neighbors(client: Client) -> None:
-    lesson = {"mistake": "Edited src/shop.py and got E4012", "correction": "Generate it"}
-    stored = await told(client, "store_lesson", lesson)
-    for node in ("file/src/shop.py", "error_code/E4012"):
-        near = (await read(client, f"graph://{node}"))["neighbors"]
-        assert [item["id"] for item in near] == [stored["lesson_id"]]
 
 
 async def test_a_store_made_elsewhere_serves_python_and_mcp(settings: Settings) -> None:

@@ -1,5 +1,5 @@
 -- name: graph_step
--- The records of a scope one step from a node: linked from it, to it, or by a tool, file, failure or error code.
+-- The records of a scope one step from a node: linked from it, to it, or by a tool or failure.
 SELECT near.relation, near.through, lessons.id, lessons.kind, lessons.state, substr(lessons.text, 1, 200) AS text
 FROM (
   SELECT relation, NULL AS through, to_id AS id FROM links WHERE from_id = :name

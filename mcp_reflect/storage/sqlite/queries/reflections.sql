@@ -90,10 +90,6 @@ ON CONFLICT DO NOTHING;
 -- The links of a record.
 SELECT relation, to_kind, to_id FROM links WHERE from_id = :from_id ORDER BY relation, to_kind, to_id;
 
--- name: link_cut_from
--- Remove a record's own links of one relation.
-DELETE FROM links WHERE relation = :relation AND from_id = :id;
-
 -- name: link_erase
 -- Remove a record's links, both ways.
 DELETE FROM links WHERE from_id = :id OR to_id = :id;
