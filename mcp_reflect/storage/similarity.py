@@ -50,19 +50,6 @@ _OPPOSITES: Final = tuple(
     accept / reject refuse; show / hide; merge join / split separate; ascending / descending;
     sync synchronous / async asynchronous; serial sequential / parallel concurrent""".split(";")
 )
-# Words of one meaning, and forms that the stemmer does not know.
-_SYNONYMS: Final = {
-    stem(word): stem(words.split()[0])
-    for words in """delete remove erase; verify check confirm; start begin began begun launch; finish complete;
-    repair fix; folder directory; big large huge; quick fast rapid; slow sluggish; mail email; show shown display;
-    need require necessary; change modify alter; choose chose chosen select pick; get got obtain fetch retrieve;
-    make made create; use employ utilize; buy bought purchase; error mistake; entire whole; often frequently;
-    config configuration; repo repository; app application; wrong incorrect; find found locate; reply respond;
-    try attempt; build built; write wrote written; send sent; run ran; overwrite overwrote overwritten;
-    take took taken; keep kept; forget forgot forgotten; break broke broken; throw threw thrown; hold held; lose lost;
-    docs documentation; additional extra; usually typically; database db""".split(";")
-    for word in words.split()
-}
 _TURNING: Final = frozenset[str]().union(*(side for pair in _OPPOSITES for side in pair))
 
 
@@ -114,7 +101,7 @@ def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
 
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
     """True if two texts say the same."""
-    mine, theirs = (frozenset(_SYNONYMS.get(word, word) for word in telling_words(text)) for text in (one, other))
+    mine, theirs = telling_words(one), telling_words(other)
     return (
         (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
         and shared(mine, theirs) >= least
