@@ -1,7 +1,7 @@
 """Outcomes of using lessons: recorded once for each recall and lesson, the latest one; and a lesson's totals."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -50,22 +50,17 @@ class Totals(NamedTuple):
 
 def total(outcomes: Iterable[WeightedOutcome]) -> Totals:
     """Return the totals over all outcomes, oldest first."""
-    return [Totals(None, 0.0, 0.0, 0.0), *running_totals(outcomes)][-1]
-
-
-def running_totals(outcomes: Iterable[WeightedOutcome]) -> Iterator[Totals]:
-    """Yield the totals after each outcome, oldest first."""
-    average = START
+    average: float | None = None
     weight, wins = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}  # by `proven`
-    for outcome in outcomes:
-        average += RATE * outcome.weight * (outcome.success - average)
-        weight[outcome.proven] += outcome.weight
-        wins[outcome.proven] += outcome.weight * outcome.success
-        allowed = max(MAX_SELF_REPORTED - weight[True], 0.0)
-        share = min(1.0, allowed / weight[False]) if weight[False] else 0.0
-        won = wins[True] + share * wins[False]
-        lost = max(weight[True] + share * weight[False] - won, 0.0)
-        yield Totals(average, won, lost, weight[True])
+    for one in outcomes:
+        average = START if average is None else average
+        average += RATE * one.weight * (one.success - average)
+        weight[one.proven] += one.weight
+        wins[one.proven] += one.weight * one.success
+    allowed = max(MAX_SELF_REPORTED - weight[True], 0.0)
+    share = min(1.0, allowed / weight[False]) if weight[False] else 0.0
+    won = wins[True] + share * wins[False]
+    return Totals(average, won, max(weight[True] + share * weight[False] - won, 0.0), weight[True])
 
 
 class OutcomeRepository(Repository):

@@ -8,9 +8,8 @@ from typing import Any, Final
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Evidence, Lesson, State, Trust, waits
+from mcp_reflect.models.lesson import Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.outcomes import WeightedOutcome, running_totals
 from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
 from mcp_reflect.storage.warnings import counts
 
@@ -199,26 +198,19 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
 
 
 def _outcomes(rows: Iterable[Row], into: Mapping[str, str], places: Mapping[str, int]) -> Iterable[list[Any]]:
-    """Yield each outcome with what it added to wins and losses, each lesson's oldest first.
+    """Yield each outcome, the oldest first, with its weight as wins and losses.
 
     Those of a merged record count for the record that it was merged into, at any distance (`into`).
     """
-    by_lesson: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row["created_at"]):
         lesson_id, seen = row["lesson_id"], set[str]()
         while lesson_id in into and lesson_id not in seen:
             seen.add(lesson_id)
             lesson_id = into[lesson_id]
-        by_lesson.setdefault(lesson_id, []).append(row)
-    for lesson_id in by_lesson.keys() & places.keys():
-        own = sorted(by_lesson[lesson_id], key=lambda row: row["created_at"])
-        wins = losses = 0.0
-        outcomes = (WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in own)
-        for row, after in zip(own, running_totals(outcomes), strict=True):
-            added = (round(after.wins - wins, 4), round(after.losses - losses, 4))
-            wins, losses = after.wins, after.losses
-            note = row["note"] and row["note"][:300]
-            yield [places[lesson_id], int(row["created_at"]), row["success"], row["evidence"], *added, note]
+        if lesson_id in places:
+            wins = round(row["weight"] * row["success"], 4)
+            losses, note = round(row["weight"] - wins, 4), row["note"] and row["note"][:300]
+            yield [places[lesson_id], int(row["created_at"]), row["success"], row["evidence"], wins, losses, note]
 
 
 def _call(arguments: str | None) -> str | None:
