@@ -148,8 +148,6 @@ class FindingKind(StrEnum):
     ZERO_RESULTS = "zero_results"
     REPEATED_ERROR = "repeated_error"
     RECOVERED = "recovered"
-    NO_ANSWER = "no_answer"
-    USER_OBJECTION = "user_objection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

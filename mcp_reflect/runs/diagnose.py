@@ -1,6 +1,5 @@
 """The diagnosis of a run: findings, corrections, scores, summary and strategy. All texts say only what events show."""
 
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -118,9 +117,9 @@ def diagnose(trace: Trace) -> Diagnosis:
 
 
 def _findings(reading: _Reading) -> tuple[Finding, ...]:
-    """Failures, loops, empty searches, the end, and the user's word, in the order of a summary."""
+    """Failures, loops and empty searches, in the order of a summary."""
     problems = [_problem(reading, group) for group in sorted(reading.problems, key=lambda group: -len(group))]
-    first, end = reading.first, unfinished(reading.trace, reading.tried)
+    first = reading.first
     if first is not None and first.empty and not any(first in run for run in reading.empties):
         text = f"{first.text} found nothing ({first.failing_event})."
         kind = FindingKind.ZERO_RESULTS
@@ -129,8 +128,6 @@ def _findings(reading: _Reading) -> tuple[Finding, ...]:
         *problems[:MAX_FINDINGS],
         *(loop.finding for loop in reading.loops[:MAX_FINDINGS]),
         *map(zero_finding, reading.empties[:MAX_FINDINGS]),
-        *([end] if end else ()),
-        *objections(reading.trace)[:MAX_FINDINGS],
     )
 
 
@@ -199,14 +196,12 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     parts = [f"{opening}: {', '.join(counts)}." if counts else f"{opening}."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
-    objections = [finding.text for finding in findings if finding.kind is FindingKind.USER_OBJECTION]
     said = [e for e in trace.events[1:] if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
-    if said and not any(f"({said[-1].id})" in text for text in objections):
-        objections.append(f"The user said ({said[-1].id}): {_quoted(said[-1].content)}.")
+    parts += [f"The user said ({event.id}): {_quoted(event.content)}." for event in said[-3:]]
     told = [e for e in trace.events if e.type is EventType.SYSTEM_EVENT and e.content.strip()]
     limits = told[-3:] if trace.outcome is not Outcome.SUCCESS else []
-    parts += [*objections, *(f"The system said ({event.id}): {_quoted(event.content)}." for event in limits)]
-    parts += [finding.text for finding in findings if finding.kind is not FindingKind.USER_OBJECTION]
+    parts += [f"The system said ({event.id}): {_quoted(event.content)}." for event in limits]
+    parts += [finding.text for finding in findings]
     if not findings and not any(event.arguments is not None for event in trace.events):
         # Where no call has arguments, nothing else tells what was done.
         kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
@@ -275,24 +270,13 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
     return tuple(dict.fromkeys(WorkedCall(bare=form.bare_key, exact=form.exact_key) for form in forms))
 
 
-# Loops, repeated errors, empty searches, the end of a run, and objections of people.
+# Loops and empty searches.
 
 LONGEST_CYCLE: Final = 4  # calls; what repeats with a longer period is a procedure as often as a loop
 # Answers that carry nothing: keys, clicks and writes are rightly made again and again.
 BARE_ANSWERS: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 SHOWN: Final = 4  # queries quoted in a sentence
-LAST_EVENTS: Final = 3  # a step limit is announced in the last events, or it is about something else
-
-_LIMIT: Final = re.compile(
-    r"(?i)\b(?:max(?:imum)?|too many|out of|exceeded|reached)\b.{0,40}\b(?:steps?|iterations?|turns?|rounds?)\b|"
-    r"\b(?:step|iteration|turn|recursion) (?:limit|budget)\b"
-)
-_OBJECTION: Final = re.compile(
-    r"(?i)^\s{0,4}(?:no, |too |wrong\b|incorrect\b)|\b(?:(?:is|was|still) (?:wrong|incorrect|broken|failing)"
-    r"|(?:that|it)(?:'s| is) wrong|not what|(?:does|did|is)(?: not|n[o']t) work|still (?:does|fails)"
-    r"|you (?:forgot|missed|ignored)|should(?:n't| not)? have)\b"
-)
 
 
 class Loop(NamedTuple):
@@ -370,33 +354,6 @@ def query_of(item: Call, limit: int) -> str:
     """The query of a search, quoted; a long one without its end."""
     subject = subject_of(item.arguments)
     return quote(sentence(subject if isinstance(subject, str) else quote(subject, 2 * limit), limit), 2 * limit)
-
-
-def objections(trace: Trace) -> list[Finding]:
-    """The objections of people. Their word is a finding, and no failing call."""
-    said = [event for event in trace.events if event.type is EventType.USER_FEEDBACK]
-    texts = {e.id: quote(sentence(e.content, 160), 320) for e in said if _OBJECTION.search(e.content[:2_000])}
-    return [
-        Finding(kind=FindingKind.USER_OBJECTION, event_ids=(name,), text=f"The user objected ({name}): {text}.")
-        for name, text in texts.items()
-    ]
-
-
-def unfinished(trace: Trace, calls: Sequence[Call]) -> Finding | None:
-    """How a run that did not succeed stopped before it gave an answer, where the trace shows it."""
-    if trace.outcome is Outcome.SUCCESS or not trace.events:
-        return None
-    end, text = trace.events[-1].id, ""
-    made = [call for call in calls if call.made]
-    for event in trace.events[-LAST_EVENTS:]:
-        said = event.error or event.content
-        if event.type in (EventType.SYSTEM_EVENT, EventType.ERROR_EVENT) and len(said) <= 500 and _LIMIT.search(said):
-            end, text = event.id, f"The run reached its limit before an answer was given ({event.id}): {quote(said)}."
-    if not text and made and end == made[-1].failing_event and not any(finishes(call.tool) for call in made):
-        how = "failed" if made[-1].failed else "" if made[-1].answered else "got no answer"
-        if made[-1].failed or any(call.answered for call in calls):
-            text = f"The run ends with a call that {how} ({end}): {made[-1].text}." if how else ""
-    return Finding(kind=FindingKind.NO_ANSWER, event_ids=(end,), text=text) if text else None
 
 
 # Lessons that the agent told itself.

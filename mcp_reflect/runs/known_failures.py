@@ -7,11 +7,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Failure
 from mcp_reflect.runs.text import clip
 from mcp_reflect.runs.tools import (
-    Kind,
     command_of,
     file_of,
     is_shell,
-    kind_of,
     tool_words,
     without_labels,
 )
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 # The forms in which a call is compared with known failures, from the strictest to the loosest. A shell command is read
 # as commands, a read or an edit by its file, a search by its query, other calls by their arguments.
 
-_QUERIES: Final = ("query", "q", "search_query", "keywords", "keyword", "search", "term", "question", "text")
 _FILE_TOOLS: Final = frozenset({"read", "edit", "write", "view", "open", "replace", "patch", "notebook", "file", "str"})
 
 
@@ -76,9 +73,7 @@ def forms_of(tool: str, arguments: Json) -> Forms:
     if command and command.strip():
         return _shell_forms(command, arguments)
     head = name
-    if kind_of(tool, arguments) is Kind.SEARCH:
-        arguments = _folded(arguments)
-    elif tool_words(tool) & _FILE_TOOLS and isinstance(arguments, dict) and (file := file_of(arguments)) is not None:
+    if tool_words(tool) & _FILE_TOOLS and isinstance(arguments, dict) and (file := file_of(arguments)) is not None:
         head = f"{name}:{steady(file)}"
     exact, bare = bounded(dressed_call(name, arguments)), bounded(unquoted(name, arguments))
     return Forms(bounded(head, 200), exact, bare, normalized_call(name, arguments))
@@ -94,15 +89,6 @@ def _shell_forms(command: str, arguments: Json) -> Forms:
     bare = line.replace("'", "").replace('"', "")
     head = bounded(f"shell:{steady(head_of(commands))}", 200)
     return Forms(head, bounded(f"shell({line})"), bounded(f"shell({bare})"), bounded(f"shell({steady(bare)})"))
-
-
-def _folded(arguments: Json) -> Json:
-    """The arguments of a search with its query in small letters; a query alone is the same by any name."""
-    if not isinstance(arguments, dict):
-        return arguments.casefold() if isinstance(arguments, str) else arguments
-    queries = {key for key, value in arguments.items() if key.lower() in _QUERIES and isinstance(value, str)}
-    folded = {key: str(value).casefold() if key in queries else value for key, value in arguments.items()}
-    return folded.popitem()[1] if len(folded) == 1 and queries else folded
 
 
 def drops_quotes(new: Forms, known: Forms) -> bool:

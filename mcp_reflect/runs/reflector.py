@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from mcp_reflect.models.common import Link
 from mcp_reflect.models.lesson import UNKNOWN_SCORE, LessonDraft, RecordKind, Source, lesson_text, told_lesson
 from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
-from mcp_reflect.models.run import Correction, Diagnosis, ErrorCategory, FindingKind, Trace
+from mcp_reflect.models.run import Correction, Diagnosis, ErrorCategory, Trace
 from mcp_reflect.runs.diagnose import is_told
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
@@ -19,19 +19,16 @@ IMPORTANCE: Final = 0.6  # of a lesson of rules, in 0..1
 CONFIDENCE: Final = 0.9
 
 
-def score(seen: Diagnosis, tests: tuple[int, int] | None, *, answers: bool) -> dict[str, Score]:
+def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
     """Scores in 0..1 by criterion, each with the counts behind it; criteria that events do not show are left out.
 
     `tests` are how many passed and failed in the last test report of the run. Efficiency is the share of calls that
-    neither failed nor went round in a loop; completeness is 0 where the run ended without an answer, and
-    `answers` says that it has messages of an agent: a list of tool calls alone has none to show.
+    neither failed nor went round in a loop.
     """
     scores: dict[str, Score] = {}
     if tests is not None and sum(tests):
         share, reason = tests[0] / sum(tests), f"{tests[0]} of {sum(tests)} tests passed in the last report"
         scores["correctness"] = Score(score=round(share, 4), reason=reason)
-    if answers and any(finding.kind is FindingKind.NO_ANSWER for finding in seen.findings):
-        scores["completeness"] = Score(score=0.0, reason="the run ended without an answer")
     if seen.calls:
         reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
         scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)

@@ -319,23 +319,16 @@ class ReflectArguments(Arguments):
 
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
     """Return a title for a run without a task: the person's words, the goal, or the start of the analysis."""
-    analysis = parsed(sent.get("analysis"))
+    analysis, decision = parsed(sent.get("analysis")), parsed(sent.get("decision"))
     told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
-    main = [told.get(name) for name in ("mistake", "reflection", "correction", "strategy")]
-    last = "A run without a task in its record" if events else _decided(sent)
-    texts = (*asked[:1], sent.get("goal"), *main, *told.values(), last)
+    last = "A run without a task in its record" if events else None
+    if decision is not None or sent.get("execution") is not None:
+        made = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
+        last = last or f"Decide what becomes of the component '{made.get('component', '')}'"
+    texts = (*asked[:1], sent.get("goal"), *(told.get(name) for name in _ANALYSIS), *told.values(), last)
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     return title and " ".join(title.split())[:_TITLE_CHARS]
-
-
-def _decided(sent: dict[str, Any]) -> str | None:
-    """Return the title of a decision that was sent without a task."""
-    decision = parsed(sent.get("decision"))
-    if decision is None and sent.get("execution") is None:
-        return None
-    component = cast("dict[str, Any]", decision).get("component") if isinstance(decision, dict) else None
-    return f"Decide what becomes of the component '{component}'" if component else "Decide about a component"
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:

@@ -237,8 +237,7 @@ class _Run:
                 pairs = [(name, getattr(judge, name, None)) for judge in judges for name in _VERDICTS]
                 assessment = Assessment(**{name: value for name, value in pairs if value is not None})
         unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
-        answers = any(event.type is EventType.LLM_CALL for event in self.trace.events)
-        computed = reflector.score(self.diagnosis, _last_test_report(self.trace), answers=answers)
+        computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
         scores = {**unknown, **scores, **computed, **await self._scorer_scores()}
         scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
         return replace(assessment or Assessment(), scores=scores) if scores else assessment
@@ -283,16 +282,12 @@ class _Run:
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
     """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
-    results = [
-        ToolResult(tool=event.tool, content=event.error or event.content, exit_code=None)
-        for event in trace.events
-        if event.type in _TOOL_OUTPUT and (event.content or event.error)
-    ]
-    for run in reversed(read_runs(results[-_TEST_RESULTS:])):
-        passed, failed = run.first("passed"), run.first("failed")
-        if run.kind is ProofKind.TESTS and (passed, failed) != (None, None):
-            return passed or 0, failed or 0
-    return None
+    printed = [event for event in trace.events if event.type in _TOOL_OUTPUT and (event.content or event.error)]
+    results = [ToolResult(tool=e.tool, content=e.error or e.content, exit_code=None) for e in printed[-_TEST_RESULTS:]]
+    reports = [run for run in read_runs(results) if run.kind is ProofKind.TESTS]
+    counts = [(run.first("passed"), run.first("failed")) for run in reports]
+    known = [(passed or 0, failed or 0) for passed, failed in counts if (passed, failed) != (None, None)]
+    return known[-1] if known else None
 
 
 def _checked(value: Score | float | None) -> Score:

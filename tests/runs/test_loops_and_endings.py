@@ -1,4 +1,4 @@
-"""Loops, runs of empty searches, errors that come back, and runs that stop without an answer."""
+"""Loops, runs of empty searches, and errors that come back."""
 
 import pytest
 
@@ -100,28 +100,6 @@ def test_of_many_searches_without_a_result_the_first_ones_are_quoted() -> None:
 def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:
     run = Run().text("Search[X]", "No Results").text("Search[Y]", "Y is a letter.").text("Search[Z]", "No Results")
     assert not any("in a row" in finding.text for finding in found(run, FindingKind.ZERO_RESULTS))
-
-
-def test_a_run_that_came_to_finish_gave_an_answer() -> None:
-    assert found(Run().text("Search[A]", "A is a letter.").text("Finish[A]"), FindingKind.NO_ANSWER) == []
-
-
-def test_a_last_call_without_an_answer_is_told() -> None:
-    run = Run().bash("make", "done").bash("make deploy")
-    assert found(run, FindingKind.NO_ANSWER)[0].event_ids == ("e3",)
-
-
-def test_a_trace_that_records_no_answers_did_not_stop_for_want_of_one() -> None:
-    assert found(Run().bash("make").bash("make deploy"), FindingKind.NO_ANSWER) == []
-
-
-def test_a_step_limit_is_told() -> None:
-    run = Run().bash("make", "done").says(EventType.SYSTEM_EVENT, "Agent stopped: maximum number of iterations reached")
-    assert "reached its limit" in found(run, FindingKind.NO_ANSWER)[0].text
-
-
-def test_a_success_never_stopped_without_an_answer() -> None:
-    assert found(Run().text("Search[A]", "A is a letter."), FindingKind.NO_ANSWER, Outcome.SUCCESS) == []
 
 
 def test_a_loop_counts_more_than_an_error_that_was_put_right() -> None:

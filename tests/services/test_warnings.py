@@ -159,7 +159,7 @@ async def test_a_tool_that_fails_whatever_it_is_asked_is_told_of(engine: Engine)
 async def test_removing_quotation_marks_is_not_repeating(engine: Engine) -> None:
     await engine.after_call("search", {"query": '"Nick Park"'}, "Could not find", session="s1")
     assert await engine.before_call("search", {"query": "Nick Park"}, session="s1") is None
-    assert await engine.before_call("search", {"query": "“nick park”"}, session="s1") is not None
+    assert await engine.before_call("search", {"query": "“Nick Park”"}, session="s1") is not None
 
 
 async def test_a_failure_that_reflect_saw_is_warned_of_with_its_lesson(engine: Engine) -> None:
