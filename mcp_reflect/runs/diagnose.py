@@ -1,7 +1,8 @@
 """The diagnosis of a run: findings, corrections, scores, summary and strategy. All texts say only what events show."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from itertools import groupby
+from typing import Final
 
 from mcp_reflect.models.finding import Finding as HardWon
 from mcp_reflect.models.run import (
@@ -92,7 +93,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     by_agent = {lesson: name for lesson in seen for text, name in told if is_told(lesson, text)}
     corrections = tuple(lesson for lesson in seen if lesson not in by_agent)
     findings = _findings(reading)
-    again = {item.index for loop in reading.loops for item in loop.calls[loop.period :]}
+    again = {item.index for loop in reading.loops for item in loop[1:]}
     importance, confidence = _scores(reading, findings, corrections)
     learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
     left = [group for group in reading.problems if not learned.intersection(item.failing_event for item in group)]
@@ -126,7 +127,7 @@ def _findings(reading: _Reading) -> tuple[Finding, ...]:
         problems.append(Finding(kind=kind, event_ids=first.event_ids, text=text, category=first.category))
     return (
         *problems[:MAX_FINDINGS],
-        *(loop.finding for loop in reading.loops[:MAX_FINDINGS]),
+        *map(_loop_finding, reading.loops[:MAX_FINDINGS]),
         *map(zero_finding, reading.empties[:MAX_FINDINGS]),
     )
 
@@ -221,7 +222,7 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     """The advice for next time, from what worked and what was useless; None where neither was seen."""
     trace, last = reading.trace, reading.mattered
     parts = [lesson.correction for lesson in corrections[:3]]
-    loops = [loop.calls[0] for loop in reading.loops if loop.calls[0].index not in reading.righted]
+    loops = [loop[0] for loop in reading.loops if loop[0].index not in reading.righted]
     for item in loops[:2]:  # what was sent to a tool that refuses it belongs to its task
         what = item.tool if item.failed and not item.empty and not is_shell(item.tool) else item.text
         parts.append(f"Do not repeat {what}: it gives the same answer again.")
@@ -272,52 +273,26 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
 
 # Loops and empty searches.
 
-LONGEST_CYCLE: Final = 4  # calls; what repeats with a longer period is a procedure as often as a loop
 # Answers that carry nothing: keys, clicks and writes are rightly made again and again.
 BARE_ANSWERS: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 SHOWN: Final = 4  # queries quoted in a sentence
 
 
-class Loop(NamedTuple):
-    """The same `period` calls with the same answers, made `rounds` times over; `calls` are all of them."""
-
-    period: int
-    rounds: int
-    calls: tuple[Call, ...]
-
-    @property
-    def finding(self) -> Finding:
-        """The loop in a sentence."""
-        ids = tuple(item.event_id for item in self.calls)
-        steps = ", then ".join(item.text for item in self.calls[: self.period])
-        what = "The same call was" if self.period == 1 else f"The same {self.period} calls were"
-        often = f"{times(self.rounds)}{' in a row' if self.period == 1 else ' over'}"
-        text = f"{what} made {often} with the same answer ({names(ids)}): {steps}."
-        return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text, category=ErrorCategory.LOOP)
+def loops_in(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
+    """The runs of one call made again with the same answer. A word from a person in between ends one."""
+    groups = (tuple(calls) for key, calls in groupby(tried, _key) if key is not None)
+    return [calls for calls in groups if len(calls) > 1 and _tells(calls[0])]
 
 
-def loops_in(tried: Sequence[Call]) -> list[Loop]:
-    """The loops, in order, none overlapping another. A word from a person in between ends one."""
-    keys = [_key(item) for item in tried]
-    loops: list[Loop] = []
-    start = 0
-    while start < len(keys):
-        loop = next(filter(None, (_loop_at(tried, keys, start, period + 1) for period in range(LONGEST_CYCLE))), None)
-        loops += [loop] if loop else []
-        start += len(loop.calls) if loop else 1
-    return loops
+def _tells(call: Call) -> bool:
+    return call.failed or call.answer.strip().lower() not in BARE_ANSWERS
 
 
-def _loop_at(tried: Sequence[Call], keys: Sequence[object], start: int, period: int) -> Loop | None:
-    end = start + period
-    while end < len(keys) and keys[end] is not None and keys[end] == keys[end - period]:
-        end += 1
-    rounds = (end - start) // period
-    calls = tuple(tried[start : start + period * rounds])
-    telling = any(item.failed or item.answer.strip().lower() not in BARE_ANSWERS for item in calls[:period])
-    varied = period == 1 or len(set(keys[start : start + period])) > 1
-    return Loop(period, rounds, calls) if rounds >= 2 and telling and varied else None
+def _loop_finding(calls: Sequence[Call]) -> Finding:
+    ids = tuple(item.event_id for item in calls)
+    text = f"The same call was made {times(len(ids))} in a row with the same answer ({names(ids)}): {calls[0].text}."
+    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text, category=ErrorCategory.LOOP)
 
 
 def _key(item: Call) -> object:

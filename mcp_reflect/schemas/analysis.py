@@ -15,7 +15,7 @@ from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Score
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, field_of, read
-from mcp_reflect.schemas.prose import field_name, items, level_of, read_assessment, read_insights, split_sections
+from mcp_reflect.schemas.prose import field_name, items, read_insights, split_sections
 from mcp_reflect.security.redact import quoted
 
 _FIX: Final = (
@@ -86,6 +86,8 @@ class AnalysisArguments(Arguments):
     right_call: _Call | None = None
     symptoms: fields.Phrases = ()
     keywords: fields.Labels = ()
+    decision_appropriate: bool | None = None
+    execution_effective: bool | None = None
     scores: _Scores = Field(default_factory=dict[str, ScoreArguments])
     source_event_ids: fields.Labels = ()
 
@@ -149,7 +151,7 @@ def read_analysis(
         if not lenient:
             raise error
         ignored.append(f"{error.field}: {error.fault}")
-    insights, assessment = read_insights(text or reflection), read_assessment(text or reflection)
+    insights = read_insights(text or reflection)
     return Analysis(
         reflection=reflection,
         strategy=sent.strategy or None,
@@ -165,7 +167,7 @@ def read_analysis(
         source_event_ids=tuple(dict.fromkeys(name for field, name in cited if (field, name) not in unknown)),
         scores=_scores(sent.scores),
         insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
-        assessment=None if assessment == Assessment() else assessment,
+        assessment=_verdict(sent, {}),
         raw_sections=aside,
         ignored=tuple(dict.fromkeys(ignored)),
     )
@@ -240,6 +242,23 @@ def _field(key: str) -> str | None:
     return field_of(AnalysisArguments, name) if name else None
 
 
+def level_of(share: float) -> str:
+    """Return a confidence in 0..1 as a word."""
+    return "high" if share >= 0.75 else "medium" if share >= 0.4 else "low"
+
+
+def _verdict(sent: "AnalysisArguments | EvaluationArguments", scores: Mapping[str, Score]) -> Assessment | None:
+    """Return the verdict on a decision and its execution, None where there is none and no score."""
+    if not scores and sent.decision_appropriate is sent.execution_effective is None:
+        return None
+    return Assessment(
+        decision_appropriate=sent.decision_appropriate,
+        execution_effective=sent.execution_effective,
+        confidence=None if sent.confidence is None else level_of(sent.confidence),
+        scores=scores,
+    )
+
+
 def _scores(sent: Mapping[str, ScoreArguments]) -> dict[str, Score]:
     return {name: Score(score=item.score, reason=item.reason) for name, item in sent.items()}
 
@@ -260,9 +279,4 @@ def read_evaluation(value: Json) -> Assessment:
     if not isinstance(value, dict):
         raise InputError("reply", "it is not an object", "Send one object.")
     sent = read(EvaluationArguments, value)
-    return Assessment(
-        decision_appropriate=sent.decision_appropriate,
-        execution_effective=sent.execution_effective,
-        confidence=None if sent.confidence is None else level_of(sent.confidence),
-        scores=_scores(sent.scores),
-    )
+    return _verdict(sent, _scores(sent.scores)) or Assessment()

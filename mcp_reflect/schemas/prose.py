@@ -1,12 +1,10 @@
-"""A reflection in prose: its sections by their headings, its insights, and its verdict on a decision."""
+"""A reflection in prose: its sections by their headings, and its insights."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from mcp_reflect.models.reflection import Assessment, Insights
+from mcp_reflect.models.reflection import Insights
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.schemas.fields import normalized
 
@@ -16,7 +14,7 @@ TITLES: Final = (
     "tags tag mistake problem correction lesson lesson_learned lessons_learned fix prevention solution symptoms "
     "symptom keywords wrong_call right_call scores overview executive_summary tldr conclusion strengths what_went_well "
     "what_worked improvements areas_for_improvement weaknesses what_did_not_work what_could_be_better recommendations "
-    "next_steps suggestions advice decision execution"
+    "next_steps suggestions advice decision_appropriate execution_effective"
 ).split()
 """Names of sections that are known where nothing but a colon marks them as headings."""
 
@@ -136,97 +134,3 @@ def read_insights(markdown: str) -> Insights:
         recommendation=texts.get("recommendation"),
         raw_sections=raw,
     )
-
-
-# The verdict: whether the decision was appropriate, the execution effective, and how sure the text is.
-
-Subject = Literal["decision", "execution"]
-
-_NAMES: Final[tuple[Subject, ...]] = ("decision", "execution")
-_WORDS: Final = {
-    head: frozenset(words.split())
-    for line in Path(__file__).with_name("judging_words.txt").read_text(encoding="utf-8").splitlines()
-    for head, _, words in (line.partition(": "),)
-}
-_SENTENCE: Final = re.compile(r"[.!]\s|(?<=\?)\s|\n+")
-_CLAUSE: Final = re.compile(r"[;:]|,?\s\b(?:but|yet|although|though|however|nevertheless|while)\b")
-# Wishes, plans, conditions, doubts and questions judge nothing.
-_OPEN: Final = re.compile(
-    r"\b(?:next|will|shall|must|needs? to|ensure|recommend\w*|should|consider|avoid|prevent|if|unless|whether|would"
-    r"|not (?:sure|clear)|un(?:sure|clear|certain)|part(?:ly|ially)|mixed)\b|^\W*to \w|\?\s*$"
-)
-_SAYS_NOT: Final = re.compile(r"n't\b|\b(?:anything but|far from)\b")
-_SAYS_SURELY: Final = re.compile(r"\b(?:without|beyond|no) (?:any )?doubt\b")
-_WORD: Final = re.compile(r"[a-z]+(?:-[a-z]+)*")
-_LABEL: Final = re.compile(
-    r"(?i)\b(?P<what>decision|execution|confidence)(?:[ _](?:was[ _])?(?:appropriate|effective|level))?\**\s*[:=]"
-    r"[\s*_`\"']*(?P<value>yes|no|true|false|high|medium|moderate|low|null|unclear|[01]?\.\d+|[01]\b|\d{1,3}\s*%)"
-)
-_TRUTH: Final[Mapping[str, bool]] = {"yes": True, "true": True, "no": False, "false": False}
-# Sections that judge nothing: they advise, or list what was good and bad.
-_SKIPPED: Final = re.compile(
-    r"recommend|next|suggest|action_item|advice|strateg|plan|improvement|strength|problem|correction|lesson"
-)
-
-
-def level_of(share: float) -> str:
-    """Return a confidence in 0..1 as a word."""
-    return "high" if share >= 0.75 else "medium" if share >= 0.4 else "low"
-
-
-def read_assessment(markdown: str) -> Assessment:
-    """Return what a text says of the decision and its execution; fields are None where it does not say.
-
-    A label (`Execution effective: no`) takes precedence over sentences; of sentences the majority counts.
-    """
-    stated = {match["what"].lower(): match["value"].lower() for match in _LABEL.finditer(markdown)}
-    balance: dict[str, int] = {}
-    words: set[str] = set()
-    for section in split_sections(_LABEL.sub(" ", markdown)):
-        if _SKIPPED.search(section.name):
-            continue
-        subject: Subject | None = next((subject for subject in _NAMES if subject in section.name), None)
-        for sentence in _SENTENCE.split(re.sub(r"[*_`#>]+", " ", section.body.lower().replace("’", "'"))):
-            judged: dict[Subject, bool] = {}
-            text = _SAYS_SURELY.sub("clearly", _SAYS_NOT.sub(" not", sentence))
-            for clause in _CLAUSE.split(text):
-                said = _WORD.findall(clause)
-                named: list[Subject] = [
-                    name for word in said for name in _NAMES if word in _WORDS[f"{name} names"] and word != "it"
-                ]
-                if named:
-                    subject = named[0]
-                elif subject is None and "it" in said:
-                    subject = "execution"
-                judged |= {} if _OPEN.search(sentence) or subject is None else _judged(said, subject)
-            for name, good in judged.items():
-                balance[name] = balance.get(name, 0) + (1 if good else -1)
-            words |= {*_WORD.findall(text)} if judged else set()
-    verdicts = {
-        name: _TRUTH.get(stated.get(name, ""), balance[name] > 0 if balance.get(name) else None) for name in _NAMES
-    }
-    sure = "low" if words & _WORDS["hedges"] else "high" if words & _WORDS["emphasis"] else "medium"
-    known = set(verdicts.values()) != {None}
-    if (value := stated.get("confidence", "")) and known:
-        number = value.rstrip("% ")
-        share = float(number) / (100 if "%" in value else 1) if number[-1:].isdigit() else None
-        sure = value.replace("moderate", "medium") if share is None else level_of(share)
-    return Assessment(
-        decision_appropriate=verdicts["decision"],
-        execution_effective=verdicts["execution"],
-        confidence=sure if balance or (value and known) else None,
-    )
-
-
-def _judged(words: list[str], subject: Subject) -> dict[Subject, bool]:
-    """Return the judgments of a clause; each negation before a judging word turns it round."""
-    judged: dict[Subject, bool] = {}
-    negated = False
-    for word in words:
-        negated ^= word in _WORDS["negations"]
-        for about in ("either", *_NAMES):
-            good = word in _WORDS[f"{about} praises"]
-            if good or word in _WORDS[f"{about} blames"]:
-                judged[subject if about == "either" else about] = good ^ negated
-                negated = False
-    return judged

@@ -17,11 +17,11 @@ NAMES = (
     "reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search review_task "
     "start_task"
 ).split()
+_FIELDS = set(AnalysisArguments.model_fields) - {"source_event_ids", "scores"}
+_VERDICTS = {"decision_appropriate", "execution_effective"}
 ANALYSES = {
-    **dict.fromkeys(
-        ("reflect_decision", *(f"reflect_{outcome.value}" for outcome in Outcome)),
-        set(AnalysisArguments.model_fields) - {"source_event_ids", "scores"},
-    ),
+    **dict.fromkeys((f"reflect_{outcome.value}" for outcome in Outcome), _FIELDS - _VERDICTS),
+    "reflect_decision": _FIELDS,
     "critique": {"quality_score", "verdicts", "issues", "suggested_fix", "criteria", "corrected_steps"},
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},
 }

@@ -96,8 +96,19 @@ def test_text_nested_ten_thousand_deep_is_only_text() -> None:
 
 def test_text_without_headings_is_the_reflection() -> None:
     text = "I called the tool twice: it failed both times.\nNext time I check {braces} first."
-    failed = Assessment(execution_effective=False, confidence="medium")
-    assert read_analysis(text) == Analysis(reflection=text, assessment=failed)
+    assert read_analysis(text) == Analysis(reflection=text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"reflection": "r", "decision_appropriate": False, "execution_effective": "yes", "confidence": 0.5},
+        "## Reflection\nr\n**Decision appropriate**: no\n**Execution effective**: true\n**Confidence**: medium",
+    ],
+)
+def test_the_verdict_on_a_decision_is_one_of_its_fields(value: Json) -> None:
+    verdict = Assessment(decision_appropriate=False, execution_effective=True, confidence="medium")
+    assert read_analysis(value).assessment == verdict
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Loops, runs of empty searches, and errors that come back."""
 
-import pytest
-
 from mcp_reflect.models.run import Diagnosis, ErrorCategory, EventType, Finding, FindingKind, Outcome, RunError
 from mcp_reflect.runs.diagnose import diagnose
 from tests.runs.run import Run
@@ -38,17 +36,6 @@ def test_calls_that_differ_in_a_date_are_no_loop() -> None:
     assert found(run, FindingKind.ZERO_RESULTS)[0].text.startswith(
         "search_flights found nothing three times in a row (e2, e4, e6): "
     )
-
-
-@pytest.mark.parametrize("period", [2, 3, 4])
-def test_a_cycle_of_calls_is_a_loop(period: int) -> None:
-    run = Run()
-    for _ in range(2):
-        for step in range(period):
-            run.call("open_page", {"page": step}, f"page {step}")
-    loop = found(run, FindingKind.LOOP)[0]
-    assert loop.text.startswith(f"The same {period} calls were made twice over with the same answer")
-    assert len(loop.event_ids) == 2 * period
 
 
 def test_a_test_run_repeated_between_different_edits_is_no_loop() -> None:

@@ -82,9 +82,9 @@ async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(
 
 async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(client: Client) -> None:
     markdown = (
-        "# Reflection\nWe kept it.\n\n## Decision Analysis\nKeeping it was not wise.\n\n## Execution Assessment\n"
-        "It ran well.\n\n## Strengths\n- fast\n\n## Areas for Improvement\n- recall\n\n## Recommendation\n"
-        "Measure again."
+        "# Reflection\nWe kept it.\n\n## Decision Analysis\nKeeping it was not wise.\n\n## Decision appropriate\nno\n\n"
+        "## Execution effective\nyes\n\n## Confidence\n0.6\n\n## Strengths\n- fast\n\n"
+        "## Areas for Improvement\n- recall\n\n## Recommendation\nMeasure again."
     )
     found = await told(client, "reflect", {**BOTH, "analysis": markdown})
     assert (found["thinker"], found["reflection"]) == ("host", "We kept it.")
@@ -138,7 +138,7 @@ async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings:
 
 
 async def test_the_language_model_is_shown_what_the_metrics_say(settings: Settings) -> None:
-    reply = json.dumps({"reflection": "Keeping it was the right decision.", "strategy": "Measure weekly."})
+    reply = json.dumps({"reflection": "It was right.", "strategy": "Measure weekly.", "decision_appropriate": True})
     with Scripted(reply) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**BOTH)
