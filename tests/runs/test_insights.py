@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.reflection import Insights
-from mcp_reflect.schemas.prose import read_insights
+from mcp_reflect.schemas.analysis import read_insights
 
 HASHES = """# Summary
 Went fine.
