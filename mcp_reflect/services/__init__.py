@@ -4,43 +4,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcp_reflect.services import (
-        consolidate,
-        critique,
-        findings,
-        guards,
-        hooks,
-        last_word,
-        learn,
-        lessons,
-        promote,
-        reflect,
-        replan,
-        transcripts,
-        triggers,
-        warnings,
-    )
-
-__all__ = [
-    "consolidate",
-    "critique",
-    "findings",
-    "guards",
-    "hooks",
-    "last_word",
-    "learn",
-    "lessons",
-    "promote",
-    "reflect",
-    "replan",
-    "transcripts",
-    "triggers",
-    "warnings",
-]
+    from mcp_reflect.services import consolidate as consolidate
+    from mcp_reflect.services import critique as critique
+    from mcp_reflect.services import findings as findings
+    from mcp_reflect.services import guards as guards
+    from mcp_reflect.services import hooks as hooks
+    from mcp_reflect.services import last_word as last_word
+    from mcp_reflect.services import learn as learn
+    from mcp_reflect.services import lessons as lessons
+    from mcp_reflect.services import promote as promote
+    from mcp_reflect.services import reflect as reflect
+    from mcp_reflect.services import replan as replan
+    from mcp_reflect.services import transcripts as transcripts
+    from mcp_reflect.services import triggers as triggers
+    from mcp_reflect.services import warnings as warnings
 
 
 def __getattr__(name: str) -> object:
     """Import a service, so that a recall on the command line does not load analysis, checkers or language models."""
-    if name not in __all__:
-        raise AttributeError(f"there is no service '{name}': add it to __all__")
-    return import_module(f"mcp_reflect.services.{name}")
+    module = f"mcp_reflect.services.{name}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise AttributeError(f"there is no service '{name}'") from error
