@@ -267,8 +267,8 @@ class Opened:
     read_only: str | None = None
 
 
-Kind: TypeAlias = Literal["read", "write", "brief"]
-"""The kind of a transaction, see `Database`."""
+Mode: TypeAlias = Literal["read", "write", "brief"]
+"""How a transaction runs, see `Database`."""
 
 
 class Database(ABC):
@@ -318,7 +318,7 @@ class Database(ABC):
         return result
 
     @abstractmethod
-    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result: ...
+    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result: ...
 
     @abstractmethod
     async def truncate_log(self) -> None:

@@ -27,7 +27,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
 from mcp_reflect.storage.repository import (
     Bound,
-    Kind,
+    Mode,
     Opened,
     Row,
     Values,
@@ -155,7 +155,7 @@ _ROLE: Final = "mcp_reflect_service"
 _Result = TypeVar("_Result")
 _Connection: TypeAlias = psycopg.Connection[Any]
 
-_BEGIN: Final[dict[Kind, sql.SQL]] = {
+_BEGIN: Final[dict[Mode, sql.SQL]] = {
     "read": sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),  # one snapshot
     # Each statement sees what was committed before it: so a transaction that waited for the tenant's lock sees all of
     # the one before.
@@ -219,17 +219,17 @@ class Database(repository.Database):
         if pool is not None:
             await asyncio.to_thread(pool.close)
 
-    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
+    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
         def transact(connection: _Connection, opened: Opened) -> _Result:
-            if kind != "read" and opened.read_only:
+            if mode != "read" and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
-            self._begin(connection, kind, tenant, opened)
+            self._begin(connection, mode, tenant, opened)
             try:
                 result = work(PostgresTransaction(connection, self._log))
             except BaseException:
                 connection.rollback()
                 raise
-            if kind == "read":
+            if mode == "read":
                 connection.rollback()
                 return result
             try:
@@ -243,7 +243,7 @@ class Database(repository.Database):
                 ) from error
             return result
 
-        return await self._repeat(transact, WAIT_SECONDS if kind == "read" else self.busy_seconds)
+        return await self._repeat(transact, WAIT_SECONDS if mode == "read" else self.busy_seconds)
 
     async def truncate_log(self) -> None:
         """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""
@@ -297,14 +297,14 @@ class Database(repository.Database):
         finally:
             await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
 
-    def _begin(self, connection: _Connection, kind: Kind, tenant: str, opened: Opened) -> None:
+    def _begin(self, connection: _Connection, mode: Mode, tenant: str, opened: Opened) -> None:
         """Begin a transaction of a tenant. One round trip, except for a lock."""
-        wait = int(1000 * (_BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds))
+        wait = int(1000 * (_BRIEF_WAIT_SECONDS if mode == "brief" else self.busy_seconds))
         set_tenant = sql.SQL(
             "{begin}; SET LOCAL lock_timeout = {wait}; SELECT set_config('mcp_reflect.tenant', {tenant}, true), "
             "(SELECT version FROM schema_version)"
         ).format(
-            begin=_BEGIN[kind],
+            begin=_BEGIN[mode],
             wait=sql.Literal(wait),
             tenant=sql.Literal(tenant.replace("\0", "")),
         )
@@ -315,7 +315,7 @@ class Database(repository.Database):
         if row is None or row[1] != opened.schema:
             connection.rollback()
             raise _UpgradedError
-        if kind == "write":
+        if mode == "write":
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",))
 
     # Opening.

@@ -20,7 +20,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Kind, Row, Values, Writing, compared, damaged, name_of, queries
+from mcp_reflect.storage.repository import Bound, Mode, Row, Values, Writing, compared, damaged, name_of, queries
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
@@ -264,26 +264,26 @@ class Database(repository.Database):
         async with self._writing["write"]:
             await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
 
-    async def _transact(self, kind: Kind, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
+    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
-            raw.execute("BEGIN" if kind == "read" else "BEGIN IMMEDIATE")
+            raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
                 result = work(SqliteTransaction(raw, self._log))
-                if kind != "read":
+                if mode != "read":
                     raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            if kind != "read" and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
+            if mode != "read" and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
             return (result,)
 
-        use: _Use = "write" if kind == "write" else "read"
-        wait = BRIEF_WAIT_SECONDS if kind == "brief" else self.busy_seconds
-        async with nullcontext() if kind == "read" else self._writing[use]:
-            return (await self._attempt(use, transact, wait, writes=kind != "read"))[0]
+        use: _Use = "write" if mode == "write" else "read"
+        wait = BRIEF_WAIT_SECONDS if mode == "brief" else self.busy_seconds
+        async with nullcontext() if mode == "read" else self._writing[use]:
+            return (await self._attempt(use, transact, wait, writes=mode != "read"))[0]
 
     async def _attempt(
         self,
