@@ -124,7 +124,7 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
             }
             for dream in dreams
         ],
-        "proof": await engine.proof(),
+        "proof": await engine.bank.warnings.effect(scope),
     }
 
 

@@ -316,10 +316,6 @@ class Engine:
 
     # The bank as a whole.
 
-    async def proof(self) -> Mapping[str, Json]:
-        """Return counts of known failures that came back, with and without warnings."""
-        return await self.bank.warnings.effect(self.scopes.own)
-
     async def get_stats(self) -> Mapping[str, Json]:
         """Return counts of the bank's records, and the settings that limit or measure them."""
         proof = await self.bank.warnings.effect(self.scopes.own)

@@ -76,7 +76,7 @@ async def told(bank: ServerUrl | Path) -> list[Any]:
         answers: list[Any] = [[line async for line in engine.bank.transfer.export("local", None)]]
         found = [await engine.recall(task=task) for task in TASKS]
         answers += [[(hit.id, hit.score, hit.why) for hit in one.lessons] for one in found]
-        return [*answers, await engine.proof()]
+        return [*answers, (await engine.get_stats())["proof"]]
 
 
 def test_all_that_was_learned_is_the_same_on_the_server(
