@@ -45,7 +45,7 @@ GOOD: Final = _any(
     # Japanese, Chinese
     r"通る(?:ように|。|$)|通り(?:ました|ます)|通った|通って|パスし|成功|合格|(?:問題|エラー)(?:は|が)?(?:ありません|なし|ない)|グリーン", r"通过|成功|全绿|(?:没有|无)(?:报错|错误|问题)",
 )  # fmt: skip
-TARGET: Final = _any(r"\b(?:make|just|task|npm run|pnpm|yarn|rake) ([\w:.-]{1,40})")
+TARGET: Final = _any(r"(?:\b(?:make|just|task|npm run|pnpm|yarn|rake) |\./|\b(?:bin|scripts?)/)([\w:./-]{1,40})")
 """A target or script by its name, which may hold several kinds of checks."""
 ALL_GREEN: Final = _any(
     r"\b(?:everything|all(?: checks| of it)?|alles|tout|todo|tudo|tutto)(?: is| are| ist| est| está| è| looks)?(?: now| still| again| wieder| jetzt)? (?:green|grün|au vert|vert|verde|groen|en verde)\b",
@@ -56,7 +56,7 @@ ALL_GREEN: Final = _any(
 # What is said to have gone well.
 
 _TESTS: Final = (
-    r"\btests?\b(?! (?:data|case for|file|for|server|coverage|user|account)\b)|\btest[ -]?(?:suites?|runs?|cases)\b|\bsuite\b|"
+    r"\b\w{1,3}unit\b|\b\w{1,20}suite\b|\btests?\b(?! (?:data|case for|file|for|server|coverage|user|account)\b)|\btest[ -]?(?:suites?|runs?|cases)\b|\bsuite\b|"
     r"\b\w{0,20}specs?\b(?!ific)|\b\w{0,14}tests?\b|\btestsuite\b|(?-i:\bTest[A-Z]\w+)|\btest_\w+|"
     r"\bpruebas?\b|\btestes?\b|\btesten\b|\d+ passed\b|\b\d+ (?:examples|assertions)\b|\bscenarios\b|テスト|测试"
 )
@@ -202,7 +202,7 @@ UNSURE: Final = _any(
     r"\b(?:if|once|when|whenever|until|unless|before|whether|in case|as soon as|as long as|provided|assuming|ensures?|mak(?:es?|ing) sure|depends|so that|only|every time|each time|which is why|says?|claims?|requires?|means)\b",
     r"\b(?:make(?! (?:test|check|lint|build)\b)|makes|making|get|getting|let|have) (?:the |all |these |those )*(?:\w+ )?(?:tests?|suite|build|specs?) (?:pass|green|succeed|work)",
     r"(?:^|\b(?:to|then|and|please|will|we|I) )(?:verify|check|confirm)\b(?! (?:passes|out|is)\b)",
-    r"\bafter (?!(?:the |this |that |my |these |all |both )?(?:\w+ )?(?:fix|change|edit|refactor|updat|rename|switch))", r"\b(?:you|your|user|ci|pipeline|workflow|action|job|script|bot|reviewer)\b",
+    r"\bafter (?!(?:the |this |that |my |these |all |both )?(?:\w+ )?(?:fix|change|edit|refactor|updat|rename|switch))", r"(?<!/)\b(?:you|your|user|ci|pipeline|workflow|action|job|script|bot|reviewer)\b",
     r"\b(?:soll|sollte|sollten|wird|werden|würde|könnte|können|muss|müssen|sobald|wenn|falls|bevor|ob|damit|bitte|werde|kann|sie können|vermutlich|wahrscheinlich)\b",
     r"\b(?:devrait|devraient|doit|doivent|va|vont|vais|si|quand|lorsque|dès que|avant|pour que|afin|vous|veuillez|pourra|peut|probablement)\b",
     r"\b(?:debería|deberían|debe|deben|va a|van a|voy a|si|cuando|antes|para que|puedes|puede|una vez|por favor|probablemente)\b", r"\b(?:deve|devem|deveria|vai|vão|vou|se (?:os|as|o|a|i|il|la|le|tudo|tutto|todos|tutti|passa\w*)|quando|antes|para que|pode|assim que|provavelmente)\b",
@@ -214,7 +214,7 @@ CONDITION: Final = _any(
     r"\b(?:make sure|ensure|verify|check|confirm|please|you (?:can|should|need|may)|next steps?|to do|todo|readme|expected(?: result)?|acceptance|criteria|the plan|asked|want(?:s|ed)?)\b[^.]{0,80}$", r"(?:たら|れば|場合は)、?$",
 )  # fmt: skip
 ELSEWHERE: Final = _any(
-    r"\b(?:previous(?:ly)?(?! (?:fail|broken|red|flaky))|earlier|yesterday|last (?:week|month|year|release|time)|originally|used to|at (?:that|the) time|back then|in the past|on main|upstream|changelog|release notes|readme|on your (?:machine|side)|(?:the |your )?ci\b|github actions|"
+    r"\b(?:previous(?:ly)?(?! (?:fail|broken|red|flaky))|earlier|yesterday|last (?:week|month|year|release|time)|originally|used to|at (?:that|the) time|back then|in the past|on main|upstream|changelog|release notes|readme|on your (?:machine|side)|(?<!/)(?:the |your )?\bci\b|github actions|"
     r"pipeline|workflow|you said|you mentioned|you told|according to|says|in production,? the)\b", r"\bbefore (?:my|the|this|any) change",
 )  # fmt: skip
 EXCEPT: Final = _any(
@@ -232,7 +232,7 @@ BAD: Final = _any(
     r"\b(?:still|reports?|finds?|found|has|have|shows?|remain\w*) (?:an? |one |two |three |some |\d+ )(?:\w+ )*?(?:errors?|failures?|issues?|problems?|offenses?|unused)\b",
     r"\b(?:did|does|do|have|has|is|are|was|were|could|can|would) ?(?:not|n't|n’t)\b.{0,40}\b(?:run|ran|pass|passing|tested|verified|built?|compile|work|go through|get|happen|start|deployed?|pushed?|committed?|migrated|applied|clean|formatted|verify|"
     r"test|finish|answer|respond|running|commit|push|deploy|reach|connect|execute[d]?|been)\b", r"\b(?:cannot|can't|couldn't|unable to|untested|unverified|not (?:yet )?(?:run|tested|verified|deployed|committed|pushed|applied|built|clean|formatted|passing|green))\b",
-    r"\b(?:nothing (?:is|was) (?:committed|pushed|deployed|staged)|nothing to commit|stuck|is down|crashloop\w*|needs? (?:formatting|fixing)|would (?:still )?(?:reformat|change)|blocks?|aborts?|times out|stops at)\b", r"\bleft in\b",
+    r"\b(?:nothing (?:is|was) (?:committed|pushed|deployed|staged)|nothing to commit|stuck|is down|crashloop\w*|needs? (?:formatting|fixing)|would (?:still )?(?:reformat|change)|blocks?|aborts?|times out|stops at)\b", r"\bleft in\b", r"\b(?:does|do|did|is|are|was|were) ?(?:not|n't|n’t)\W*$",
     r"\b(?:schlägt|schlagen)\b.{0,40}\bfehl\b|\b(?:rot|kaputt)\b|\bnoch (?:nicht|zwei|ein\w*|rot)\b|\bnicht (?:ausgeführt|gelaufen|geprüft|getestet)\b", r"\b(?:échoue|échouent|ne passe(?:nt)? pas|n'ai pas|en échec)\b",
     r"\b(?:falla|fallan|fallando|sigue fallando|aún no|todavía no|no he|queda un error)\b", r"\b(?:falha|falham|falhando|quebra|ainda não|não (?:executei|rodei|passa))\b", r"\b(?:fallisce|falliscono|non (?:ho|passa|passano|compila))\b",
     r"\b(?:faalt|falen|niet (?:uitgevoerd|gedraaid)|nog niet)\b", r"失敗して(?:い|お)|失敗し(?:ます|続)|残ってい|通りません|まだ", r"失败|还没有|尚未|没有运行|未运行|未通过|无法|仍有|报错了",

@@ -6,8 +6,9 @@ nothing of this kind is claimed. Words of nine languages stand in claim_words.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from mcp_reflect.hooks import claim_words as words
@@ -35,6 +36,9 @@ _PART: Final = lazy_compile(
     r"\b(?:both|these|those|two|three|affected|related|relevant|targeted|existing|remaining|other|unit|integration|"
     r"smoke) (?:\w+ ){0,3}?tests?\b"
 )
+_SOME_OF: Final = lazy_compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|most|some|half) of (?:the )?\w", re.IGNORECASE
+)
 _OF: Final = lazy_compile(r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?![\w.])")
 _DEPENDS: Final = lazy_compile(
     r"\b(?:if|when|whenever|unless|until|once|wenn|falls|sobald|si|quand|cuando|quando|als)\b", re.IGNORECASE
@@ -50,12 +54,18 @@ class Claim:
     part: bool = False
 
 
-def claims_of(message: str) -> list[Claim]:
-    """Return the claims of a message, in its order, one for each kind."""
+_Programs = Mapping[str, Iterable[ProofKind]]
+
+
+def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[Claim]:
+    """Return the claims of a message, in its order, one for each kind.
+
+    `programs` have the names of those that the session ran, in lower case, with what each may show.
+    """
     sentences = list(_sentences(message))
     found: list[tuple[int, Claim]] = []
     for at, sentence in enumerate(sentences):
-        found += [(at, claim) for claim in _claims_in(sentence)]
+        found += [(at, claim) for claim in _claims_in(sentence, programs)]
     admitted: list[tuple[int, frozenset[ProofKind], bool]] = []
     for at, sentence in enumerate(sentences):
         admitted += [(at, kinds, past) for kinds, past in _admissions_in(sentence)]
@@ -92,15 +102,15 @@ def _sentences(message: str) -> Iterator[str]:
                 yield sentence.strip()[:_MOST_SENTENCE]
 
 
-def _claims_in(sentence: str) -> Iterator[Claim]:
+def _claims_in(sentence: str, programs: _Programs) -> Iterator[Claim]:
     if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
         return
-    clauses = list(_in_clauses(sentence, _clauses(sentence)))
+    clauses = list(_in_clauses(sentence, _clauses(sentence), programs))
     # "12 tests, all passing": what is said stands in one clause, of what in another.
-    yield from clauses or (_in_clauses(sentence, [sentence]) if len(sentence) < _SHORT else ())
+    yield from clauses or (_in_clauses(sentence, [sentence], programs) if len(sentence) < _SHORT else ())
 
 
-def _in_clauses(sentence: str, clauses: Sequence[str]) -> Iterator[Claim]:
+def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> Iterator[Claim]:
     start = 0
     for clause in clauses:
         place = sentence.find(clause, start)
@@ -108,9 +118,13 @@ def _in_clauses(sentence: str, clauses: Sequence[str]) -> Iterator[Claim]:
         lead = sentence[:place]
         if words.CONDITION.search(lead[-200:]):
             continue
-        if words.EXCEPT.search(sentence[place:]) or any(int(n) < int(m) for n, m in _OF.findall(clause)):
+        if (
+            words.EXCEPT.search(sentence[place:])
+            or _SOME_OF.search(clause)
+            or any(int(n) < int(m) for n, m in _OF.findall(clause))
+        ):
             continue
-        for kinds, found in _stated(clause):
+        for kinds, found in _stated(clause, programs):
             after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
             before = clause[: found.end()] + (after if after > "\u3000" else "")
             if _DEPENDS.search(clause, found.end()):
@@ -124,7 +138,7 @@ def _clauses(sentence: str) -> list[str]:
     return [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
 
 
-def _stated(clause: str) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]:
+def _stated(clause: str, programs: _Programs) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]:
     """Return what the clause says to have gone well, with the words that say it."""
     named: set[ProofKind] = set()
     for kind, pattern in words.DIRECT.items():
@@ -144,6 +158,10 @@ def _stated(clause: str) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]
         found := words.ALL_GREEN.search(clause) or (target and kinds_of_name(target[1]) >= CHECKS and good)
     ):
         yield CHECKS, found
+    elif not named and good:
+        said = re.findall(r"[\w.+-]+\w", clause.lower())
+        if ran := next((programs[word] for word in said if word in programs), None):
+            yield frozenset(ran), good
 
 
 def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]:

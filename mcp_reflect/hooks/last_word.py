@@ -80,7 +80,10 @@ _NAMES: Final = {
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
     """Return the claims of a message that the session does not show; what is not sure is left out."""
-    return [doubt for claim in claims_of(message) if (doubt := _doubt(claim, ledger)) is not None]
+    programs: dict[str, set[ProofKind]] = {}
+    for proof in ledger.proofs:
+        programs.setdefault(proof.program.lower(), set()).add(proof.kind)
+    return [doubt for claim in claims_of(message, programs) if (doubt := _doubt(claim, ledger)) is not None]
 
 
 def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
@@ -89,12 +92,20 @@ def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
     runs = named or runs
     if not runs:
         related = {kind for own in claim.kinds for kind in _SHOWN_BY.get(own, ())}
-        sure = not ledger.partial and ledger.delegated < 0 and not any(proof.kind in related for proof in ledger.proofs)
-        return Doubt(claim, DoubtKind.NEVER) if sure else None
+        if ledger.partial or ledger.delegated >= 0 or any(proof.kind in related for proof in ledger.proofs):
+            return None
+        runs = [proof for proof in ledger.proofs if proof.kind is ProofKind.ANY]
+        changed = max((change.step for change in ledger.changes), default=0)
+        if not runs:
+            return Doubt(claim, DoubtKind.NEVER)
+        if any(proof.step > changed and proof.outcome.passed is not False for proof in runs):
+            return None  # it may be the proof
     latest = [proof for proof in runs if proof.step == runs[-1].step]
-    if ledger.delegated > latest[-1].step or any(proof.outcome.passed is None for proof in latest):
+    if ledger.delegated > latest[-1].step:
         return None
-    failed = next((proof for proof in latest if not proof.outcome.passed), None)
+    failed = next((proof for proof in latest if proof.outcome.passed is False), None)
+    if failed is None and any(proof.outcome.passed is None for proof in latest):
+        return None
     if failed is not None:
         # Another run may have shown a part of the tests, if nothing changed since.
         changed = max((change.step for change in ledger.changes if change.step < failed.step), default=0)

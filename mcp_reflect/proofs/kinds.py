@@ -1,7 +1,8 @@
 """The kinds of proof and the programs that give one: a table, which the setting `proofs` extends.
 
 An entry is a program with the words that must follow it; `*` stands for any characters. Wrappers such as `npx`,
-`poetry run` and `docker exec NAME` are taken off before the table is read.
+`poetry run` and `docker exec NAME` are taken off before the table is read. What a program outside of the table shows,
+its own name or its first word may say: `gleam test`, `make deploy`, `bin/lint`. Else the run may show anything.
 """
 
 import re
@@ -26,6 +27,8 @@ class ProofKind(StrEnum):
     DEPLOYMENT = "deployment"
     HEALTH = "health"
     IMAGE = "image"
+    ANY = "any"
+    """A run of a program that is not known: it may show any of these."""
 
 
 CHECKS: Final = frozenset({ProofKind.TESTS, ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT, ProofKind.FORMAT})
@@ -101,7 +104,7 @@ _NAMES: Final = {
     **dict.fromkeys("commit".split(), "commit"),
     **dict.fromkeys("push".split(), "push"),
 }
-_SHORTEST_PREFIX: Final = 5  # letters of such a word that may be the beginning of a program's name
+_SHORTEST_PREFIX: Final = 5
 _ALL_NAMES: Final = frozenset("check checks ci verify validate all precommit quality qa preflight".split())
 
 # Programs that run a script or target by its name.
@@ -117,6 +120,20 @@ _VALUED: Final = frozenset(
 )
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
+_INTERPRETERS: Final = frozenset("python node ruby tsx ts-node perl deno php julia Rscript lua".split())
+# Programs that look, move files or wait, and words with which a program only gets what it needs.
+_SHOWS_NOTHING: Final = frozenset(
+    "git ls cat bat grep egrep fgrep rg ag ack sed awk find fd head tail less more wc cp mv rm mkdir rmdir touch chmod "
+    "chown ln cd pushd popd echo printf export set unset source . alias which type whereis command env date sleep wait "
+    "ps kill pkill jobs jq yq sort uniq cut tr column diff cmp tree stat file du df tar unzip zip gunzip xargs tee "
+    "true false [ read pwd history clear open code vim nano basename dirname realpath readlink seq id whoami uname "
+    "hostname nproc free top htop man hexdump xxd od strings md5sum sha256sum base64 pip pip3 brew apt apt-get dnf yum "
+    "apk curl wget gh glab ssh-keygen chezmoi tmux screen nvm pyenv rustup exit return".split()
+)
+_CONDITIONS: Final = frozenset("-f -d -e -n -z -x -s -r -w -L = == != -eq -ne -gt -lt".split())
+_INSTALLING: Final = frozenset(
+    "install i add ci x update upgrade sync lock init remove uninstall fetch download restore list ls show help".split()
+)
 _SCRIPT: Final = re.compile(r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?")
 
 
@@ -150,14 +167,16 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     plain = _plain(rest)
     if {"--help", "--version", "--dry-run", "--collect-only"} & set(rest) or rest == ["-h"]:
         return frozenset()
-    found = {kind for kind, wanted in _by_program(extra).get(program, ()) if _follows(wanted, rest, plain, program)}
+    listed = _by_program(extra).get(program, ())
+    found = {kind for kind, wanted in listed if _follows(wanted, rest, plain, program)}
     if program == "make" and kinds_of_name(" ".join(plain)):
         found.discard(ProofKind.BUILD)
     if program == "git" and ProofKind.COMMIT in found and "--abort" in rest:
         found.discard(ProofKind.COMMIT)
     if program in {"curl", "wget", "http", "https", "xh"} and not _asks_a_service(rest):
         found.discard(ProofKind.HEALTH)
-    return frozenset(found) | kinds_of_name(_script_name(program, rest, plain))
+    by_name = program in _RUNNERS or not found
+    return frozenset(found) | kinds_of_name(_name_of(program, rest, plain, listed=bool(listed)) if by_name else "")
 
 
 def _plain(rest: Sequence[str]) -> list[str]:
@@ -188,26 +207,30 @@ def _asks_a_service(rest: Sequence[str]) -> bool:
     return bool(local or re.search(r"health|ready|live|status|ping|http_code|(?:^| )-\w*[iI]\b|--head|--fail", text))
 
 
-def _script_name(program: str, rest: Sequence[str], plain: Sequence[str]) -> str:
-    """Return the name of the script or target that a command runs; empty where it runs none by name."""
+def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed: bool) -> str:
+    """Return the words of a command that may name what it shows: of a script or target, else of the program itself."""
     if program in _PACKAGE_MANAGERS:
         named = plain[2:] if plain[:1] == ["workspace"] else plain
         names = [word for word in named if word not in {"run", "run-script", "task", "workspaces", "foreach"}]
-        return "" if not names or names[0] in {"install", "add", "ci", "i", "x"} else names[0]
+        return "" if not names or names[0] in _INSTALLING else names[0]
     if program in _RUNNERS:
         return " ".join(word for word in plain[:3] if not _ASSIGNED.fullmatch(word))
     if (program == "pre-commit" and "run" in plain) or program in {"act", "lefthook"}:
         return "check"
-    if program in _SHELLS or program in {"python", "node", "ruby", "tsx", "ts-node", "perl", "deno"}:
+    if program in _SHELLS or program in _INTERPRETERS:
         script = next(iter(plain), "")
         return script if "-c" not in rest and "-e" not in rest and re.search(r"\.\w{2,4}$|/", script) else ""
-    return program if re.search(r"\.(?:sh|bash|py|js|mjs|rb|ps1|bat)$", program) else _named_in(program)
+    if not may_prove([program, *rest]):
+        return ""
+    words = [word for word in plain if word not in _RUNNERS and word not in {"run", "exec", "call"}]
+    names = words[:1] if listed else [program, *words[:1]]
+    return next(filter(kinds_of_name, names), "")
 
 
-def _named_in(program: str) -> str:
-    """Return the word that the name of a program begins with and that names a kind, as `deploy` does in `deployctl`."""
-    name = re.split(r"[/\\]", program)[-1].lower()
-    return next((word for word in _NAMES if len(word) >= _SHORTEST_PREFIX and name.startswith(word)), "")
+def may_prove(words: Sequence[str]) -> bool:
+    """Return whether a command of which no kind is known may be a proof all the same."""
+    asks = words[:1] == ["test"] and not _CONDITIONS.isdisjoint(words)  # not a script of that name
+    return bool(words) and words[0] not in _SHOWS_NOTHING and not asks and not set(_plain(words[1:])[:1]) & _INSTALLING
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:
@@ -215,6 +238,12 @@ def kinds_of_name(name: str) -> frozenset[ProofKind]:
     for word in name.split():
         match = _SCRIPT.fullmatch(word)
         parts = re.split(r"[^a-z0-9]+", (match[1] if match else word).lower().replace("type-check", "typecheck"))
-        kinds |= {ProofKind(_NAMES[part]) for part in parts if part in _NAMES}
+        kinds |= {ProofKind(kind) for kind in map(_kind_of_part, parts) if kind}
         kinds |= CHECKS if _ALL_NAMES & set(parts) else set()
     return frozenset(kinds)
+
+
+def _kind_of_part(part: str) -> str | None:
+    """Return the kind of a word, or of the long word that it begins with, as `deploy` in `deployctl`."""
+    long = (word for word in _NAMES if len(word) >= _SHORTEST_PREFIX and part.startswith(word))
+    return _NAMES.get(part) or _NAMES.get(next(long, ""))

@@ -13,7 +13,7 @@ from mcp_reflect.guards.commands import Command, read_chain, read_commands, scri
 from mcp_reflect.guards.guard import Call, command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name
+from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name, may_prove
 from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome, shows_tests
 from mcp_reflect.shell import is_viewer
 
@@ -237,8 +237,8 @@ class Ledger:
             ) and not text.rstrip().endswith("&")
             others = [found for place, found in enumerate(kinds) if place != at and not _prepares(commands[place][2])]
             found = kinds[at]
-            if not any(kinds) and not _prepares(bare) and shows_tests(call.answer):
-                found = frozenset({ProofKind.TESTS})  # a script of whatever name
+            if not any(kinds) and not _prepares(bare) and may_prove(bare):
+                found = frozenset({ProofKind.TESTS if shows_tests(call.answer) else ProofKind.ANY})
             for kind in sorted(found):
                 ending = Ending(
                     code,

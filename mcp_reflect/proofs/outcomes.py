@@ -5,7 +5,7 @@ if it is the run's own. None where neither says anything.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,7 +29,7 @@ _COUNT: Final = rf"(?<![\w.#/-]){_SOME}"
 _TESTS_BAD: Final = (
     rf"{_COUNT} (?:tests? |examples? |specs? |checks? )?(?:failed|failing|failures?|fail|errored|broken)\b(?![=:])",
     rf"{_COUNT} errors?(?: in [\d.]+ ?s|, \d+ (?:passed|failed))",
-    rf"\b(?i:failures|failed|fail|errors)(?:=|: {{0,9}}){_SOME}\b",
+    rf"\b(?i:failures?|failed|fail|errors?)(?:=|: {{0,30}}){_SOME}\b", rf"\b(?:with|[Ss]tatus:?) {_SOME} (?i:errors?|failures?)\b", r"^[\W\d]*[✗✕✘❌] ",
     rf"^[ℹ#] fail {_SOME}",
     r"\bFAILED\b(?!\W{0,3}0\b)(?! tests? passed)", r"^FAIL\b", r"^--- FAIL", r"^not ok \d", r"^test result: FAILED", r"^FAILURES\b",
     r"^ERRORS$", r"^BUILD FAILED", r"\bBUILD FAILURE\b", r"^error: test failed", r"\b[Tt]est [Ss]uite (?:\S+ |.*)?fail(?:ed|ure)\b",
@@ -69,7 +69,7 @@ _FORMAT_GOOD: Final = (
     r"\bfiles would be left unchanged", r"\bunchanged\)?$", r"^Formatted \d+",
 )  # fmt: skip
 _GIT_BAD: Final = (
-    r"^fatal: ", r"^error: ", r"\[(?:remote )?rejected\]", r"\bnothing to commit\b", r"\bnothing added to commit\b", r"\bno changes added to commit\b",
+    r"^fatal: ", r"^error: ", r"\[(?:remote )?rejected\]", r"^abort: ", r"\b(?:push|commit) (?:was )?rejected\b", r"\bnothing to commit\b", r"\bnothing added to commit\b", r"\bno changes added to commit\b",
     r"\bPermission denied\b", r"^Aborting commit", r"\bhook (?:declined|failed|exited)\b", r"^husky - .* failed",
     r"\bCONFLICT \(", r"^Automatic merge failed", r"^- exit code: [1-9]", r"^pull request create failed", r"^GraphQL: ",
 )  # fmt: skip
@@ -78,7 +78,7 @@ _GIT_GOOD: Final = (
     r"^[0-9a-f]{7,40} \S", r"^\d+ files? changed", r"https://\S+/(?:pull|merge_requests)/\d+", r"\bdigest: sha256:",
 )  # fmt: skip
 _RUN_BAD: Final = (
-    r"^(?:\S+ )?(?:ERROR|Error|error|FATAL|Fatal|fatal)\b ?[:\]]", r"^(?:ERROR|FATAL) ", r"^│ Error:", r"\b(?:UPGRADE|INSTALLATION|BUILD|DEPLOY\w*) FAILED\b",
+    r"^(?:\S+ )?(?:ERROR|Error|error|FATAL|Fatal|fatal)\b ?[:\]]", r"^\W+Error\b", r"^[✗✕✘❌] ", r"^(?:ERROR|FATAL) ", r"^│ Error:", r"\b(?:UPGRADE|INSTALLATION|BUILD|DEPLOY\w*) FAILED\b",
     r"\bmigration\b.{0,60}\bfailed\b", r"\bfailed to (?:apply|deploy|solve|start|build|push|pull|create|connect|fetch|compute)\b",
     r"^Traceback \(most recent", r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b[: ]", r"^\w+ aborted!", r"\bexceeded its progress deadline", r"\btimed out\b",
     r"\b(?:ImagePullBackOff|ErrImagePull|CrashLoopBackOff|CreateContainerError|OOMKilled)\b",
@@ -106,8 +106,9 @@ _HEALTH_GOOD: Final = (
 # A program that runs others says so of every kind.
 _RUNNER_BAD: Final = (
     r"\bmake(?:\[\d+\])?: \*\*\* ", r"\bELIFECYCLE\b", r"^(?:npm )?(?:ERR!|error code [1-9E])", r"^error: Recipe `",
-    r"^error Command failed with exit code", r"^\W*AssertionError\b", r"\.{3,}Failed$", r"^(?!.*\b(?:0|no|not|none) )[\w ]*\bfailed\W*$",
+    r"^error Command failed with exit code", r"^[\W\d]*AssertionError\b", r"\.{3,}Failed$", r"^(?![✓✔√+]|(?i:ok|pass)\b|.*(?:\b(?:0|no|not|none) |[│|])).*\bfailed\W*$",
 )  # fmt: skip
+_ANY_BAD: Final = (r"\bFAIL(?:ED|URE)?\b", r"\berror: ", r"^[✗✕✖✘❌]", r"\b(?:rejected|denied|refused)\b")
 _MODES: Final = {
     ProofKind.TESTS: (_TESTS_BAD, _TESTS_GOOD),
     **dict.fromkeys((ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT), (_CODE_BAD, _CODE_GOOD)),
@@ -115,6 +116,10 @@ _MODES: Final = {
     **dict.fromkeys((ProofKind.COMMIT, ProofKind.PUSH), (_GIT_BAD, _GIT_GOOD)),
     **dict.fromkeys((ProofKind.MIGRATION, ProofKind.DEPLOYMENT, ProofKind.IMAGE), (_RUN_BAD, _RUN_GOOD)),
     ProofKind.HEALTH: (_HEALTH_BAD, _HEALTH_GOOD),
+    ProofKind.ANY: (
+        (*_TESTS_BAD, *_CODE_BAD, *_FORMAT_BAD, *_RUN_BAD, *_ANY_BAD),
+        (*_TESTS_GOOD, *_CODE_GOOD, *_RUN_GOOD),
+    ),
 }
 _READERS: Final = {kind: (_any((*bad, *_RUNNER_BAD)), _any(good)) for kind, (bad, good) in _MODES.items()}
 _ANY_ERROR: Final = _any((*_RUN_BAD, r"^E {3,}", r"^(?:bash|sh|zsh): .*: ", r"\bcommand not found\b"))
@@ -179,11 +184,11 @@ def lines_of(output: str) -> list[str]:
 def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     """Return how a run of a kind ended."""
     lines = lines_of(output)
-    code, own = ending.code, ending.own
-    if ending.shows_code and (shown := next(filter(None, map(_SHOWN_CODE.search, reversed(lines[-3:]))), None)):
-        code, own = int(shown[1]), True
+    code, own = _code_of(lines, ending)
     if ending.lists and code in (0, None) and (listed := next(filter(_FILES_ONLY.fullmatch, lines), "")):
         return Outcome(passed=False, line=_shown(listed))
+    if kind is ProofKind.ANY and own and code is not None:  # nothing says more of a program that nobody knows
+        return Outcome(passed=code == 0, line=_shown(lines[-1]) if lines else f"exit code {code}")
     bad, good = _READERS[kind]
     against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)]
     in_favor = next((line for line in reversed(lines) if good.search(line)), "")
@@ -204,6 +209,13 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     if (own and code == 0) or (kind in _SILENT and not lines and code in (0, None) and kind is not ProofKind.TESTS):
         return Outcome(passed=None if error else True, line=_shown(lines[-1]) if lines else "")
     return Outcome(None, _shown(error))
+
+
+def _code_of(lines: Sequence[str], ending: Ending) -> tuple[int | None, bool]:
+    """Return the exit code, and whether it is the run's own: what `echo $?` printed is."""
+    shown = map(_SHOWN_CODE.search, reversed(lines[-3:])) if ending.shows_code else ()
+    own = next(filter(None, shown), None)
+    return (int(own[1]), True) if own else (ending.code, ending.own)
 
 
 def _telling(kind: ProofKind, lines: Iterable[str]) -> str:
