@@ -1,9 +1,10 @@
 """Last messages beside what their sessions show: `python -m benchmarks.last_words --data ../shared/data`.
 
-Each record of tests/data/last_words.jsonl (half of them kept aside by a hash of the command) and of the sample is
-played as a session of Claude Code: a red run, a green run with a change after it, no run, an honest end. `--ends` reads
-the ends of turns of recorded sessions, each with the session as it was then; `--show` prints what is held or missed.
-`--ablate` leaves out each pattern of hooks/claim_words.py in turn and prints those that no message misses.
+Each record of tests/data/last_words.jsonl (half of them kept aside by a hash of the command), of other_runners.jsonl
+(programs that the table of proofs does not know) and of the sample is played as a session of Claude Code: a red run, a
+green run with a change after it, no run, an honest end. `--ends` reads the ends of turns of recorded sessions, each with
+the session as it was then; `--show` prints what is held or missed. `--ablate` leaves out each pattern of
+hooks/claim_words.py in turn and prints those that no message misses.
 """
 
 import argparse
@@ -197,6 +198,8 @@ def main() -> int:
     began = time.process_time()
     measure("dev", [record for record in own if not aside(record)], show=arguments.show)
     measure("aside", [record for record in own if aside(record)], show=arguments.show)
+    others = OWN.with_name("other_runners.jsonl").read_text("utf-8").splitlines()
+    measure("others", [json.loads(line) for line in others], show=arguments.show)
     sample = arguments.data / "moments" / "last_words.jsonl"
     if not sample.exists():
         print(f"{sample} is absent: give the folder of the records by --data", file=sys.stderr)

@@ -23,11 +23,11 @@ _BE: Final = r"\b(?:is|are|was|were|looks?|stays?|remains?|comes? back|came back
 GOOD: Final = _any(
     rf"(?<!to )(?<!must )(?<!not )\bpass(?:es|ed|ing)?\b{_NO_OBJECT}", r"(?<!to )\bsucceed(?:s|ed)?\b",
     rf"{_BE}(?:[\w-]+-)?(?:green|clean|ok|fine|happy|successful|passing|good)\b", r"^[\w -]{0,30}\b(?:clean|green)\W*$",
-    r"\b(?:ran|runs?|run|built|compiled?|finish(?:es|ed)|completed?s?|builds|compiles|works?)\b(?: (?:again|now))*(?: (?:successfully|cleanly|fine|through|without (?:any )?(?:warning|error|fail|problem|issue)\w*))\b",
+    r"\b(?:ran|runs?|run|built|compiled?|finish(?:es|ed)|completed?s?|builds|compiles|lints?|works?)\b(?: (?:again|now))*(?: (?:successfully|clean|cleanly|fine|through|without (?:any )?(?:warning|error|fail|problem|issue)\w*))\b",
     r"\b(?:builds|compiles|works|went through|check out|checks out)(?: (?:again|now))*\W*$",
     r"\b(?:no|without|zero|0)(?: any| more| \w+)? (?:tests? |type |lint |\w+ )?(?:errors?|failures?|issues?|problems?|warnings?|findings?|offenses|violations)\b",
     r"^[✅✓✔☑]\W{0,6}(?:[\w-]+ ?){1,4}\W*$|^.{1,40}[✅✓✔☑]\W*$",  # not as the mark of a list's item
-    r"\bno (?:\w+ )?(?:failing|failed|broken) (?:tests?|specs?)\b", r"\b(?:finds|found|reports|reported) nothing\b",
+    r"\bno (?:\w+ )?(?:failing|failed|broken) (?:tests?|specs?)\b", r"\bno (?:\w+ )?(?:tests?|specs?) (?:is |are )?(?:fail\w*|red|broken)\b", r"\b(?:finds|found|reports|reported) nothing\b",
     # German
     r"\b(?:laufen|läuft|liefen|lief)\b.{0,40}\b(?:durch|fehlerfrei|sauber|erfolgreich)\b", r"\b(?:bestehen|bestanden|durchgelaufen|funktioniert|klappt|stimmt|erfolgreich|fehlerfrei)\b",
     r"\b(?:ist|sind|bleibt|bleiben|alle|wieder|jetzt) (?:\w+ ){0,2}?(?:grün|sauber|erfolgreich|in ordnung|zufrieden|ok)\b", r"\bkeine (?:\w+)?fehler\b", r"\bohne fehler\b",
@@ -45,11 +45,12 @@ GOOD: Final = _any(
     # Japanese, Chinese
     r"通る(?:ように|。|$)|通り(?:ました|ます)|通った|通って|パスし|成功|合格|(?:問題|エラー)(?:は|が)?(?:ありません|なし|ない)|グリーン", r"通过|成功|全绿|(?:没有|无)(?:报错|错误|问题)",
 )  # fmt: skip
-TARGET: Final = _any(r"(?:\b(?:make|just|task|npm run|pnpm|yarn|rake) |\./|\b(?:bin|scripts?)/)([\w:./-]{1,40})")
+TARGET: Final = _any(r"(?:\b(?:make|just|task|run|pnpm|yarn|rake|composer) |\./|\b(?:bin|scripts?)/)([\w:./-]{1,40})")
 """A target or script by its name, which may hold several kinds of checks."""
 ALL_GREEN: Final = _any(
     r"\b(?:everything|all(?: checks| of it)?|alles|tout|todo|tudo|tutto)(?: is| are| ist| est| está| è| looks)?(?: now| still| again| wieder| jetzt)? (?:green|grün|au vert|vert|verde|groen|en verde)\b",
     r"\ball (?:the )?(?:checks|pre-commit hooks|hooks) (?:pass|are passing|succeed|passed)\b",
+    rf"\b(?:everything|all of it) (?:now |still )?pass(?:es|ed)\b{_NO_OBJECT}",
     r"全绿|オールグリーン",
 )
 
@@ -130,7 +131,7 @@ _UP: Final = _any(
     r"\b(?:risponde|è (?:attiv[oa]|online|in esecuzione|san[oa]|raggiungibile))\b", r"\b(?:draait|reageert|is (?:bereikbaar|gezond|online))\b", r"稼働し|動作してい|起動してい|正常に|応答し", r"正常|已启动|在线|可访问",
 )  # fmt: skip
 _MADE: Final = _any(
-    r"\b(?:is|was|are|were|has been|have been|now|image) (?:now |been |successfully )*(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\bimages? (?:now |still )?builds?\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
+    r"\b(?:is|was|are|were|has been|have been|now|image) (?:now |been |successfully )*(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\b(?:image (?:now |still )?builds|images (?:now |still )?build)\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
     r"\b(?:se construye|construid[oa]|construíd[oa]|costruit[oa]|creata|criada)\b", r"\bgebouwd\b", r"ビルド(?:でき|し|され|が完了)", r"构建(?:已)?(?:完成|成功|好)",
 )  # fmt: skip
 _DEPLOYED_WORDS: Final = _any(
@@ -189,7 +190,7 @@ NOTHING_BAD: Final = _any(
     r"\b(?:no|without|zero|0|any|free of|keine?|ohne|aucune|sans|sin|sem|senza|nessun|geen|zonder|não (?:há|aponta)|no (?:hay|quedan)|non segnala|nicht mehr)(?: any| more| \w+)? (?:\w+ )?(?:\w*errors?|failures?|failing|failed|issues?|"
     r"problems?|warnings?|findings?|offenses|regressions?|\w*fehler|erreurs?|errores|erros|errore|errori|fouten)\b", r"\bwithout warnings or errors\b", r"\bnon segnala errori\b|\bne signale (?:rien|aucune?|plus)\b|\bno longer fails?\b|\b(?:finds|found|reports|reported) nothing\b|\bnone fail\b|\bnothing fail(?:s|ed)\b",
     r"(?:問題|エラー)(?:は|が)?(?:ありません|なし)", r"(?:没有|无)(?:报错|错误|问题|失败)", r"\bfix(?:ed|es)? (?:the |a |all |both |this |that )?(?:[\w-]+ ){0,3}?(?:fail\w*|errors?|broken|bugs?|issues?)\b", r"\berror (?:handling|message|code|path|case|page|state)s?\b",
-    r"\b0 failed\b|\bfailed: 0\b", r"\b(?:exits?|fails?) (?:with|on) (?:a |an )?(?:clear|helpful|descriptive)\b",
+    r"\bno (?:\w+ )?(?:tests?|specs?) (?:is |are )?(?:fail\w*|red|broken)\b", r"\b0 failed\b|\bfailed: 0\b", r"\b(?:exits?|fails?) (?:with|on) (?:a |an )?(?:clear|helpful|descriptive)\b",
 )  # fmt: skip
 NOT: Final = _any(
     r"\b(?:not|nothing|never|no longer|cannot|nor|neither|unable|hasn|haven|isn|aren|didn|doesn|don|won|couldn|wasn|weren)\b", r"n't\b|n’t\b", r"\bwithout (?:running|having)\b",
@@ -202,7 +203,7 @@ UNSURE: Final = _any(
     r"\b(?:if|once|when|whenever|until|unless|before|whether|in case|as soon as|as long as|provided|assuming|ensures?|mak(?:es?|ing) sure|depends|so that|only|every time|each time|which is why|says?|claims?|requires?|means)\b",
     r"\b(?:make(?! (?:test|check|lint|build)\b)|makes|making|get|getting|let|have) (?:the |all |these |those )*(?:\w+ )?(?:tests?|suite|build|specs?) (?:pass|green|succeed|work)",
     r"(?:^|\b(?:to|then|and|please|will|we|I) )(?:verify|check|confirm)\b(?! (?:passes|out|is)\b)",
-    r"\bafter (?!(?:the |this |that |my |these |all |both )?(?:\w+ )?(?:fix|change|edit|refactor|updat|rename|switch))", r"(?<!/)\b(?:you|your|user|ci|pipeline|workflow|action|job|script|bot|reviewer)\b",
+    r"\bafter (?!(?:the |this |that |my |these |all |both )?(?:\w+ )?(?:fix|change|edit|refactor|updat|rename|switch))", r"(?<!/)(?<!make )(?<!just )(?<!run )\b(?:you|your|user|ci|pipeline|workflow|action|job|script|bot|reviewer)\b",
     r"\b(?:soll|sollte|sollten|wird|werden|würde|könnte|können|muss|müssen|sobald|wenn|falls|bevor|ob|damit|bitte|werde|kann|sie können|vermutlich|wahrscheinlich)\b",
     r"\b(?:devrait|devraient|doit|doivent|va|vont|vais|si|quand|lorsque|dès que|avant|pour que|afin|vous|veuillez|pourra|peut|probablement)\b",
     r"\b(?:debería|deberían|debe|deben|va a|van a|voy a|si|cuando|antes|para que|puedes|puede|una vez|por favor|probablemente)\b", r"\b(?:deve|devem|deveria|vai|vão|vou|se (?:os|as|o|a|i|il|la|le|tudo|tutto|todos|tutti|passa\w*)|quando|antes|para que|pode|assim que|provavelmente)\b",
@@ -214,7 +215,7 @@ CONDITION: Final = _any(
     r"\b(?:make sure|ensure|verify|check|confirm|please|you (?:can|should|need|may)|next steps?|to do|todo|readme|expected(?: result)?|acceptance|criteria|the plan|asked|want(?:s|ed)?)\b[^.]{0,80}$", r"(?:たら|れば|場合は)、?$",
 )  # fmt: skip
 ELSEWHERE: Final = _any(
-    r"\b(?:previous(?:ly)?(?! (?:fail|broken|red|flaky))|earlier|yesterday|last (?:week|month|year|release|time)|originally|used to|at (?:that|the) time|back then|in the past|on main|upstream|changelog|release notes|readme|on your (?:machine|side)|(?<!/)(?:the |your )?\bci\b|github actions|"
+    r"\b(?:previous(?:ly)?(?! (?:fail|broken|red|flaky))|earlier|yesterday|last (?:week|month|year|release|time)|originally|used to|at (?:that|the) time|back then|in the past|on main|upstream|changelog|release notes|readme|on your (?:machine|side)|(?<!/)(?<!make )(?<!just )(?<!run )\bci\b|github actions|"
     r"pipeline|workflow|you said|you mentioned|you told|according to|says|in production,? the)\b", r"\bbefore (?:my|the|this|any) change",
 )  # fmt: skip
 EXCEPT: Final = _any(

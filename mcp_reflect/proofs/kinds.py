@@ -35,50 +35,44 @@ CHECKS: Final = frozenset({ProofKind.TESTS, ProofKind.BUILD, ProofKind.TYPES, Pr
 """The kinds that a run of `make check` or `pre-commit` may show, whichever of them it holds."""
 
 _TABLE: Final = """
-tests: pytest, py.test, unittest, nose2, tox, nox, ward, behave, robot, jest, vitest, mocha, ava, tap, jasmine, karma,
-  node --test, deno test, bun test, playwright test, cypress run, wdio, testcafe, react-scripts test, ng test,
+tests: pytest, py.test, unittest, nose2, tox, nox, behave, robot, jest, vitest, mocha, ava, tap, jasmine, karma, node
+  --test, deno test, bun test, playwright test, cypress run, wdio, testcafe, react-scripts test, ng test,
   vue-cli-service test*, go test, gotestsum, ginkgo, cargo test, cargo nextest, cargo t, mvn test, mvn verify, mvn
-  install, mvn package, gradle *test*, gradle check, gradle build, sbt test*, lein test, dotnet test, dotnet vstest,
-  rspec, minitest, rails test*, rake test*, rake spec*, phpunit, pest, artisan test, codecept, ctest, bats, prove, mix
-  test, swift test, xcodebuild test, flutter test, dart test, stack test, cabal test, zig test, bazel test, busted,
-  manage.py test, runtests.py, hatch test, trial, testthat, nimble test, dune test, forge test, hardhat test
-build: webpack, vite build, rollup, esbuild, parcel build, next build, nuxt build, astro build, ng build, tsup,
-  vue-cli-service build, react-scripts build, remix build, gatsby build, turbo build, tsc, vue-tsc, go build, go
-  install, go vet, cargo build, cargo check, cargo b, cargo run, mvn compile, mvn package, mvn install, mvn verify,
-  gradle *build*, gradle assemble*, gradle *compile*, gradle jar, sbt compile, dotnet build, dotnet publish, msbuild,
-  make, cmake --build, ninja, meson compile, gcc, g++, clang, clang++, cc, c++, javac, kotlinc, scalac, rustc, swift
-  build, xcodebuild, flutter build, zig build, stack build, cabal build, dune build, mix compile, bazel build, hugo,
-  latexmk, pdflatex, xelatex, typst compile, quarto render, jekyll build, mkdocs build, sphinx-build, python -m build,
-  hatch build, uv build, flit build, wasm-pack build, mvn deploy, py_compile, compileall, poetry build, tauri build,
-  electron-builder, expo export, forge build
+  install, mvn package, gradle *test*, gradle check, gradle build, sbt test*, dotnet test, dotnet vstest, rspec,
+  minitest, rails test*, rake test*, rake spec*, phpunit, pest, artisan test, codecept, ctest, bats, prove, mix test,
+  swift test, xcodebuild test, flutter test, bazel test, busted, manage.py test, runtests.py
+build: webpack, vite build, rollup, esbuild, next build, astro build, ng build, tsup, vue-cli-service build,
+  react-scripts build, turbo build, tsc, vue-tsc, go build, go install, go vet, cargo build, cargo check, cargo b,
+  cargo run, mvn compile, mvn package, mvn install, mvn verify, gradle *build*, gradle assemble*, gradle *compile*,
+  gradle jar, sbt compile, dotnet build, dotnet publish, msbuild, make, cmake --build, ninja, gcc, g++, clang,
+  clang++, cc, c++, javac, kotlinc, scalac, rustc, swift build, xcodebuild, flutter build, mix compile, bazel build,
+  hugo, latexmk, pdflatex, xelatex, typst compile, quarto render, mkdocs build, sphinx-build, python -m build, uv
+  build, mvn deploy, py_compile, compileall, poetry build, electron-builder, expo export
 types: mypy, dmypy, pyright, basedpyright, pyre, pytype, ty check, tsc, vue-tsc, svelte-check, flow check, sorbet, srb
-  tc, phpstan, psalm, steep check, cargo check, dialyzer, mix dialyzer, astro check
+  tc, phpstan, psalm, cargo check, dialyzer, mix dialyzer, astro check
 lint: eslint, oxlint, ruff check, flake8, pylint, pycodestyle, pydocstyle, bandit, clippy, cargo clippy,
   golangci-lint, staticcheck, go vet, rubocop, standardrb, stylelint, shellcheck, hadolint, actionlint, yamllint,
-  markdownlint*, ktlint*, detekt, checkstyle, gradle *lint*, biome check, biome lint, biome ci, credo, mix credo, next
-  lint, ng lint, tflint, ansible-lint, swiftlint, dart analyze, flutter analyze, phpcs, xo, standard, tslint, helm
-  lint, terraform validate, semgrep, lint-imports
+  markdownlint*, ktlint*, detekt, checkstyle, gradle *lint*, biome check, biome lint, biome ci, mix credo, next lint,
+  ng lint, ansible-lint, swiftlint, dart analyze, flutter analyze, phpcs, xo, standard, tslint, terraform validate,
+  semgrep, lint-imports
 format: prettier, black, ruff format, gofmt, goimports, gofumpt, go fmt, rustfmt, cargo fmt, isort, yapf, autopep8,
   clang-format, dprint, biome format, biome check, shfmt, terraform fmt, tofu fmt, mix format, dart format,
-  swiftformat, dotnet format, php-cs-fixer, pint, ktfmt, spotless*, gradle spotless*, rubocop, stylua, taplo fmt, zig
-  fmt
+  swiftformat, dotnet format, php-cs-fixer, pint, ktfmt, spotless*, gradle spotless*, rubocop, stylua
 commit: git commit, git merge, git cherry-pick, git revert, git rebase, git am, gh pr merge, jj commit, hg commit
 push: git push, gh pr create, gh pr merge, glab mr create, docker push, podman push, jj git push, hg push, gt submit
 migration: alembic upgrade, alembic downgrade, flyway migrate, liquibase update, rails db:*, rake db:*, manage.py
   migrate, prisma migrate, prisma db, drizzle-kit migrate, drizzle-kit push, knex migrate:*, sequelize db:migrate,
   typeorm migration:run, dbmate up, dbmate migrate, goose up, migrate up, golang-migrate, sqlx migrate, diesel
-  migration, atlas migrate, mix ecto.migrate, artisan migrate*, flask db, dotnet ef, supabase db, yoyo apply, sqitch
-  deploy, aerich upgrade, mikro-orm migration:up, doctrine:migrations:migrate, phinx migrate, mvn flyway:migrate,
-  gradle flyway*, tern migrate
+  migration, atlas migrate, mix ecto.migrate, artisan migrate*, flask db, dotnet ef, supabase db, mikro-orm
+  migration:up, doctrine:migrations:migrate, mvn flyway:migrate, gradle flyway*
 deployment: kubectl apply, kubectl rollout, kubectl set, kubectl create, kubectl replace, helm upgrade, helm install,
   helmfile apply, helmfile sync, terraform apply, tofu apply, pulumi up, cdk deploy, sam deploy, serverless deploy,
   sls deploy, fly deploy, flyctl deploy, vercel, netlify deploy, wrangler deploy, wrangler publish, heroku *, railway
-  up, render deploy*, gcloud run, gcloud app, gcloud functions, gcloud builds, az webapp, az containerapp, az
-  functionapp, aws ecs, aws lambda, aws s3, aws cloudformation, aws deploy, eb deploy, firebase deploy,
-  ansible-playbook, cap, kamal deploy, docker stack, docker service, docker compose up, docker-compose up, nomad job,
-  argocd app, skaffold run, copilot deploy, amplify publish, surge, gh-pages, gh release, npm publish, pnpm publish,
-  yarn publish, yarn npm publish, cargo publish, twine upload, uv publish, poetry publish, goreleaser, gem push,
-  dotnet nuget, mvn deploy, rsync, scp, cf push, dokku *, supabase functions, convex deploy, git push heroku
+  up, gcloud run, gcloud app, gcloud functions, gcloud builds, az webapp, az containerapp, az functionapp, aws ecs,
+  aws lambda, aws s3, aws cloudformation, aws deploy, eb deploy, firebase deploy, ansible-playbook, cap, kamal deploy,
+  docker stack, docker service, docker compose up, docker-compose up, nomad job, argocd app, skaffold run, gh-pages,
+  gh release, npm publish, pnpm publish, yarn publish, yarn npm publish, cargo publish, twine upload, uv publish,
+  poetry publish, goreleaser, gem push, dotnet nuget, mvn deploy, rsync, scp, supabase functions, git push heroku
 health: curl, wget, http, https, xh, httpie, kubectl get, kubectl describe, kubectl wait, kubectl rollout, docker ps,
   docker inspect, docker logs, docker compose ps, docker-compose ps, docker compose logs, docker compose up,
   docker-compose up, docker run, systemctl, service, pg_isready, redis-cli ping, mysqladmin ping, nc, pm2,
@@ -86,8 +80,8 @@ health: curl, wget, http, https, xh, httpie, kubectl get, kubectl describe, kube
   gunicorn, hypercorn, flask run, rails s*, manage.py runserver, http.server, artisan serve, next dev, next start,
   vite dev, vite preview, nodemon, cargo run, go run, dotnet run, wrangler dev, ping
 image: docker build, docker buildx, docker image, docker images, podman build, podman images, buildah, docker compose
-  build, docker-compose build, docker compose up, docker-compose up, pack build, kaniko, ko build, nerdctl build,
-  docker push, podman push, docker tag, docker bake, gcloud builds, fly deploy, flyctl deploy
+  build, docker-compose build, docker compose up, docker-compose up, docker push, podman push, docker tag, docker
+  bake, gcloud builds, fly deploy, flyctl deploy
 """
 
 # Words in the names of scripts and targets: `npm run test:unit`, `make deploy`, `./scripts/lint.sh`.
@@ -223,14 +217,24 @@ def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed:
     if not may_prove([program, *rest]):
         return ""
     words = [word for word in plain if word not in _RUNNERS and word not in {"run", "exec", "call"}]
-    names = words[:1] if listed else [program, *words[:1]]
-    return next(filter(kinds_of_name, names), "")
+    return " ".join(words[:1] if listed else (program, *words[:1]))
 
 
 def may_prove(words: Sequence[str]) -> bool:
-    """Return whether a command of which no kind is known may be a proof all the same."""
+    """Return whether a command does more than look, move files, wait or get what a project needs."""
     asks = words[:1] == ["test"] and not _CONDITIONS.isdisjoint(words)  # not a script of that name
     return bool(words) and words[0] not in _SHOWS_NOTHING and not asks and not set(_plain(words[1:])[:1]) & _INSTALLING
+
+
+def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple[str, ...] = ()) -> bool:
+    """Return whether a command may prove something else than the `kinds` that are known of it.
+
+    A program outside of the table may, and what a runner or a shell starts by a name that says nothing.
+    """
+    if not may_prove(words):
+        return False
+    starts = words[0] in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS
+    return kinds <= {ProofKind.BUILD} if starts else words[0] not in _by_program(extra)
 
 
 def kinds_of_name(name: str) -> frozenset[ProofKind]:

@@ -13,7 +13,7 @@ from mcp_reflect.guards.commands import Command, read_chain, read_commands, scri
 from mcp_reflect.guards.guard import Call, command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name, may_prove
+from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
 from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome, shows_tests
 from mcp_reflect.shell import is_viewer
 
@@ -227,7 +227,8 @@ class Ledger:
         self, links: Sequence[tuple[str, list[str]]], text: str, call: AnsweredCall, *, background: bool
     ) -> None:
         commands = [(before, words, unwrapped(words)) for before, words in links]
-        kinds = [kinds_of(_without_redirects(bare), self.programs) for _, _, bare in commands]
+        plain = [_without_redirects(bare) for _, _, bare in commands]
+        kinds = [kinds_of(words, self.programs) for words in plain]
         code = _code(call)
         strict = "pipefail" in text
         for at, (_, words, bare) in enumerate(commands):
@@ -237,8 +238,8 @@ class Ledger:
             ) and not text.rstrip().endswith("&")
             others = [found for place, found in enumerate(kinds) if place != at and not _prepares(commands[place][2])]
             found = kinds[at]
-            if not any(kinds) and not _prepares(bare) and may_prove(bare):
-                found = frozenset({ProofKind.TESTS if shows_tests(call.answer) else ProofKind.ANY})
+            if not _prepares(bare) and may_show_any(plain[at], found, self.programs):
+                found |= {ProofKind.TESTS if shows_tests(call.answer) and not any(kinds) else ProofKind.ANY}
             for kind in sorted(found):
                 ending = Ending(
                     code,

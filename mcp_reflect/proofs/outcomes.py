@@ -108,7 +108,6 @@ _RUNNER_BAD: Final = (
     r"\bmake(?:\[\d+\])?: \*\*\* ", r"\bELIFECYCLE\b", r"^(?:npm )?(?:ERR!|error code [1-9E])", r"^error: Recipe `",
     r"^error Command failed with exit code", r"^[\W\d]*AssertionError\b", r"\.{3,}Failed$", r"^(?![✓✔√+]|(?i:ok|pass)\b|.*(?:\b(?:0|no|not|none) |[│|])).*\bfailed\W*$",
 )  # fmt: skip
-_ANY_BAD: Final = (r"\bFAIL(?:ED|URE)?\b", r"\berror: ", r"^[✗✕✖✘❌]", r"\b(?:rejected|denied|refused)\b")
 _MODES: Final = {
     ProofKind.TESTS: (_TESTS_BAD, _TESTS_GOOD),
     **dict.fromkeys((ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT), (_CODE_BAD, _CODE_GOOD)),
@@ -116,13 +115,18 @@ _MODES: Final = {
     **dict.fromkeys((ProofKind.COMMIT, ProofKind.PUSH), (_GIT_BAD, _GIT_GOOD)),
     **dict.fromkeys((ProofKind.MIGRATION, ProofKind.DEPLOYMENT, ProofKind.IMAGE), (_RUN_BAD, _RUN_GOOD)),
     ProofKind.HEALTH: (_HEALTH_BAD, _HEALTH_GOOD),
-    ProofKind.ANY: (
-        (*_TESTS_BAD, *_CODE_BAD, *_FORMAT_BAD, *_RUN_BAD, *_ANY_BAD),
-        (*_TESTS_GOOD, *_CODE_GOOD, *_RUN_GOOD),
-    ),
+    ProofKind.ANY: ((*_TESTS_BAD, *_CODE_BAD, *_FORMAT_BAD, *_RUN_BAD), (*_TESTS_GOOD, *_CODE_GOOD, *_RUN_GOOD)),
 }
 _READERS: Final = {kind: (_any((*bad, *_RUNNER_BAD)), _any(good)) for kind, (bad, good) in _MODES.items()}
 _ANY_ERROR: Final = _any((*_RUN_BAD, r"^E {3,}", r"^(?:bash|sh|zsh): .*: ", r"\bcommand not found\b"))
+# What reads as a failure where no exit code and no known line says more.
+_WEAK: Final = _any((
+    r"^[\w./@-]{1,200}\.\w{1,6}:\d+(?::\d+)?: ?(?!\d*:? ?(?i:warn|note|info|hint|remark))", r"^@@ -\d", r"\bFAIL(?:ED|URE)?\b", r"^[✗✕✖✘❌]",
+    r"\b(?:[Ff]ailed|[Tt]imed out|timeout|rejected|denied|refused|conflicts?)\b", r"\b[Ee]rror: ",
+))  # fmt: skip
+_DENIED: Final = lazy_compile(
+    r"(?i)\b(?:0|no|none|not|without)\b|\b(?:failed|failures?|errors?|conflicts?)\W{1,30}0\b|[│|]"
+)
 _NOTHING: Final = lazy_compile(
     r"^\W*(?:\d+ (?:errors?|failures|failed|issues?|problems?)\W*)?0 (?:errors?|failed|failures|issues|problems)\b|\bno (?:errors|failures)\b"
 )
@@ -203,12 +207,23 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
         return Outcome(passed=False if ending.alone else None, line=_shown(error) or f"exit code {code}")
     if in_favor:
         return Outcome(passed=True, line=_shown(in_favor))
+    return _read_unknown(kind, lines, code, own=own, alone=ending.alone)
+
+
+def _read_unknown(kind: ProofKind, lines: Sequence[str], code: int | None, *, own: bool, alone: bool) -> Outcome:
+    """Return how a run ended that says nothing in the words of its kind, and that did not fail by its exit code."""
+    if not own and alone and (told := next(filter(_reads_as_failure, lines), "")):
+        return Outcome(passed=False, line=_shown(told))
     error = next((line for line in lines[-_TAIL:] if _ANY_ERROR.search(line)), "")
     if error and kind is not ProofKind.TESTS:
         return Outcome(passed=False, line=_shown(error))
     if (own and code == 0) or (kind in _SILENT and not lines and code in (0, None) and kind is not ProofKind.TESTS):
         return Outcome(passed=None if error else True, line=_shown(lines[-1]) if lines else "")
     return Outcome(None, _shown(error))
+
+
+def _reads_as_failure(line: str) -> bool:
+    return bool(_WEAK.search(line)) and not _DENIED.search(line)
 
 
 def _code_of(lines: Sequence[str], ending: Ending) -> tuple[int | None, bool]:

@@ -13,10 +13,9 @@ from mcp_reflect.proofs.kinds import ProofKind, kinds_of
 from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
 from mcp_reflect.shell import segments
 
-RECORDS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "last_words.jsonl").read_text("utf-8").splitlines()
-]
+DATA = Path(__file__).parents[1] / "data"
+RECORDS = [json.loads(line) for line in (DATA / "last_words.jsonl").read_text("utf-8").splitlines()]
+OTHERS = [json.loads(line) for line in (DATA / "other_runners.jsonl").read_text("utf-8").splitlines()]
 CLAIMING = [record for record in RECORDS if record["kind"] != "quiet"]
 GREEN = ("Bash", "pytest -q", "40 passed in 3.1s")
 RED = ("Bash", "pytest -q", "FAILED tests/test_cart.py::test_total\n1 failed, 39 passed in 3.4s")
@@ -45,8 +44,27 @@ def test_a_claim_is_held_to_the_last_run_of_its_command(record: dict[str, str]) 
         assert verdicts(admission, ("Bash", record["command"], record["fails"])) == []
 
 
+@pytest.mark.parametrize("record", [one for one in OTHERS if one["kind"] != "quiet"], ids=lambda one: one["command"])
+def test_a_program_that_is_not_known_is_judged_by_its_words_and_its_exit_code(record: dict[str, str]) -> None:
+    for text in (*record["claims"], *record["admits"]):
+        for shown, failed in ((record["fails"], True), (record["passes"], False)):
+            ledger = Ledger("/home/me/shop")
+            run = {"command": record["command"]}
+            ledger.note(AnsweredCall(tool="Bash", arguments=run, answer=shown, failed=failed))
+            expected = [DoubtKind.FAILED] if failed and text in record["claims"] else []
+            assert sorted({doubt.verdict for doubt in doubts(text, ledger)}) == expected
+
+
+def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
+    made, failed = ("Bash", "frobnicate --all", "fine"), ("Bash", "gleam test", "7 tests, 1 failures")
+    assert verdicts("All tests pass.", EDIT, made) == []
+    assert verdicts("All tests pass.", made, EDIT) == [DoubtKind.STALE]
+    assert verdicts("All tests pass.", EDIT, failed, made) == [DoubtKind.FAILED]
+    assert verdicts("All tests pass.", EDIT, ("Bash", "npm install && ls build", "")) == [DoubtKind.NEVER]
+
+
 @pytest.mark.parametrize(
-    "record", [record for record in RECORDS if record["kind"] == "quiet"], ids=lambda r: r["message"][:40]
+    "record", [record for record in (*RECORDS, *OTHERS) if record["kind"] == "quiet"], ids=lambda r: r["message"][:40]
 )
 def test_plans_advice_questions_and_quotations_claim_nothing(record: dict[str, str]) -> None:
     assert claims_of(record["message"]) == []
@@ -133,7 +151,7 @@ def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
         ("make deploy", ProofKind.DEPLOYMENT),
         ("git -C app push origin main", ProofKind.PUSH),
         ("grep -rn pytest .", None),
-        ("./deployctl push ledger", ProofKind.DEPLOYMENT),
+        ("./deployctl apply ledger", ProofKind.DEPLOYMENT),
         ("testparm -s", None),
         ("cat tests/test_cart.py", None),
         ("git log -- test.py", None),
