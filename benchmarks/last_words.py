@@ -2,8 +2,8 @@
 
 Each record of tests/data/last_words.jsonl (half of them kept aside by a hash of the command), of other_runners.jsonl
 (programs that the table of proofs does not know) and of the sample is played as a session of Claude Code: a red run, a
-green run with a change after it, no run, an honest end. `--ends` reads the ends of turns of recorded sessions, each with
-the session as it was then; `--show` prints what is held or missed. `--ablate` leaves out each pattern of
+green run with a change after it, no run, an honest end. `--ends` reads the ends of turns of recorded sessions, each
+with the session as it was then; `--show` prints what is held or missed. `--ablate` leaves out each pattern of
 hooks/claim_words.py in turn and prints those that no message misses.
 """
 
