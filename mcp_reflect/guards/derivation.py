@@ -379,16 +379,18 @@ def _compare_arguments(
     # The value of a flag that decides alone is one of many.
     values = () if theirs else {value for flag, value in mine.flags if f"{flag} {value}" in wording.mistake}
     for word in different:
-        if word in values:
-            continue
+        if word in values or (_NUMBER.fullmatch(word) and head[0] != "chmod"):
+            continue  # `sleep 300`, `thermo set 21`
         parts = (word, word.removeprefix("./"), base_name(word), word.rsplit(":", 1)[-1])
         name = next((part for part in parts if part and part in said), None)
         if name and not _PLACEHOLDER.fullmatch(name) and len(found.named) < 4:
             found.has.append(_Items((name,)))
-    if not any(map(is_operand, words)) and any(word not in head and is_operand(word) for word in their_words):
+    numbers = any(map(_NUMBER.fullmatch, words))
+    if not (numbers or any(map(is_operand, words))) and any(is_operand(w) for w in their_words if w not in head):
         found.lacks.insert(0, _Items((ANY_ARGUMENT,), named=False))
     new = (word for word in their_words if word not in (*head, *mine.found.arguments) and word in wording.right)
-    if words and (name := next((word for word in new if not _PLACEHOLDER.fullmatch(word)), None)):
+    new = (word for word in new if not (_PLACEHOLDER.fullmatch(word) or _NUMBER.fullmatch(word)))
+    if words and (name := next(new, None)):
         found.lacks.append(_Items((name,)))
     found.has += [
         _Items((word,), named=False) for word in different if is_operand(word) and len(word) < 40 and "$" not in word
@@ -424,7 +426,8 @@ def _wrong_values(key: str, value: str, theirs: dict[str, str], wording: Wording
     """Return what the lesson names of a value that the right call does not have."""
     if _NUMBER.fullmatch(value) and (limit := _limit(float(value), theirs.get(key), wording)):
         return [f"{key}: {limit}"]
-    if not {value, value.strip("#@ ")}.isdisjoint(wording.wrong) or (key in wording.wrong and value in _FLAGS):
+    named = not _NUMBER.fullmatch(value) and not {value, value.strip("#@ ")}.isdisjoint(wording.wrong)
+    if named or (key in wording.wrong and value in _FLAGS):
         return [f"{key}: {value}"]
     if said := [phrase for phrase in _phrases(wording.mistake) if has_words(value, phrase)]:
         return [f'{key}: "{phrase}"' for phrase in said[:2]]

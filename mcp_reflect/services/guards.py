@@ -55,7 +55,8 @@ async def guarded(
         guard = derive_from_words(_told(draft))
         guard = None if guard is None or (right is not None and matches(guard, right)) else guard
     if guard is None:
-        told = "none: no difference between the two calls that the lesson names" if wrong is not None else None
+        none = "none: the lesson names no difference between the two calls, or only a number, which is of one task"
+        told = none if wrong is not None else None
         return replace(draft, guard=None, unarmed=None), told
     noted = await context.bank.guards.noted_calls(scope) if noted is None else noted
     others = [call for call in noted if not _same(call, wrong)]

@@ -185,6 +185,14 @@ def test_a_wrong_call_with_the_values_of_one_task_gives_a_guard_without_them() -
     assert str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
 
 
+def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
+    wording = Wording("`thermo set 21` is too warm", "Use `thermo set 19`")
+
+    assert derive(call_of("thermo set 21"), call_of("thermo set 19"), wording) is None
+    assert derive(call_of("thermo set --to=21"), call_of("thermo set --to=19"), wording) is None
+    assert str(derive(call_of("thermo set 21"), call_of("thermo hold"), wording)) == "Bash: `thermo set`"
+
+
 @pytest.mark.parametrize(
     ("words", "met"),
     [
