@@ -190,6 +190,7 @@ def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
 
     assert derive(call_of("thermo set 21"), call_of("thermo set 19"), wording) is None
     assert derive(call_of("thermo set --to=21"), call_of("thermo set --to=19"), wording) is None
+    wording = Wording("Ran `thermo set 21` at night", "Use `thermo hold`")
     assert str(derive(call_of("thermo set 21"), call_of("thermo hold"), wording)) == "Bash: `thermo set`"
 
 
