@@ -49,7 +49,7 @@ def test_a_program_that_is_not_known_is_judged_by_its_words_and_its_exit_code(re
     for text in (*record["claims"], *record["admits"]):
         for shown, failed in ((record["fails"], True), (record["passes"], False)):
             ledger = Ledger("/home/me/shop")
-            run = {"command": record["command"]}
+            run: Json = {"command": record["command"]}
             ledger.note(AnsweredCall(tool="Bash", arguments=run, answer=shown, failed=failed))
             expected = [DoubtKind.FAILED] if failed and text in record["claims"] else []
             assert sorted({doubt.verdict for doubt in doubts(text, ledger)}) == expected
