@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.guards.commands import read_chain
+from mcp_reflect.guards.commands import read_commands
 from mcp_reflect.patterns import lazy_compile
 
 COMMAND_LIMIT: Final = 4_000  # characters that are read; the rest is left as it is
@@ -82,7 +82,8 @@ def is_viewer(words: Sequence[str]) -> bool:
 
 def chain(text: str) -> list[tuple[str, list[str]]]:
     """The commands of a line: the operator before each, and its words without redirections to nowhere."""
-    return read_chain(text[:COMMAND_LIMIT])
+    read = read_commands(text[:COMMAND_LIMIT])
+    return [(command.before, list(command.line)) for command in read if command.script == 0 and command.line]
 
 
 def _command(words: list[str]) -> Command | None:

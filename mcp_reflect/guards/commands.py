@@ -6,6 +6,7 @@ Nothing here fails or takes long, whatever the text: an open quote reaches to th
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
@@ -53,6 +54,7 @@ _WRAPPERS: Final = {
     )
     for wrapper in wrappers.split(",")
 }
+_WRAPPING: Final = frozenset(wrapper.split()[0] for wrapper in _WRAPPERS)
 # Those that name something else before the program: a container, a machine, a time.
 _WITH_OPERAND: Final = frozenset(
     {name for name in _WRAPPERS if name.split()[0] in ("docker", "docker-compose", "podman", "kubectl")}
@@ -76,8 +78,9 @@ _RUNNERS: Final = {
 class Command:
     """One command of a line, without its quotes.
 
-    `writes` holds the files that it redirects to, `text` what stands in its here-documents. The commands of one pipe
-    have the same number.
+    `writes` holds the files that it redirects to, `text` what stands in its here-documents, `before` the operator that
+    it follows, and `line` its words as they are written, with its redirects. The commands of one pipe have the same
+    number, and those of one script: 0 for the line itself, -1 for what stands in `$(…)`.
     """
 
     words: tuple[str, ...]
@@ -86,6 +89,9 @@ class Command:
     text: str = ""
     pipe: int = 0
     background: bool = False
+    before: str = ""
+    line: tuple[str, ...] = ()
+    script: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,36 +115,26 @@ def base_name(path: str) -> str:
 
 def read_commands(text: str, *, powershell: bool = False) -> tuple[Command, ...]:
     """Return the commands of a line or script in their order, those in `$(…)` and `bash -c '…'` too."""
-    return tuple(_commands(text, powershell, 0))
+    return tuple(_commands(text, powershell, 0, count()))
 
 
-def read_chain(text: str) -> list[tuple[str, list[str]]]:
-    """Return the commands of a line as they are written: the operator before each, and its words with its redirects.
-
-    Commands inside of others are left where they stand; a redirect to nowhere is left out.
-    """
-    reader = _Reader(text[:LIMIT], powershell=False)
-    reader.read("", 0)
-    return [(draft.before, draft.line) for draft in reader.drafts if draft.line and not draft.inner]
-
-
-def _commands(text: str, powershell: bool, depth: int) -> list[Command]:
-    reader = _Reader(text[:LIMIT], powershell=powershell)
+def _commands(text: str, powershell: bool, depth: int, numbers: Iterator[int]) -> list[Command]:
+    reader, number = _Reader(text[:LIMIT], powershell=powershell), next(numbers)
     while reader.at < len(reader.text) and len(reader.drafts) < _MOST_COMMANDS:
         reader.read("", depth)
     commands: list[Command] = []
     for draft in reader.drafts:
-        command = draft.command()
+        command = draft.command(-1 if draft.inner else number)
         if command is None:
             continue
         commands.append(command)
-        if depth < _MOST_DEPTH and (script := script_of(command)):
-            inner = _commands(script, powershell or "pwsh" in command.words[0], depth + 1)
+        if depth < _MOST_DEPTH and (script := _script_of(command)):
+            inner = _commands(script, powershell or "pwsh" in command.words[0], depth + 1, numbers)
             commands += [replace(one, assignments=(*command.assignments, *one.assignments)) for one in inner]
     return commands[:_MOST_COMMANDS]
 
 
-def script_of(command: Command) -> str:
+def _script_of(command: Command) -> str:
     """Return the script that a shell is given: `bash -lc '…'`, `eval …`, a here-document."""
     for invocation in invocations(command):
         name = invocation.name.lower().removesuffix(".exe")
@@ -160,15 +156,15 @@ class _Draft:
     """A command that is still being read."""
 
     pipe: int
-    before: str = ""
-    inner: bool = False
+    before: str
+    inner: bool
     line: list[str] = field(default_factory=list[str])
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
     texts: list[str] = field(default_factory=list[str])
     background: bool = False
 
-    def command(self) -> Command | None:
+    def command(self, script: int) -> Command | None:
         words = self.words
         start = next((at for at, word in enumerate(words) if word not in _KEYWORDS), len(words))
         end = next((at for at in range(start, len(words)) if not _ASSIGNMENT.match(words[at])), len(words))
@@ -181,6 +177,9 @@ class _Draft:
             "\n".join(self.texts),
             self.pipe,
             self.background,
+            self.before,
+            tuple(self.line),
+            script,
         )
 
 
@@ -198,7 +197,8 @@ class _Reader:
 
     def read(self, end: str, depth: int) -> None:
         """Read commands up to `end`, the sign that closes them."""
-        draft, open_groups = self._begin("(" if depth else "", inner=depth > 0), 0
+        inner = bool(end)
+        draft, open_groups = self._begin("(" if inner else "", inner=inner), 0
         while self.at < len(self.text) and len(self.drafts) < _MOST_COMMANDS:
             sign = self.text[self.at]
             if sign == self._escape and self.text[self.at + 1 : self.at + 2] == "\n":
@@ -206,7 +206,7 @@ class _Reader:
             elif sign == "\n":
                 self.at += 1
                 self._read_documents()
-                draft = self._begin("\n", inner=depth > 0) if draft.line else draft
+                draft = self._begin("\n", inner=inner) if draft.line else draft
             elif sign.isspace():
                 self.at += 1
             elif sign == "#" and self.text[self.at - 1 : self.at] != "$":
@@ -217,10 +217,10 @@ class _Reader:
                 if sign == end and not open_groups:
                     return
                 open_groups = max(open_groups + (1 if sign == "(" else -1), 0)
-                draft = self._begin(sign, inner=depth > 0)
+                draft = self._begin(sign, inner=inner)
             elif operator := _OPERATOR.match(self.text, self.at):
                 self.at = operator.end()
-                draft = self._operate(operator[0], draft, depth)
+                draft = self._operate(operator[0], draft, depth, inner=inner)
             else:
                 draft.words.append(self._word(depth))
                 draft.line.append(draft.words[-1])
@@ -230,7 +230,7 @@ class _Reader:
         self.drafts.append(_Draft(self._pipe, before, inner))
         return self.drafts[-1]
 
-    def _operate(self, operator: str, draft: _Draft, depth: int) -> _Draft:
+    def _operate(self, operator: str, draft: _Draft, depth: int, *, inner: bool) -> _Draft:
         if operator[-1:] == "(":
             self._substitute(depth)
             draft.words.append("<(…)")
@@ -253,7 +253,7 @@ class _Reader:
                 draft.line += [operator.strip("0123456789|"), draft.writes[-1]]
         else:
             draft.background = operator == "&"
-            return self._begin(operator, inner=depth > 0)
+            return self._begin(operator, inner=inner)
         return draft
 
     def _skip_blanks(self) -> None:
@@ -298,7 +298,7 @@ class _Reader:
             found = len(self.text) if found < 0 else found
             if depth < _MOST_DEPTH:
                 inner = _Reader(self.text[start + 1 : found], powershell=False)
-                inner.read("", depth + 1)
+                inner.read("`", depth + 1)
                 self.drafts[-1:-1] = inner.drafts
             self.at = found + 1
         elif following == "(" and depth < _MOST_DEPTH:
@@ -365,13 +365,15 @@ def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
 
 def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
     """Return the wrapper that begins here, and the words that it starts; None where there is none."""
+    if name not in _WRAPPING:
+        return None
     places = [
         at for at, word in enumerate(words[:8]) if word[:1] != "-" and (at == 0 or words[at - 1] not in _OWN_VALUES)
     ]
-    for count in range(len(places[:2]), -1, -1):
-        wrapper = " ".join((name, *(words[at] for at in places[:count])))
+    for taken in range(len(places[:2]), -1, -1):
+        wrapper = " ".join((name, *(words[at] for at in places[:taken])))
         if wrapper in _WRAPPERS:
-            left = words[places[count - 1] + 1 :] if count else words
+            left = words[places[taken - 1] + 1 :] if taken else words
             return wrapper, _after_options(left, _WRAPPERS[wrapper].split(), wrapper in _WITH_OPERAND)
     return None
 

@@ -25,7 +25,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -177,6 +177,7 @@ def is_shell(tool: str) -> bool:
     return bool(tool_words(tool) & _SHELL_WORDS)
 
 
+@lru_cache(maxsize=200)
 def tool_words(tool: str) -> frozenset[str]:
     """Return the words of a tool's name in lower case: `getUser_details` is get, user, details."""
     return frozenset(word.lower() for word in _WORDS.findall(tool[:200]))

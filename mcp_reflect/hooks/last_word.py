@@ -80,10 +80,19 @@ _NAMES: Final = {
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
     """Return the claims of a message that the session does not show; what is not sure is left out."""
+    return [doubt for claim in _claims(message, ledger) if (doubt := _doubt(claim, ledger)) is not None]
+
+
+def decides(message: str, ledger: Ledger) -> bool:
+    """Return whether the runs of a ledger, which may be those of a session's end, decide every claim of a message."""
+    return all(any(proof.kind in claim.kinds for proof in ledger.proofs) for claim in _claims(message, ledger))
+
+
+def _claims(message: str, ledger: Ledger) -> list[Claim]:
     programs: dict[str, set[ProofKind]] = {}
     for proof in ledger.proofs:
         programs.setdefault(proof.program.lower(), set()).add(proof.kind)
-    return [doubt for claim in claims_of(message, programs) if (doubt := _doubt(claim, ledger)) is not None]
+    return claims_of(message, programs)
 
 
 def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from mcp_reflect.guards.commands import Command, read_chain, read_commands, script_of, unwrapped, written_files
+from mcp_reflect.guards.commands import Command, read_commands, unwrapped, written_files
 from mcp_reflect.guards.guard import Call, command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
@@ -21,7 +21,6 @@ _MOST_PROOFS: Final = 400  # of a session, the latest
 _MOST_COMMAND: Final = 120
 _END: Final = 40_000  # characters of an answer that are kept at either end
 _MOST_WRITTEN: Final = 20  # files of one call
-_DEPTH: Final = 3  # of shells in shells
 
 _EXIT: Final = lazy_compile(
     r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code)[: ] ?(-?\d{1,4})\b"
@@ -89,6 +88,9 @@ _FIXERS: Final[Mapping[str, tuple[str, ...]]] = {
 _CHECKING: Final = frozenset(
     "--check -check --diff --dry-run --list-different -l --verify-no-changes --test --check-only".split()
 )
+
+
+_Link = tuple[Command, list[str]]  # with its words without wrappers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +165,7 @@ class Ledger:
         if not isinstance(call.arguments, dict | str):
             return
         seen = Call(call.tool, call.arguments)
-        if seen.written and not seen.shell:
+        if not seen.shell and seen.written:
             for path in seen.written if not call.failed and arguments.get("command") != "view" else ():
                 self._changed(path)
         elif command := command_text(arguments):
@@ -205,40 +207,35 @@ class Ledger:
         return True
 
     def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
-        commands = read_commands(command)
         background = background or bool(_UNENDED.search(call.answer[-2_000:]) or _UNENDED.search(call.answer[:400]))
         before = len(self.proofs)
-        for links in _chains(command):
+        commands = read_commands(command)
+        chains: dict[int, list[_Link]] = {}
+        for one in commands:
+            if one.script >= 0:
+                chains.setdefault(one.script, []).append((one, unwrapped(one.words)))
+        bodies = "\n".join(one.text for one in commands)
+        for links in chains.values():
             self._chain(links, command, call, background=background)
             if call.code in (0, None) and not (call.failed and len(links) == 1):
                 for _, words in links:
-                    self._shell_change(unwrapped(words), "\n".join(one.text for one in commands), call.answer)
-        for path in (
-            [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]
-            if call.code in (0, None) and not call.failed
-            else ()
-        ):
-            self._changed(path)
+                    self._shell_change(words, bodies, call.answer)
+        if call.code in (0, None) and not call.failed:
+            for path in [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]:
+                self._changed(path)
         added = self.proofs[before:]
         if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
             self._running[found[1]] = added
 
-    def _chain(
-        self, links: Sequence[tuple[str, list[str]]], text: str, call: AnsweredCall, *, background: bool
-    ) -> None:
-        commands = [(before, words, unwrapped(words)) for before, words in links]
-        plain = [_without_redirects(bare) for _, _, bare in commands]
-        kinds = [kinds_of(words, self.programs) for words in plain]
+    def _chain(self, links: Sequence[_Link], text: str, call: AnsweredCall, *, background: bool) -> None:
+        kinds = [kinds_of(bare, self.programs) for _, bare in links]
         code = _code(call)
-        strict = "pipefail" in text
-        for at, (_, words, bare) in enumerate(commands):
-            followers = [before for before, _, _ in commands[at + 1 :]]
-            own = all(
-                before == "&&" or (before == "|" and strict) for before in followers
-            ) and not text.rstrip().endswith("&")
-            others = [found for place, found in enumerate(kinds) if place != at and not _prepares(commands[place][2])]
+        passing = ("&&", "|") if "pipefail" in text else ("&&",)
+        for at, (command, bare) in enumerate(links):
+            own = all(one.before in passing for one, _ in links[at + 1 :]) and not text.rstrip().endswith("&")
+            others = [found for place, found in enumerate(kinds) if place != at and not _prepares(links[place][1])]
             found = kinds[at]
-            if not _prepares(bare) and may_show_any(plain[at], found, self.programs):
+            if not _prepares(bare) and may_show_any(bare, found, self.programs):
                 found |= {ProofKind.TESTS if shows_tests(call.answer) and not any(kinds) else ProofKind.ANY}
             for kind in sorted(found):
                 ending = Ending(
@@ -248,7 +245,7 @@ class Ledger:
                     lists=kind is ProofKind.FORMAT and bool(_CHECKING & set(bare)),
                     shows_code="$?" in text or "PIPESTATUS" in text or "LASTEXITCODE" in text,
                 )
-                shown = text if len(text) <= _MOST_COMMAND else " ".join(words)
+                shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
                 known = call.answered and not background
                 self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
 
@@ -284,22 +281,6 @@ class Ledger:
             return ""
         kept = bool(_GIT_KEEPS & set(rest)) or (plain[0] == "reset" and "--hard" not in rest)
         return "" if kept else f"`git {' '.join(rest)[:60]}`"
-
-
-def _chains(text: str, depth: int = 0) -> list[list[tuple[str, list[str]]]]:
-    """Return the chain of a command line, then those of the lines that it hands to another shell."""
-    links = read_chain(text)
-    whole = [links]
-    if depth < _DEPTH:
-        for _, words in links:
-            inner = script_of(Command(tuple(words)))
-            whole += _chains(inner, depth + 1) if inner else []
-    return whole
-
-
-def _without_redirects(words: Sequence[str]) -> list[str]:
-    at = next((place for place, word in enumerate(words) if word in {">", ">>", "<", "<<", "&>", ">|"}), len(words))
-    return list(words[:at])
 
 
 def _prepares(words: Sequence[str]) -> bool:

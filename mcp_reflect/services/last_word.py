@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from mcp_reflect.errors import BankError
+from mcp_reflect.hooks.last_word import decides
 from mcp_reflect.hooks.stop import at_stop
 from mcp_reflect.models.hook import HookInput
 from mcp_reflect.proofs.ledger import Ledger
@@ -17,6 +18,7 @@ from mcp_reflect.services.warnings import session_state
 _MOST_FILES: Final = 4  # transcripts whose place is kept
 _WAITS: Final = 6  # times that a transcript is read again where hooks saw more calls than it has
 _PAUSE: Final = 0.05  # seconds
+_TAIL: Final = 4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
 
 
 async def check(context: Context, hook: HookInput, transcript: str = "") -> str | None:
@@ -31,8 +33,8 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
     if state.held_out:
         return None
     file = await _read(context, hook, transcript)
-    for _ in range(_WAITS if hook.transcript else 0):
-        if file.calls >= state.step:
+    for waited in range(_WAITS if hook.transcript else 0):
+        if file.calls >= state.step or (waited and file.ledger.partial):
             break
         await asyncio.sleep(_PAUSE)  # a host writes its transcript a moment after it calls the hook
         file = await _read(context, hook, transcript)
@@ -61,15 +63,23 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
 
 
 async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:
-    """Return the session as far as it is written, from the place where a server ended before."""
+    """Return the session as far as it is written, from the place where a server ended before.
+
+    Of a long one that is new the end is read, and the whole only where the end does not decide.
+    """
     path = hook.transcript or ""
-    file = context.session_files.pop(path, None) or SessionFile(
-        Path(path), Ledger(hook.folder or "", context.settings.proofs)
-    )
+
+    def new() -> SessionFile:
+        return SessionFile(Path(path), Ledger(hook.folder or "", context.settings.proofs))
+
+    file = context.session_files.pop(path, None) or new()
     if not path:
         file.read_text(transcript)
         return file
-    await asyncio.to_thread(file.read)
+    await asyncio.to_thread(file.read, _TAIL)
+    if file.ledger.partial and (file.fault or not decides(hook.message or file.last_message, file.ledger)):
+        file = new()
+        await asyncio.to_thread(file.read)
     context.session_files[path] = file
     while len(context.session_files) > _MOST_FILES:
         context.session_files.pop(next(iter(context.session_files)))

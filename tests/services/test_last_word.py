@@ -64,6 +64,17 @@ async def test_a_claim_is_held_once_and_what_came_of_it_is_counted(engine: Engin
     assert counted == {"held": 3, "ran": 1, "corrected": 1, "repeated": 1, "told": 0}
 
 
+@pytest.mark.parametrize(("calls", "holds"), [((EDIT, RED), True), ((EDIT, GREEN), False), ((EDIT,), True)])
+async def test_a_long_session_is_read_from_its_end_and_whole_where_that_does_not_decide(
+    engine: Engine, transcript: Path, calls: tuple[Any, ...], holds: bool
+) -> None:
+    long = session(("Bash", {"command": "cat a"}, "x" * 5_000_000))
+    for name, text in {"first": session(*calls) + long, "last": long + session(*calls)}.items():
+        path = transcript.with_name(name)
+        path.write_text(text, "utf-8")
+        assert (await held(engine, stop(path, session_id=name)) is not None) is holds
+
+
 async def test_where_nobody_watches_it_is_told_at_the_next_prompt(engine: Engine, transcript: Path) -> None:
     transcript.write_text(session(EDIT, RED), "utf-8")
     prompt = read_hook("UserPromptSubmit", {"session_id": "s", "prompt": "Go on"})
