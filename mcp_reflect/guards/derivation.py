@@ -7,7 +7,7 @@ is tried on both calls, and the first that meets the wrong one alone is taken.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.guards.commands import Command, Invocation, base_name
 from mcp_reflect.guards.guard import (
@@ -153,24 +153,12 @@ def _other_files(wrong: Call) -> Iterator[Guard]:
 # Commands
 
 
-class _Items(NamedTuple):
-    """Forms of one thing that one of two commands has and the other lacks; `named` where the words say so."""
-
-    forms: tuple[str, ...]
-    named: bool = True
-
-
 @dataclass
 class _Difference:
-    """What the wrong command has and the right one lacks, and the other way round."""
+    """What the wrong command has and the right one lacks, and the other way round, each thing in all its forms."""
 
-    has: list[_Items] = field(default_factory=list[_Items])
-    lacks: list[_Items] = field(default_factory=list[_Items])
-
-    @property
-    def named(self) -> tuple[tuple[str, ...], ...]:
-        """What the words name of what the wrong command has."""
-        return tuple(dict.fromkeys(one.forms for one in self.has if one.named))
+    has: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    lacks: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
 
 def _of_commands(wrong: Call, right: Call | None, wording: Wording) -> Iterator[Guard]:
@@ -185,22 +173,21 @@ def _of_commands(wrong: Call, right: Call | None, wording: Wording) -> Iterator[
     _compare_flags(found, mine, theirs, (name, *subcommands), wording)
     _compare_surroundings(found, mine, theirs, wording)
     _compare_arguments(found, mine, theirs, right, (name, *subcommands), wording)
-    named_lacks = [one.forms for one in found.lacks if one.named]
     right_is_named = any(program.found.name in wording.right for program in _programs(right))
-    if (named_lacks or right_is_named) and _is_about_all(name, subcommands, named_lacks, wording):
+    if (found.lacks or right_is_named) and _is_about_all(name, subcommands, found.lacks, wording):
         subcommands = []
     head = " ".join((name, *subcommands))
     heads = (head, *SAME_HEADS.get(head, ()))
     tool = POWERSHELL if wrong.powershell else SHELL
-    groups = found.named
+    groups = tuple(dict.fromkeys(found.has))
     if groups:
         yield Guard(tool, (heads, *groups))
-    if named_lacks:
-        yield Guard(tool, (heads, *groups), named_lacks[0])
+    if found.lacks:
+        yield Guard(tool, (heads, *groups), found.lacks[0])
     if theirs is None and (right is not None or subcommands):
         yield Guard(tool, (heads,))
-    yield from (Guard(tool, (heads, *groups), one.forms) for one in found.lacks if not one.named)
-    yield from (Guard(tool, (heads, *groups, one.forms)) for one in found.has if not one.named)
+    if theirs is not None and any(is_operand(word) for word in _operands(theirs) if word not in subcommands):
+        yield Guard(tool, (heads, *groups), (ANY_ARGUMENT,))
 
 
 def _programs(call: Call | None) -> tuple[Program, ...]:
@@ -280,10 +267,10 @@ def _compare_texts(found: _Difference, mine: Program, theirs: Program | None, wo
     if not phrases:
         return
     missing = _phrases(" ".join(wording.missing))
-    found.has += [_Items((f'"{phrase}"',)) for phrase in phrases if phrase not in missing][:2]
+    found.has += [(f'"{phrase}"',) for phrase in phrases if phrase not in missing][:2]
     needed = [*missing, *(word for word in _phrases(wording.correction) if theirs and has_words(theirs.text, word))]
     if lacks := dict.fromkeys(f'"{word}"' for word in needed if not has_words(mine.text, word)):
-        found.lacks.append(_Items(tuple(lacks)))
+        found.lacks.append(tuple(lacks))
 
 
 def _phrases(text: str) -> list[str]:
@@ -303,7 +290,7 @@ def _compare_flags(
     wrong = [flag for flag in extra if flag in replaced or names_flag(said, flag)]
     if not wrong and not found.has:  # what both have, and the lesson says of the wrong one, narrows it down
         wrong = [flag for flag in my_flags if flag not in extra and names_flag(scope, flag)]
-    found.has += [_Items(forms[flag]) for flag in wrong]
+    found.has += [forms[flag] for flag in wrong]
     named = [flag for flag in absent if names_flag(wording.right, flag)]
     missing = {word.lstrip("-") for word in wording.missing}
     named = [flag for flag in named if any(form.lstrip("-") in missing for form in forms[flag])] or named
@@ -311,9 +298,7 @@ def _compare_flags(
     short = {flag: (flag[1:3],) if _LONG_FLAG.fullmatch(flag) and flag[1:3] not in my_flags else () for flag in absent}
     needed = {flag: tuple(dict.fromkeys((*forms[flag], *short[flag] * mine.has_clusters))) for flag in absent}
     if named:
-        found.lacks.append(_Items(tuple(form for flag in named for form in needed[flag])))
-    found.lacks += [_Items(needed[flag], named=False) for flag in absent]
-    found.has += [_Items(forms[flag], named=False) for flag in extra]
+        found.lacks.append(tuple(form for flag in named for form in needed[flag]))
 
 
 def _forms(flag: str, head: tuple[str, ...], wording: Wording) -> tuple[str, ...]:
@@ -332,7 +317,7 @@ def _compare_surroundings(found: _Difference, mine: Program, theirs: Program | N
     for item in wrong:
         if theirs is None or not theirs.has(item):
             shell = item.startswith("| ") and item[2:] in _SHELLS
-            found.has.append(_Items(tuple(f"| {name}" for name in _SHELLS) if shell else (item,)))
+            found.has.append(tuple(f"| {name}" for name in _SHELLS) if shell else (item,))
     if theirs is None:
         return
     items: list[tuple[str, ...]] = [("&",)] if theirs.in_background else []
@@ -344,8 +329,8 @@ def _compare_surroundings(found: _Difference, mine: Program, theirs: Program | N
     for forms in items:
         named = any(term.startswith(forms[0]) for term in wording.right) if forms[0][-1] == "=" else forms[0][0] in "|&"
         named = named or not wording.right.isdisjoint(" ".join(forms).split()) or "/" in forms[0]
-        if not mine.has(forms[0]):
-            found.lacks.append(_Items(forms, named))
+        if named and not mine.has(forms[0]):
+            found.lacks.append(forms)
 
 
 def _earlier(command: Command) -> tuple[str, ...]:
@@ -370,12 +355,12 @@ def _compare_arguments(
     their_words = _operands(theirs)
     different = [word for word in words if word not in their_words]
     said = wording.wrong if theirs else wording.after(head[0]) | wording.avoided
-    if not DEPTHS.get(head[0], 1) and not found.named:  # `make deploy`
-        found.has += [_Items((word,)) for word in words if word in their_words and word in wording.after(head[0])]
+    if not DEPTHS.get(head[0], 1) and not found.has:  # `make deploy`
+        found.has += [(word,) for word in words if word in their_words and word in wording.after(head[0])]
     if theirs is None and not DEPTHS.get(head[0], 1):  # another program for the same file
         others = {word for program in _programs(right) for word in program.found.arguments}
         shared = [word for word in words if word in others and word in wording.wrong | wording.right]
-        found.has += [_Items((word,)) for word in shared][:2]
+        found.has += [(word,) for word in shared][:2]
     # The value of a flag that decides alone is one of many.
     values = () if theirs else {value for flag, value in mine.flags if f"{flag} {value}" in wording.mistake}
     for word in different:
@@ -383,18 +368,12 @@ def _compare_arguments(
             continue  # `sleep 300`, `thermo set 21`
         parts = (word, word.removeprefix("./"), base_name(word), word.rsplit(":", 1)[-1])
         name = next((part for part in parts if part and part in said), None)
-        if name and not _PLACEHOLDER.fullmatch(name) and len(found.named) < 4:
-            found.has.append(_Items((name,)))
-    numbers = any(map(_NUMBER.fullmatch, words))
-    if not (numbers or any(map(is_operand, words))) and any(is_operand(w) for w in their_words if w not in head):
-        found.lacks.insert(0, _Items((ANY_ARGUMENT,), named=False))
+        if name and not _PLACEHOLDER.fullmatch(name) and len(found.has) < 4:
+            found.has.append((name,))
     new = (word for word in their_words if word not in (*head, *mine.found.arguments) and word in wording.right)
     new = (word for word in new if not (_PLACEHOLDER.fullmatch(word) or _NUMBER.fullmatch(word)))
     if words and (name := next(new, None)):
-        found.lacks.append(_Items((name,)))
-    found.has += [
-        _Items((word,), named=False) for word in different if is_operand(word) and len(word) < 40 and "$" not in word
-    ]
+        found.lacks.append((name,))
 
 
 # Other tools
