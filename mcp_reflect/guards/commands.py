@@ -29,31 +29,24 @@ _KEYWORDS: Final = frozenset("if then else elif fi do done while until ! { } esa
 _SHELLS: Final = frozenset("bash sh zsh dash ksh su pwsh powershell eval".split())
 _FEEDERS: Final = frozenset("echo printf cat".split())
 
-# Programs that start the program named after their options, and the options of theirs that take a value.
-_WRAPPERS: Final = {
-    wrapper: options
-    for wrappers, options in (
-        ("nohup,command,exec,builtin,setsid,caffeinate,chronic,winpty,unbuffer,cross-env,coverage run,pixi run", ""),
-        ("devbox run,direnv exec,ddev exec,poetry run,pdm run,rye run,hatch run,pipenv run,deno run,bundle exec", ""),
-        ("docker exec,podman exec,docker run,podman run", "-e -u -w -v -p --env --user --workdir --name --network"),
-        ("docker compose exec,docker-compose exec,docker compose run,docker-compose run", "-e -u -w -v -p --index"),
-        ("kubectl exec", "-c --container"),
-        ("ssh", "-p -i -l -o -F -J -L -R -D"),
-        ("npm exec,yarn exec,yarn dlx,bun x,pipx run,npx,bunx,pnpm dlx,asdf exec", "-p -c --package --spec"),
-        ("pnpm exec", "-C --filter"),
-        ("uv run,uvx", "--with --from --python -p --extra --group --package --project --directory --env-file"),
-        ("mise exec,mise x,doppler run,op run,dotenv run,dotenv", "-e -f -c --command --env-file"),
-        ("conda run,micromamba run", "-n -p --name"),
-        ("sudo", "-u -g -C -h -p -U --user --group"),
-        ("doas,env", "-u -C --unset"),
-        ("nice,ionice,flock", "-n -c -w --adjustment"),
-        ("time,stdbuf", "-f -o -i -e"),
-        ("timeout", "-s -k --signal --kill-after"),
-        ("xvfb-run", "-n -s -e -f --server-args"),
-        ("xargs", "-n -I -P -L -d -a -s -E"),
-    )
-    for wrapper in wrappers.split(",")
-}
+# Programs that start the program named after their options, and such options that take a value.
+_WRAPPERS: Final = frozenset(
+    (
+        "nohup,command,exec,builtin,setsid,caffeinate,chronic,winpty,unbuffer,cross-env,coverage run,pixi run,"
+        "devbox run,direnv exec,ddev exec,poetry run,pdm run,rye run,hatch run,pipenv run,deno run,bundle exec,"
+        "docker exec,podman exec,docker run,podman run,docker compose exec,docker-compose exec,docker compose run,"
+        "docker-compose run,kubectl exec,ssh,npm exec,yarn exec,yarn dlx,bun x,pipx run,npx,bunx,pnpm dlx,asdf exec,"
+        "pnpm exec,uv run,uvx,mise exec,mise x,doppler run,op run,dotenv run,dotenv,conda run,micromamba run,sudo,doas,"
+        "env,nice,ionice,flock,time,stdbuf,timeout,xvfb-run,xargs"
+    ).split(",")
+)
+_VALUED: Final = frozenset(
+    (
+        "-e -u -w -v -p -n -c -C -f -g -h -k -l -s -F -I -J -L -P -U --env --user --workdir --name --network "
+        "--container --package --spec --filter --with --from --python --extra --group --project --directory --env-file "
+        "--command --adjustment --signal --kill-after --server-args --unset --index"
+    ).split()
+)
 _WRAPPING: Final = frozenset(wrapper.split()[0] for wrapper in _WRAPPERS)
 # Those that name something else before the program: a container, a machine, a time.
 _WITH_OPERAND: Final = frozenset(
@@ -374,17 +367,17 @@ def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]
         wrapper = " ".join((name, *(words[at] for at in places[:taken])))
         if wrapper in _WRAPPERS:
             left = words[places[taken - 1] + 1 :] if taken else words
-            return wrapper, _after_options(left, _WRAPPERS[wrapper].split(), wrapper in _WITH_OPERAND)
+            return wrapper, _after_options(left, wrapper in _WITH_OPERAND)
     return None
 
 
-def _after_options(words: Sequence[str], with_value: Sequence[str], operands: int) -> tuple[str, ...]:
+def _after_options(words: Sequence[str], operands: int) -> tuple[str, ...]:
     at = 0
     while at < len(words):
         word = words[at]
         if word == "--":
             return tuple(words[at + 1 :])
-        if word in with_value:
+        if word in _VALUED:
             at += 2
         elif word[:1] == "-" or _ASSIGNMENT.match(word):
             at += 1

@@ -76,15 +76,16 @@ _GIT_CHANGES: Final = frozenset(
 _GIT_KEEPS: Final = frozenset(
     "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
 )
-# Formatters and fixers: the words with which they write; empty: they write without one.
-_FIXERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "sed": ("-i", "--in-place", "-Ei", "-ri", "-ni"), "perl": ("-i", "-pi", "-0pi", "-pie"), "prettier": ("--write", "-w"), "black": (),
-    "eslint": ("--fix",), "ruff": ("--fix", "format", "--fix-only"), "gofmt": ("-w",), "goimports": ("-w",), "gofumpt": ("-w",), "rustfmt": (),
-    "isort": (), "autopep8": ("-i", "--in-place"), "yapf": ("-i",), "clang-format": ("-i",), "cargo": ("fmt", "fix"), "go": ("fmt",),
-    "terraform": ("fmt",), "mix": ("format",), "dart": ("format", "fix"), "dotnet": ("format",), "biome": ("--write", "--apply", "--fix"),
-    "rubocop": ("-a", "-A", "--autocorrect", "--autocorrect-all"), "stylelint": ("--fix",), "swiftformat": (), "ktlint": ("-F",), "stylua": (),
-    "shfmt": ("-w",), "php-cs-fixer": ("fix",), "pint": (), "oxlint": ("--fix",), "patch": (), "golangci-lint": ("--fix",),
-}  # fmt: skip
+# Words with which a formatter or fixer writes, and those that write without one.
+_WRITING: Final = frozenset(
+    "-i --in-place -Ei -ri -ni -pi -0pi -pie --write -w --fix --fix-only fix --apply -a -A -F --autocorrect "
+    "--autocorrect-all format fmt".split()
+)
+_FIXERS: Final = frozenset(
+    "sed perl prettier eslint ruff gofmt goimports gofumpt autopep8 yapf clang-format cargo go terraform tofu mix dart "
+    "dotnet biome rubocop stylelint ktlint shfmt php-cs-fixer oxlint golangci-lint".split()
+)
+_ALWAYS: Final = frozenset("black rustfmt isort swiftformat stylua pint patch".split())
 _CHECKING: Final = frozenset(
     "--check -check --diff --dry-run --list-different -l --verify-no-changes --test --check-only".split()
 )
@@ -303,11 +304,10 @@ def _code(call: AnsweredCall) -> int | None:
 
 def _fixes(program: str, plain: Sequence[str], rest: Sequence[str]) -> bool:
     """Return whether a formatter or fixer writes, or a script does so by its name: `npm run format`, `make fix`."""
-    wanted = _FIXERS.get(program)
-    if wanted is None:
-        runs = program in {"npm", "pnpm", "yarn", "bun", "make", "just", "task"}
-        names = [word for word in plain[:3] if re.search(r"(?:^|[:_-])(?:format|fmt|fix)(?:$|[:_-])", word)]
-        return runs and any("check" not in word for word in names)
-    if _CHECKING & set(rest) and program not in {"sed", "perl", "patch"}:
-        return False
-    return not wanted or any(word in wanted or (program == "sed" and word.startswith("-i")) for word in rest)
+    edits = program in {"sed", "perl", "patch"}
+    if program in _FIXERS | _ALWAYS:
+        writes = program in _ALWAYS or any(word in _WRITING or (edits and word.startswith("-i")) for word in rest)
+        return writes and (edits or not _CHECKING & set(rest))
+    runs = program in {"npm", "pnpm", "yarn", "bun", "make", "just", "task"}
+    names = [word for word in plain[:3] if re.search(r"(?:^|[:_-])(?:format|fmt|fix)(?:$|[:_-])", word)]
+    return runs and any("check" not in word for word in names)
