@@ -367,17 +367,17 @@ def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]
         wrapper = " ".join((name, *(words[at] for at in places[:taken])))
         if wrapper in _WRAPPERS:
             left = words[places[taken - 1] + 1 :] if taken else words
-            return wrapper, _after_options(left, wrapper in _WITH_OPERAND)
+            return wrapper, _after_options(left, wrapper)
     return None
 
 
-def _after_options(words: Sequence[str], operands: int) -> tuple[str, ...]:
-    at = 0
+def _after_options(words: Sequence[str], wrapper: str) -> tuple[str, ...]:
+    at, operands = 0, int(wrapper in _WITH_OPERAND)
     while at < len(words):
         word = words[at]
         if word == "--":
             return tuple(words[at + 1 :])
-        if word in _VALUED:
+        if word in _VALUED or (wrapper == "ssh" and word in ("-i", "-o", "-R", "-D")):
             at += 2
         elif word[:1] == "-" or _ASSIGNMENT.match(word):
             at += 1

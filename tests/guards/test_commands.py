@@ -21,6 +21,7 @@ from mcp_reflect.guards.commands import LIMIT, fed_text, invocations, read_comma
         ("uv run --with x pytest; pnpm exec tsc; yarn tsc", ["uv", "pytest", "pnpm", "tsc", "yarn", "tsc"]),
         ("find . -name a | xargs -0 -n 1 sed -i s/x/y/", ["find", "xargs", "sed"]),
         ("find . -exec rm {} ;", ["find", "rm"]),
+        ("ssh -i key -p 22 me@host ls; docker exec -i -u me db psql", ["ssh", "ls", "docker", "psql"]),
         ('echo `git log` $(git diff "$(pwd)")', ["git", "pwd", "git", "echo"]),
         ("npx create-next-app@latest x", ["npx", "create-next-app"]),
         ("python manage.py migrate", ["python", "manage.py"]),
