@@ -231,7 +231,7 @@ def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple
 
     A program outside of the table may, and what a runner or a shell starts by a name that says nothing.
     """
-    if not may_prove(words):
+    if not may_prove(words) or (words[0] in _SHELLS and {"-c", "-lc", "-Command"} & set(words)):
         return False
     starts = words[0] in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS
     return kinds <= {ProofKind.BUILD} if starts else words[0] not in _by_program(extra)

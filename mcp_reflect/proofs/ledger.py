@@ -14,7 +14,7 @@ from mcp_reflect.guards.guard import Call, command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.proofs.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
-from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome, shows_tests
+from mcp_reflect.proofs.outcomes import Ending, Outcome, read_outcome
 from mcp_reflect.shell import is_viewer
 
 _MOST_PROOFS: Final = 400  # of a session, the latest
@@ -216,8 +216,10 @@ class Ledger:
             if one.script >= 0:
                 chains.setdefault(one.script, []).append((one, unwrapped(one.words)))
         bodies = "\n".join(one.text for one in commands)
-        for links in chains.values():
-            self._chain(links, command, call, background=background)
+        for number, links in chains.items():
+            # What follows a script may end otherwise than the script.
+            alone = number == 0 or all(one.before in ("", "&&") for one, _ in chains.get(0, ()))
+            self._chain(links, command, call, background=background, alone=alone)
             if call.code in (0, None) and not (call.failed and len(links) == 1):
                 for _, words in links:
                     self._shell_change(words, bodies, call.answer)
@@ -228,16 +230,16 @@ class Ledger:
         if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
             self._running[found[1]] = added
 
-    def _chain(self, links: Sequence[_Link], text: str, call: AnsweredCall, *, background: bool) -> None:
+    def _chain(self, links: Sequence[_Link], text: str, call: AnsweredCall, *, background: bool, alone: bool) -> None:
         kinds = [kinds_of(bare, self.programs) for _, bare in links]
         code = _code(call)
         passing = ("&&", "|") if "pipefail" in text else ("&&",)
         for at, (command, bare) in enumerate(links):
-            own = all(one.before in passing for one, _ in links[at + 1 :]) and not text.rstrip().endswith("&")
+            own = alone and all(one.before in passing for one, _ in links[at + 1 :]) and not text.rstrip().endswith("&")
             others = [found for place, found in enumerate(kinds) if place != at and not _prepares(links[place][1])]
             found = kinds[at]
             if not _prepares(bare) and may_show_any(bare, found, self.programs):
-                found |= {ProofKind.TESTS if shows_tests(call.answer) and not any(kinds) else ProofKind.ANY}
+                found |= {ProofKind.ANY}
             for kind in sorted(found):
                 ending = Ending(
                     code,

@@ -133,10 +133,6 @@ _NOTHING: Final = lazy_compile(
 _TESTS_SUMMARY: Final = lazy_compile(
     r"\b\d+ (?:passed|failed|passing|failing|failures|errors?)\b|^test result:|Tests: |Failures: "
 )
-_TESTS_END: Final = lazy_compile(
-    r"(?m)\b\d+ (?:tests? )?(?:passed|passing)\b|\bTests Passed: \d|^test result: |^Tests: +\d|\b[Rr]an \d+ tests?\b|"
-    r"\b\d+ (?:tests?|examples?|specs?|runs|scenarios?), \d+ |\bTests run: \d"
-)
 _SHOWN_CODE: Final = lazy_compile(
     r"(?i)(?:^|\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4})(\d{1,3})\s*$"
 )
@@ -165,12 +161,6 @@ class Ending:
     alone: bool = True
     lists: bool = False
     shows_code: bool = False
-
-
-def shows_tests(output: str) -> bool:
-    """Return whether an output ends as that of a runner of tests does."""
-    end = output[-2_000:]
-    return ("pass" in end or "est" in end or "failure" in end) and bool(_TESTS_END.search(end))
 
 
 def lines_of(output: str) -> list[str]:
