@@ -40,20 +40,23 @@ _WRAPPERS: Final = frozenset(
         "env,nice,ionice,flock,time,stdbuf,timeout,xvfb-run,xargs"
     ).split(",")
 )
-_VALUED: Final = frozenset(
+VALUED: Final = frozenset(
     (
         "-e -u -w -v -p -n -c -C -f -g -h -k -l -s -F -I -J -L -P -U --env --user --workdir --name --network "
         "--container --package --spec --filter --with --from --python --extra --group --project --directory --env-file "
-        "--command --adjustment --signal --kill-after --server-args --unset --index"
+        "--command --adjustment --signal --kill-after --server-args --unset --index --file --namespace --context "
+        "--project-name --profile --prefix --workspace --cwd --dir --project-directory --config --kubeconfig "
+        "--manifest-path --region"
     ).split()
 )
+"""Options of many programs whose value is the next word."""
+
 _WRAPPING: Final = frozenset(wrapper.split()[0] for wrapper in _WRAPPERS)
 # Those that name something else before the program: a container, a machine, a time.
 _WITH_OPERAND: Final = frozenset(
     {name for name in _WRAPPERS if name.split()[0] in ("docker", "docker-compose", "podman", "kubectl")}
     | {"ssh", "flock", "timeout", "direnv exec"}
 )
-_OWN_VALUES: Final = frozenset("-f -n -p --file --namespace --context --project-name --profile --filter -C".split())
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
 _INTERPRETERS: Final = frozenset("python python2 python3 py node ruby php perl deno bun ts-node tsx".split())
 # What these do themselves; another first word is a program of the project that they start.
@@ -360,9 +363,7 @@ def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]
     """Return the wrapper that begins here, and the words that it starts; None where there is none."""
     if name not in _WRAPPING:
         return None
-    places = [
-        at for at, word in enumerate(words[:8]) if word[:1] != "-" and (at == 0 or words[at - 1] not in _OWN_VALUES)
-    ]
+    places = [at for at, word in enumerate(words[:8]) if word[:1] != "-" and (at == 0 or words[at - 1] not in VALUED)]
     for taken in range(len(places[:2]), -1, -1):
         wrapper = " ".join((name, *(words[at] for at in places[:taken])))
         if wrapper in _WRAPPERS:
@@ -377,7 +378,7 @@ def _after_options(words: Sequence[str], wrapper: str) -> tuple[str, ...]:
         word = words[at]
         if word == "--":
             return tuple(words[at + 1 :])
-        if word in _VALUED or (wrapper == "ssh" and word in ("-i", "-o", "-R", "-D")):
+        if word in VALUED or (wrapper == "ssh" and word in ("-i", "-o", "-R", "-D")):
             at += 2
         elif word[:1] == "-" or _ASSIGNMENT.match(word):
             at += 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from mcp_reflect.guards.commands import Command, Invocation, base_name
+from mcp_reflect.guards.commands import VALUED, Command, Invocation, base_name
 from mcp_reflect.guards.guard import (
     ANY_ARGUMENT,
     EDIT,
@@ -27,9 +27,6 @@ from mcp_reflect.guards.guard import (
 from mcp_reflect.guards.wording import Wording, common, names_flag
 from mcp_reflect.patterns import lazy_compile
 
-_GLOBAL_VALUES: Final = frozenset(
-    "-C -c -f -n -p --context --namespace --prefix --profile --region --project --file --filter --cwd --dir".split()
-)
 _PLAIN_WORD: Final = lazy_compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
 _CAPITALS: Final = lazy_compile(r"\b[A-Z]{3,}(?: (?:[A-Z]{2,}|\*))*")
 _LONG_FLAG: Final = lazy_compile(r"--[a-z]+(?:-[a-z]+)*")
@@ -246,7 +243,7 @@ def _subcommands(found: Invocation, right: Call | None, wording: Wording) -> lis
         if skip:
             skip = False
         elif word[:1] == "-":
-            skip = word in _GLOBAL_VALUES and not words
+            skip = word in VALUED and not words
         elif _PLAIN_WORD.fullmatch(word):
             words.append(word)
         else:

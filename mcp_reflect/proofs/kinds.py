@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from mcp_reflect.guards.commands import VALUED
+
 
 class ProofKind(StrEnum):
     """What a run of a program shows."""
@@ -107,11 +109,6 @@ _RUNNERS: Final = frozenset(
     "ant".split()
 )
 _PACKAGE_MANAGERS: Final = frozenset("npm pnpm yarn bun deno".split())
-_VALUED: Final = frozenset(
-    "-C -c -n -f -w -p -u -e -v --namespace --context --filter --prefix --workspace --cwd --dir --directory --project "
-    "--project-directory --file --config --group --extra --with --python --env-file --kubeconfig --manifest-path "
-    "--env --user --workdir -k -s --signal --network --name --profile".split()
-)
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
 _INTERPRETERS: Final = frozenset("python node ruby tsx ts-node perl deno php julia Rscript lua".split())
@@ -180,7 +177,7 @@ def _plain(rest: Sequence[str]) -> list[str]:
     for word in rest:
         if not word.startswith("-") and not valued:
             plain.append(word)
-        valued = word in _VALUED
+        valued = word in VALUED
     return plain
 
 
