@@ -38,7 +38,7 @@ def verdicts(message: str, *calls: tuple[str, str, str]) -> list[DoubtKind]:
 def test_a_claim_is_held_to_the_last_run_of_its_command(record: dict[str, str]) -> None:
     for claim in record["claims"]:
         assert verdicts(claim) == [DoubtKind.NEVER] * len(claims_of(claim)) != []
-        assert DoubtKind.FAILED in verdicts(claim, ("Bash", record["command"], record["fails"]))
+        assert DoubtKind.FAILED in verdicts(claim, ("Bash", record["command"], f"Exit code 1\n{record['fails']}"))
         assert DoubtKind.FAILED not in verdicts(claim, ("Bash", record["command"], record["passes"]))
     for admission in record["admits"]:
         assert verdicts(admission, ("Bash", record["command"], record["fails"])) == []
