@@ -18,6 +18,7 @@ from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of_name
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
 _MOST_SENTENCE: Final = 600
 _SHORT: Final = 80
+_LEAST_NAME: Final = 5  # letters of a program's name that is not read as a word: `go`, `make`, `node`
 
 _FENCE: Final = lazy_compile(r"^ {0,8}(?:```|~~~)")
 _QUOTED_LINE: Final = lazy_compile(r"^ {0,3}>")
@@ -160,7 +161,8 @@ def _stated(clause: str, programs: _Programs) -> Iterator[tuple[frozenset[ProofK
         yield CHECKS, found
     elif not named and good:
         said = re.findall(r"[\w.+-]+\w", clause.lower())
-        if ran := next((programs[word] for word in said if word in programs), None):
+        named = (word for word in said if word in programs and len(word) >= _LEAST_NAME)
+        if ran := next((programs[word] for word in named), None):
             yield frozenset(ran), good
 
 

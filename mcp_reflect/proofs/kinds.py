@@ -117,7 +117,8 @@ _SHOWS_NOTHING: Final = frozenset(
     "git ls cat bat grep egrep fgrep rg ag ack sed awk find fd head tail less more wc cp mv rm mkdir rmdir touch chmod "
     "chown ln cd pushd popd echo printf export set unset source . alias which type whereis command env date sleep wait "
     "ps kill pkill jobs jq yq sort uniq cut tr column diff cmp tree stat file du df tar unzip zip gunzip xargs tee "
-    "true false [ read pwd history clear open code vim nano basename dirname realpath readlink seq id whoami uname "
+    "true false for while until case select function [[ ["
+    " read pwd history clear open code vim nano basename dirname realpath readlink seq id whoami uname "
     "hostname nproc free top htop man hexdump xxd od strings md5sum sha256sum base64 pip pip3 brew apt apt-get dnf yum "
     "apk curl wget gh glab ssh-keygen chezmoi tmux screen nvm pyenv rustup exit return".split()
 )
@@ -125,6 +126,7 @@ _CONDITIONS: Final = frozenset("-f -d -e -n -z -x -s -r -w -L = == != -eq -ne -g
 _INSTALLING: Final = frozenset(
     "install i add ci x update upgrade sync lock init remove uninstall fetch download restore list ls show help".split()
 )
+_CMDLET: Final = re.compile(r"(?:Get|Set|Select|Write|New|Remove|Copy|Move|Test|Add|Out)-[A-Z]")
 _SCRIPT: Final = re.compile(r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?")
 
 
@@ -220,7 +222,8 @@ def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed:
 def may_prove(words: Sequence[str]) -> bool:
     """Return whether a command does more than look, move files, wait or get what a project needs."""
     asks = words[:1] == ["test"] and not _CONDITIONS.isdisjoint(words)  # not a script of that name
-    return bool(words) and words[0] not in _SHOWS_NOTHING and not asks and not set(_plain(words[1:])[:1]) & _INSTALLING
+    looks = not words or words[0] in _SHOWS_NOTHING or _CMDLET.match(words[0])
+    return not looks and not asks and not set(_plain(words[1:])[:1]) & _INSTALLING
 
 
 def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple[str, ...] = ()) -> bool:

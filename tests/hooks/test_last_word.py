@@ -60,7 +60,9 @@ def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
     assert verdicts("All tests pass.", EDIT, made) == []
     assert verdicts("All tests pass.", made, EDIT) == [DoubtKind.STALE]
     assert verdicts("All tests pass.", EDIT, failed, made) == [DoubtKind.FAILED]
-    assert verdicts("All tests pass.", EDIT, ("Bash", "npm install && ls build", "")) == [DoubtKind.NEVER]
+    looks = "npm install && for f in *; do cat $f; done; Get-Content a"
+    assert verdicts("All tests pass.", EDIT, ("Bash", looks, "")) == [DoubtKind.NEVER]
+    assert verdicts("It is good to go, all of it works fine.", ("Bash", "go run .", "1 failed"), EDIT) == []
 
 
 @pytest.mark.parametrize(
