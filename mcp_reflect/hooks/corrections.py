@@ -16,6 +16,7 @@ from mcp_reflect.patterns import lazy_compile
 
 _MOST_CHARS: Final = 1_500  # of a prompt: what follows is a specification or was pasted
 _ENOUGH: Final = 6
+_SURE: Final = 8
 
 _CODE: Final = lazy_compile(r"```.*?(?:```|\Z)|^>.*$", re.DOTALL | re.MULTILINE)
 _QUOTED: Final = lazy_compile(
@@ -268,8 +269,12 @@ _FACT_AGAINST_ANOTHER: Final = 3
 _WORK_WORDS: Final = (0, 2, 4, 5)  # by the number of different words of the agent's work, at most three
 
 
-def corrects(prompt: str) -> bool:
-    """Return whether a prompt corrects how the agent works, for longer than this task."""
+def corrects(prompt: str, *, surely: bool = False) -> bool:
+    """Return whether a prompt corrects how the agent works, for longer than this task.
+
+    `surely`: one of its sentences says so by itself, with more weight.
+    """
+    least, bonus = (_SURE, 0) if surely else (_ENOUGH, _AFTER_A_REBUKE)
     text = _CODE.sub(" ", prompt[:_MOST_CHARS].replace("’", "'"))
     if text.lstrip()[:1] in "/<":  # a command of the host, or what it adds
         return False
@@ -279,7 +284,7 @@ def corrects(prompt: str) -> bool:
         sentence = raw.strip(" \t-*•")
         lead = _LEAD.match(sentence)
         sentence = sentence[lead.end() :] if lead else sentence
-        if sentence and _weight(sentence) + _AFTER_A_REBUKE * rebuked >= _ENOUGH:
+        if sentence and _weight(sentence) + bonus * rebuked >= least:
             return True
         rebuked = rebuked or any(cue.search(sentence) for cue in (_REPEATED, _REBUKE, _REJECTS))
     return False

@@ -58,7 +58,8 @@ _NO: Final = lazy_compile(
     r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
 )
 _USAGE: Final = lazy_compile(r"(?i)^\W*(?:usage\b|see help|try .{0,40}--?help|unknown (?:sub)?command)")
-_HELP: Final = word_set("help --help -h --version -V version -v man usage --usage")
+_HELP: Final = word_set("help --help --version man usage --usage --list --markers --fixtures")
+_HELP_ALONE: Final = word_set("-h -v -V version")  # with other words a host, a folder that is mounted, more output
 _PROBES: Final = word_set(
     "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp nc dig host ps kill sleep wait"
 )
@@ -129,7 +130,12 @@ def _last_line(text: str) -> str:
 
 def _probes(tool: str, arguments: Json) -> bool:
     parts = parts_of(tool, arguments)
-    return bool(parts) and bool(_HELP & {*parts[-1].words[1:]})
+    return bool(parts) and _asks_for_help(parts[-1])
+
+
+def _asks_for_help(part: Part) -> bool:
+    words = {*part.words[len(part.runner) + 1 :]}
+    return bool(_HELP & words) or (len(words) == 1 and words <= _HELP_ALONE)
 
 
 def findings_in(tried: Sequence[Call]) -> list[Finding]:
@@ -358,7 +364,7 @@ def _looks(part: Part) -> bool:
 
 
 def _reads(part: Part) -> bool:
-    if part.program in READING_PROGRAMS | _PROBES or _is_test(part) or _HELP & {*part.words[1:]}:
+    if part.program in READING_PROGRAMS | _PROBES or _is_test(part) or _asks_for_help(part):
         return True
     return part.subcommand.split(" ")[-1] in _LOOKS | _CHECKS
 

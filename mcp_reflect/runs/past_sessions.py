@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -16,8 +17,8 @@ from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, Sessio
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.differences import Part, parts_of
-from mcp_reflect.runs.drafts import ALREADY_THERE
-from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, session_call
+from mcp_reflect.runs.drafts import ALREADY_THERE, HIDES
+from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, is_check, session_call
 from mcp_reflect.runs.text import clip
 from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
 from mcp_reflect.runs.transcripts import (
@@ -39,6 +40,7 @@ AWAY: Final = 300.0  # seconds between two lines that count at most: for longer 
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
 _NO_FOLDER: Final = re.compile(r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE)
+_BREAKS: Final = re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error")
 _NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
@@ -52,6 +54,12 @@ _UNWATCHED: Final = re.compile(
 _REASON: Final = re.compile(r"(?s)(?:the user said:|following reason for the rejection:)\s*(\S.{0,2000})")
 _VAGUE: Final = re.compile(r"\W*(?:exit(?:ed with)?(?: code)?|error|failed|command failed|<n>|code|status|\W)*\Z")
 
+
+# Words of a person who refused a call; some versions of Claude Code write nothing else.
+_SPOKEN: Final = re.compile(
+    r"(?i)(?:please|wait|ok(?:ay)?|so|no|well|let's|we|i|you|can|could|don't|actually|but|yes|not)\b[^\n]{8,400}\Z"
+)
+_MANY: Final = 4  # tries after which a check that turned green is hard-won
 
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 
@@ -124,6 +132,8 @@ class SessionReader(RunBuilder):
         tool, arguments, began = self._open.pop(call_id, ("", None, 0.0))
         if not tool or is_own_tool(tool, arguments):
             return
+        if failed and is_shell(tool) and _SPOKEN.match(content):
+            content = f"The user doesn't want to proceed with this tool use. {content}"
         half = (_MOST_ERROR if failed else _MOST_ANSWER) // 2
         if len(content) > 2 * half:
             content = f"{content[:half]}\n{content[-half:]}"
@@ -159,8 +169,16 @@ class SessionReader(RunBuilder):
         for number in found.failed:
             self._failed.pop(number, None)
             self.found.pop(self._refused.pop(number, ""), None)  # what was accepted instead says more
-        if not found.draft.correction and (made := self._edit_between(failed, worked)):
-            found = replace(found, draft=replace(found.draft, correction=made))
+        if found.kind is FindingKind.RETRIED and is_check(worked.call.tool, worked.call.arguments):
+            said = [item.call.line for item in failed]
+            if len(said) < _MANY and not any(one == two for one, two in pairwise(said)):
+                return  # the next edit put it right: that is the work of a task
+            found = replace(found, thing=f"{found.thing}{fingerprint(found.line)}"[:300])
+        if not found.draft.correction and failed and (known := self._known_mistake(failed[-1])):
+            draft = replace(found.draft, mistake=known[0], correction=known[1])
+            found = replace(found, draft=draft, form=True)
+        elif not found.draft.correction and found.kind is FindingKind.RETRIED:
+            found = replace(found, draft=replace(found.draft, correction=self._edit_between(failed, worked)))
         lines = [(item.line, _told(item)) for item in (*failed[:3], worked)]
         self._note(found, self.worked - min((item.began for item in failed), default=self.worked), lines)
 
@@ -169,10 +187,11 @@ class SessionReader(RunBuilder):
         last = failed[-1].call.number if failed else worked.call.number
         for item in reversed(self._calls):
             values = item.call.arguments if isinstance(item.call.arguments, dict) else {}
-            text = next((values[name] for name in _NEW_TEXTS if isinstance(values.get(name), str)), None)
-            if item.call.number > last and not item.call.failed and text and (file := file_of(values)):
+            text = next((str(values[name]) for name in _NEW_TEXTS if isinstance(values.get(name), str)), "")
+            useful = text and not HIDES.search(text) and not item.call.failed
+            if item.call.number > last and useful and (file := file_of(values)):
                 name = file.replace("\\", "/").rsplit("/", 1)[-1]
-                return f"It worked after an edit of `{name}`: `{clip(str(text), 160)}`"
+                return f"It worked after an edit of `{name}`: `{clip(text, 160)}`"
         return ""
 
     def end(self) -> list[tuple[Finding, Seen]]:
@@ -193,6 +212,9 @@ class SessionReader(RunBuilder):
         """Return mistake and correction of a failure that says by itself what is wrong."""
         if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
+        if "edit" in seen.call.tool.lower() and _BREAKS.search(seen.call.line):
+            mistake = f"`{seen.call.tool}` that leaves a syntax error in the file is refused."
+            return mistake, "Replace whole statements, to their last line, with the indentation of the file."
         if _NO_FOLDER.search(seen.call.line):
             parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
             if parts and parts[0] in self._entered:

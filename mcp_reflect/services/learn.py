@@ -24,7 +24,6 @@ from mcp_reflect.hooks.corrections import corrects
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen
 from mcp_reflect.projects import Folder, stored_name
-from mcp_reflect.runs.hard_won import is_check
 from mcp_reflect.runs.past_sessions import read_session
 from mcp_reflect.runs.tools import command_of, is_shell
 from mcp_reflect.security.injection import suspicion
@@ -49,9 +48,8 @@ _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
 _LEAST_SESSIONS: Final = 3  # in which a person says the same, until it counts as said again and again
 _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
-_MANY: Final = 4  # tries after which a check that turned green is hard-won
 _ALIKE: Final = 0.7  # of the words of two texts, in which they are the same
-_LONGEST_REQUEST: Final = 300  # characters; what is longer is a task
+_LONGEST_SAID: Final = 300  # characters of what a person says; what is longer is a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,17 +253,12 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
 
 
 def _is_worth_a_look(finding: Finding) -> bool:
-    """Return whether what one session shows can hold for another: not a check that turned green, nor another value."""
+    """Return whether what one session shows can hold for another: its correction is known, and not only a value."""
     wrong, right = _words_of(finding.draft.wrong_call), _words_of(finding.draft.right_call)
-    if finding.form or finding.kind is FindingKind.PREPARED:
-        return True
-    if finding.kind is FindingKind.FAILED:
-        return False
-    if finding.kind is FindingKind.RETRIED:
-        tries = len(finding.failed)
-        return bool(wrong) and (tries >= _MANY or not is_check(finding.tool, {"command": " ".join(wrong)}))
-    if not is_shell(finding.tool):
-        return False
+    if finding.form or not finding.draft.correction:
+        return finding.form
+    if finding.kind is not FindingKind.CHANGED or not is_shell(finding.tool):
+        return is_shell(finding.tool)
     return wrong[:1] != right[:1] or any(word.startswith("-") for word in {*wrong} ^ {*right})
 
 
@@ -331,17 +324,17 @@ def read(path: Path | str, host: str) -> tuple[list[tuple[Finding, Seen]], list[
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
     """Yield what is kept of a session, without secrets.
 
-    What a person said is a correction or a request; one is left out that is long, or has nothing to know it by.
+    What a person said is a correction or a request; it is left out if it is long, or has nothing to know it by.
     """
     for found, seen in pairs:
         finding, said = found, found.kind is FindingKind.SAID
         if said or found.kind is FindingKind.REFUSED:
             words = sorted({*terms_of(found.thing)} - STOP_WORDS)
-            if said and corrects(found.thing):
+            if said and corrects(found.thing, surely=True):
                 finding, said = replace(found, kind=FindingKind.CORRECTION), False
             elif not said and not (is_shell(found.tool) or corrects(found.thing)):
                 continue  # a plan or an edit was refused for the sake of its task
-            if not words or (said and (len(words) < 2 or len(found.thing) > _LONGEST_REQUEST)):
+            if len(words) < 1 + said or len(found.thing) > _LONGEST_SAID:
                 continue
             finding = replace(finding, thing=f"said: {' '.join(words)}"[:300])
         elif suspicion((found.line, found.draft.mistake, found.draft.correction)):

@@ -269,3 +269,9 @@ def test_no_draft_teaches_the_value_of_one_task(run: ApiRun) -> None:
 )
 def test_the_form_of_a_value_is_told_without_the_value(before: Json, after: Json, form: str | None) -> None:
     assert form_of(before, after) == form
+
+
+def test_a_v_among_other_words_asks_for_no_help() -> None:
+    (found,) = findings([("./deployctl push -v", "error: no token", 1), ("./deployctl push -v --token T", "live")])
+    assert "--token" in found.draft.correction
+    assert findings([("./deployctl -v", "error: no token", 1), ("./deployctl -v --token T", "4.2")]) == []
