@@ -1,10 +1,11 @@
-"""Let a person edit a lesson in `$EDITOR`, as Markdown with a section for each field."""
+"""Let a person edit a lesson in `$EDITOR`, as TOML with a line for each field."""
 
+import json
 import os
-import re
 import shlex
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -14,49 +15,27 @@ from mcp_reflect.models.lesson import Lesson, RecordKind
 
 _LISTS: Final = ("symptoms", "keywords", "tags")
 _FIELDS: Final = ("mistake", "correction", "why", "context", "task_type", "importance", *_LISTS)
-_TITLES: Final = {name.replace("_", " ").capitalize(): name for name in _FIELDS}
-_HEADING: Final = re.compile(r"^## (.+?)[ \t]*$", re.MULTILINE)
-_NEEDS_ESCAPE: Final = re.compile(r"^(\\*)## ", re.MULTILINE)
-_ESCAPED: Final = re.compile(r"^\\(\\*## )", re.MULTILINE)
-_NOTE: Final = "<!-- {title}: change it, save, and leave the editor. Unchanged, or empty: nothing is stored. -->\n"
+_NOTE: Final = "# Lesson {id}: change it, save, and leave the editor. Unchanged, or empty: nothing is stored.\n"
 
 Fields = dict[str, Any]
 """The value of each field: a text or None, a tuple of texts, or the importance (0 to 1)."""
 
 
 def format_document(fields: Fields) -> str:
-    """Return the document of a lesson: a section for each field, in which `- ` begins each item of a list."""
-    sections: list[str] = []
-    for title, name in _TITLES.items():
-        value = fields[name]
-        items = [f"- {item}".replace("\n", "\n  ") for item in value] if name in _LISTS else [str(value or "")]
-        text = _NEEDS_ESCAPE.sub(r"\\\1## ", "\n".join(items))
-        sections.append(f"## {title}\n\n{text}\n")
-    return "\n".join(sections)
+    """Return the document of a lesson; a text of JSON is one of TOML, but for one character."""
+    values = {name: json.dumps(fields[name] or "", ensure_ascii=False) for name in _FIELDS}
+    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace("\x7f", "\\u007f")
 
 
 def parse_document(text: str) -> Fields:
-    """Return the fields of a document. Raises InputError for a section that is not a field."""
-    fields: Fields = {**dict.fromkeys(_FIELDS), **dict.fromkeys(_LISTS, ())}
-    _, *parts = _HEADING.split(text)
-    for title, body in zip(parts[::2], parts[1::2], strict=True):
-        name = _TITLES.get(title.capitalize())
-        if name is None:
-            raise InputError("the file", f"a lesson has no section '{title[:40]}'", f"It has {', '.join(_TITLES)}.")
-        value = _ESCAPED.sub(r"\1", body.strip())
-        if name in _LISTS:
-            items = re.split(r"^- ", value, flags=re.MULTILINE)
-            fields[name] = tuple(item.strip().replace("\n  ", "\n") for item in items if item.strip())
-        else:
-            fields[name] = value or None
-    return fields
-
-
-def _fields_of(lesson: Lesson) -> Fields:
-    """Return the fields of a lesson as a document has them; one without a mistake has its text there."""
-    fields = {name: getattr(lesson, name) for name in _FIELDS}
-    fields |= {"mistake": lesson.mistake or lesson.text}
-    return parse_document(format_document(fields))
+    """Return the fields of a document. InputError for one that is broken, or has a field that lessons have not."""
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.') from None
+    if unknown := sorted(told.keys() - {*_FIELDS}):
+        raise InputError("the file", f"a lesson has no field '{unknown[0][:40]}'", f"It has {', '.join(_FIELDS)}.")
+    return {name: tuple(told.get(name) or ()) if name in _LISTS else told.get(name) or None for name in _FIELDS}
 
 
 async def edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]) -> Lesson | None:
@@ -66,16 +45,16 @@ async def edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Les
     """
     if lesson.kind is not RecordKind.LESSON:
         raise InputError("id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson.")
-    before = _fields_of(lesson)
-    descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".md")
+    before = {name: getattr(lesson, name) for name in _FIELDS} | {"mistake": lesson.mistake or lesson.text}
+    descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
     file = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as writer:
-        writer.write(_NOTE.format(title=f"Lesson {lesson.id}") + format_document(before))
+        writer.write(_NOTE.format(id=lesson.id) + format_document(before))
     _open_editor(file)
     text = file.read_text(encoding="utf-8")
     try:
-        fields = parse_document(text) if text.strip() else before
-        changes = {name: value for name, value in fields.items() if value != before[name]}
+        known, fields = parse_document(format_document(before)), parse_document(text)
+        changes = {name: value for name, value in fields.items() if value != known[name]} if text.strip() else {}
         stored = await store(changes) if changes else None
     except InputError as error:
         raise InputError(error.field, error.fault, f"{error.fix} Your text is in {file}.") from None

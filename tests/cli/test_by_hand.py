@@ -51,7 +51,7 @@ def test_a_document_holds_each_field_as_it_is(fields: dict[str, Any]) -> None:
     read = parse_document(format_document({**others, **fields}))
     assert [read[name] or "" for name in ("mistake", "correction")] == [fields["mistake"], fields["correction"]]
     assert [read[name] for name in ("symptoms", "tags")] == [tuple(fields["symptoms"]), tuple(fields["tags"])]
-    assert (read["why"], read["task_type"], read["importance"]) == (None, "deploy", "0.5")
+    assert (read["why"], read["task_type"], read["importance"]) == (None, "deploy", 0.5)
 
 
 def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> None:
