@@ -30,23 +30,15 @@ LEAST_OF_A_SKILL: Final = 3  # lessons of one subject
 _FRAME: Final = 4  # lines of a block that are no lessons
 _MOST_LESSON: Final = 300  # characters of a lesson in a block
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
-_BEGIN: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]*-->")
 _END: Final = "<!-- mcp-reflect: end -->"
+_MARKER: Final = re.compile(rf"<!-- mcp-reflect: lessons [0-9a-f]{{12}}[^\n]*-->|{_END}")
+_BLOCK: Final = re.compile(rf"<!-- mcp-reflect: lessons ([0-9a-f]{{12}})[^\n]*-->(.*?){_END}(?:\r?\n)?", re.DOTALL)
 _ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
 _RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
 _SKILL: Final = (
     "---\nname: {name}\n"
     "description: What was learned about {subject} in this project. Read it before such a task.\n---\n"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Where our block is in a text: from `start` to `end`; `edited` says that somebody changed it by hand."""
-
-    start: int
-    end: int
-    edited: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +58,23 @@ class Plan:
 # The block in a text.
 
 
-def find_block(text: str, place: str = "the file") -> Block | None:
-    """Return our block in a text, None where there is none. InputError where its markers are not one whole pair."""
-    begins, ends = [*_BEGIN.finditer(text)], [match.start() for match in re.finditer(re.escape(_END), text)]
-    if not begins and not ends:
+def _block_in(text: str, name: str) -> re.Match[str] | None:
+    """Return our block in a text, None where there is none.
+
+    InputError where its markers are not one whole pair, or somebody changed it by hand.
+    """
+    markers, block = _MARKER.findall(text), _BLOCK.search(text)
+    if not markers:
         return None
-    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0].start():
-        fault = f"{place} has {len(begins)} markers that begin our block and {len(ends)} that end it"
-        raise InputError("file", fault, "Leave one pair, or remove them all and promote again.")
-    begin, end = begins[0], ends[0] + len(_END)
-    edited = begin[1] != _digest(text[begin.end() : ends[0]])
-    end += 2 if text.startswith("\r\n", end) else text.startswith("\n", end)
-    return Block(begin.start(), end, edited)
+    if block is None or len(markers) != 2:
+        fault = (
+            f"{name} has {len(markers) - markers.count(_END)} markers that begin our block and {markers.count(_END)}"
+        )
+        raise InputError("file", f"{fault} that end it", "Leave one pair, or remove them all and promote again.")
+    if block[1] != _digest(block[2]):
+        fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
+        raise InputError("file", f"somebody edited our block in {name} by hand", fix)
+    return block
 
 
 def _digest(body: str) -> str:
@@ -91,10 +88,9 @@ def block_of(lessons: Sequence[Lesson]) -> str:
     return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
 
 
-def _without_block(text: str, promotion: Promotion | None, block: Block) -> str:
-    lead = promotion.lead if promotion else ""
-    start = block.start - len(lead) if lead and text[: block.start].endswith(lead) else block.start
-    rest = text[block.end :]
+def _without(block: re.Match[str], text: str, lead: str) -> str:
+    start = block.start() - len(lead) if lead and text[: block.start()].endswith(lead) else block.start()
+    rest = text[block.end() :]
     # The file had no line end: what was added after the block begins a line of its own.
     between = lead[: len(lead) // 2] if rest and start and text[start - 1] != "\n" else ""
     return text[:start] + between + rest
@@ -170,56 +166,50 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     path = _resolved(root, path_of(root, name, subject))
     known = {one.file: one for one in await context.bank.findings.promotions(context.scopes.own)}.get(str(path))
     text = _text(path)
-    block = find_block(text, path.name)
-    if block and block.edited:
-        fix = "Move your lines out of it and remove the rest of the block, or undo your change; then promote again."
-        raise InputError("file", f"somebody edited our block in {path.name} by hand", fix)
+    block = _block_in(text, path.name)
     lessons = await _chosen(context, subject, ids)
-    rest = _without_block(text, known, block) if block else text
-    said = {lesson.id for lesson in lessons if not subject and _says(rest, lesson)}
-    left_out = [(lesson.id, f"{path.name} says it already") for lesson in lessons if lesson.id in said]
+    rest = _without(block, text, known.lead if known else "") if block else text
+    said = [lesson.id for lesson in lessons if not subject and _says(rest, lesson)]
     kept = [lesson for lesson in lessons if lesson.id not in said]
     room = MOST_LINES - _FRAME + 1
-    left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in kept[room:]]
-    kept = kept[:room]
     if not kept and not block:
         told = "the file says them already" if said else "no lesson is proven, or a person's"
         raise InputError("promote", f"there is nothing to promote: {told}", "Keep some: mcp-reflect lessons review.")
-    ids = tuple(lesson.id for lesson in kept)
-    if known and block:
-        promotion = replace(known, lessons=ids, said=tuple(said))
-    else:
+    if known is None or block is None:
         lead = "" if block or not text else ("\n" if text.endswith("\n") else "\n\n")
-        head = "" if text else _head_of(path, subject)
         lead = lead.replace("\n", "\r\n") if "\r\n" in text else lead
-        promotion = Promotion(
-            file=str(path), lessons=ids, said=tuple(said), lead=lead, head=head, made=not path.exists()
-        )
-    after = _with_block(text, promotion, kept)
-    return Plan(path=path, before=text, after=after, promotion=promotion if kept else None, left_out=tuple(left_out))
+        head = "" if text else _head_of(path, subject)
+        known = Promotion(file=str(path), lessons=(), lead=lead, head=head, made=not path.exists())
+    left_out = [(one, f"{path.name} says it already") for one in said]
+    left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in kept[room:]]
+    return _planned(replace(known, said=tuple(said)), kept[:room], tuple(left_out))
+
+
+def _planned(known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()) -> Plan:
+    """Return the change after which the block of a file has these lessons, and after which there is none without any.
+
+    InputError where the file is not ours to change.
+    """
+    path = Path(known.file)
+    text = _text(_resolved(path.parent, path))
+    block, new = _block_in(text, path.name), block_of(lessons)
+    new = new.replace("\n", "\r\n") if "\r\n" in text else new
+    if not lessons:
+        after = _without(block, text, known.lead) if block else text
+        after = None if known.made and after == known.head else after
+    elif block is None:
+        after = f"{text or known.head}{known.lead}{new}"
+    else:
+        ending = "" if block[0].endswith("\n") else "\r\n" if "\r\n" in text else "\n"
+        after = text[: block.start()] + new.removesuffix(ending) + text[block.end() :]
+    kept = replace(known, lessons=tuple(lesson.id for lesson in lessons)) if lessons else None
+    return Plan(path=path, before=text, after=after, promotion=kept, left_out=left_out)
 
 
 def _head_of(path: Path, subject: str | None) -> str:
     if subject:
         return _SKILL.format(name=path.parent.name, subject=" ".join(subject.split()))
     return _RULES if path.suffix == ".mdc" else ""
-
-
-def _with_block(text: str, promotion: Promotion, lessons: Sequence[Lesson]) -> str | None:
-    """Return a text with a block of these lessons in place of the one that it has, or at its end.
-
-    Without lessons it has none; None then for a file that was made for it.
-    """
-    block = find_block(text)
-    if not lessons:
-        rest = _without_block(text, promotion, block) if block else text
-        return None if promotion.made and rest == promotion.head else rest
-    new = block_of(lessons)
-    new = new.replace("\n", "\r\n") if "\r\n" in text else new
-    if block is None:
-        return f"{text or promotion.head}{promotion.lead}{new}"
-    ending = "" if text[block.start : block.end].endswith("\n") else "\r\n" if "\r\n" in text else "\n"
-    return text[: block.start] + new.removesuffix(ending) + text[block.end :]
 
 
 def _says(text: str, lesson: Lesson) -> bool:
@@ -284,16 +274,8 @@ async def undo_plans(context: Context, name: str | None = None, subject: str | N
     """Return the changes that take our blocks out of a file, or out of every file of the project."""
     root = root_of(context)
     only = None if name is None and subject is None else os.path.realpath(path_of(root, name or "", subject))
-    plans: list[Plan] = []
-    for known in await context.bank.findings.promotions(context.scopes.own):
-        if only in (None, known.file):
-            path = _resolved(Path(known.file).parent, Path(known.file))
-            text = _text(path)
-            block = find_block(text, path.name)
-            if block and block.edited:
-                fix = "Move your lines out of it, or undo your change; then try again."
-                raise InputError("file", f"somebody edited our block in {path.name} by hand", fix)
-            plans.append(Plan(path=path, before=text, after=_with_block(text, known, ()), promotion=None))
+    known = await context.bank.findings.promotions(context.scopes.own)
+    plans = [_planned(one, ()) for one in known if only in (None, one.file)]
     if not plans:
         raise InputError("--undo", "nothing of this project was promoted", "`mcp-reflect promote` does it.")
     return plans
@@ -306,18 +288,11 @@ async def refresh(context: Context) -> None:
     """
     scope = context.scopes.own
     for known in await context.bank.findings.promotions(scope):
-        path = Path(known.file)
+        lessons: list[Lesson] = []
+        for lesson_id in known.lessons:
+            with suppress(NotFoundError):
+                lessons.append(await context.bank.lessons.get(scope, lesson_id))
         with suppress(InputError, OSError):
-            text = _text(_resolved(path.parent, path))
-            block = find_block(text)
-            if block is None or block.edited:
-                continue
-            lessons: list[Lesson] = []
-            for lesson_id in known.lessons:
-                with suppress(NotFoundError):
-                    lessons.append(await context.bank.lessons.get(scope, lesson_id))
-            lessons = [lesson for lesson in lessons if _is_usable(lesson)]
-            after = _with_block(text, known, lessons)
-            kept = replace(known, lessons=tuple(lesson.id for lesson in lessons)) if lessons else None
-            if after != text:
-                await apply(context, Plan(path=path, before=text, after=after, promotion=kept))
+            made = _planned(known, [lesson for lesson in lessons if _is_usable(lesson)])
+            if made.after != made.before and _MARKER.search(made.before):
+                await apply(context, made)
