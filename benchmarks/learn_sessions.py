@@ -7,24 +7,28 @@ projects and paths of its own. Read by `mcp-reflect learn --all` in a process; p
 - **again**: seconds of a second `learn`, which has nothing to read.
 
 `--recall` replays the labelled sessions instead: of the lessons that a session itself proved, the part whose call is
-in a finding that is shown of that session. `--read N` prints N findings to be read.
+in a finding that is shown of that session. `--read N` prints N findings of all sessions to be read, as `learn` lists
+them: each once, with its sessions, a person's words too.
 """
 
 import argparse
 import json
 import os
-import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from mcp_reflect.cli.learn import text_of
+from mcp_reflect.models.finding import Finding, FindingState, Seen, StoredFinding
 from mcp_reflect.runs.past_sessions import SessionReader
 from mcp_reflect.services.learn import kept, weigh
+from mcp_reflect.services.learn import read as session_read
 
 MOST_SECONDS, MOST_MEMORY, LEAST_RECALL = 60.0, 300.0, 0.7
 ROOT: Final = Path(__file__).parent.parent
@@ -61,8 +65,8 @@ def recall(data: Path, read: int) -> int:
     episodes: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in (data / "episodes.jsonl").open(encoding="utf-8"):
         episodes[(episode := json.loads(line))["run_id"]].append(episode)
-    proven = hit = 0
-    texts: list[str] = []
+    proven = hit = shown_of_all = 0
+    by_thing = defaultdict[tuple[str, str], list[tuple[Finding, Seen]]](list)
     for line in (data / "runs.jsonl").open(encoding="utf-8"):
         run = json.loads(line)
         reader = SessionReader(host="claude-code", most_lines=1_000)
@@ -73,18 +77,35 @@ def recall(data: Path, read: int) -> int:
             elif event["type"] == "tool_response":
                 code, failed = event.get("exit_code"), bool(event.get("error"))
                 reader.answered(event["content"] or "", event.get("call_id"), failed=failed, exit_code=code)
-        shown = [(found, seen) for found, seen in kept(reader.end()) if weigh(found, 1, seen.times, seen.seconds)]
+        reader.session = run["id"]
+        every = [*kept(reader.end())]
+        shown = [(found, seen) for found, seen in every if weigh(found, 1, seen.times, seen.seconds)]
         places = {int(line.partition(":")[0]) for _, seen in shown for line in seen.lines}
         for episode in episodes[run["id"]]:
             if episode["lesson"] and episode["proved_in_run"]:
                 proven, hit = proven + 1, hit + (episode["failed_event"] in places)
-        texts += [f"{run['id']}: {found.draft.mistake}\n    keep: {found.draft.correction}" for found, _ in shown]
+        shown_of_all += len(shown)
+        words = [pair for pair in session_read(data / run["native"], "claude-code")[0] if pair[0].tool == ""]
+        for pair in [*every, *words]:
+            by_thing[run["repo"], pair[0].thing].append(pair)
     print(
-        f"recall        {hit} of {proven} = {hit / proven:.2f} (at least {LEAST_RECALL}), {len(texts)} findings shown"
+        f"recall        {hit} of {proven} = {hit / proven:.2f} (at least {LEAST_RECALL}), {shown_of_all} findings shown"
     )
-    random.Random(1).shuffle(texts)  # noqa: S311 - the same each time
-    print("\n".join(texts[:read]))
+    for number, one in enumerate(listed(by_thing)[:read], start=1):
+        print(text_of(number, one, named=True))
     return int(hit / proven < LEAST_RECALL)
+
+
+def listed(by_thing: Mapping[tuple[str, str], Sequence[tuple[Finding, Seen]]]) -> list[StoredFinding]:
+    """What is listed of the findings of all sessions, by project and thing: the costliest first."""
+    found: list[StoredFinding] = []
+    for (project, _), pairs in by_thing.items():
+        finding, seen = max(pairs, key=lambda pair: bool(pair[0].draft.correction))[0], [one for _, one in pairs]
+        weight = weigh(finding, len(seen), sum(one.times for one in seen), sum(one.seconds for one in seen))
+        about: dict[str, Any] = {"id": "", "session": "", "asked": 0, "lesson_id": None, "created_at": 0.0}
+        about |= {"project": project, "state": FindingState.OPEN, "sessions": len(seen), "seen": tuple(seen)}
+        found += [StoredFinding(**about, finding=finding, weight=weight)] if weight else []
+    return sorted(found, key=lambda one: -one.weight)
 
 
 def main() -> int:

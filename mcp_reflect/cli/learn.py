@@ -6,7 +6,7 @@ import zlib
 from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,13 +17,13 @@ from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import Json, json_of, plain
-from mcp_reflect.models.finding import FindingKind, StoredFinding
+from mcp_reflect.models.common import Json, plain
+from mcp_reflect.models.finding import FindingKind, Seen, StoredFinding
 from mcp_reflect.runs.tools import in_words
 from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.learn import HOSTS, Learned, learn
+from mcp_reflect.services.learn import HOSTS, Learned, folder_in, learn
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters
@@ -33,7 +33,7 @@ _WORDS: Final = {
     "correction": "you corrected the agent",
     "repeated": "you said it again and again",
 }
-_LINES_OF_A_HEAD: Final = 50  # of a transcript; one of them names the session's folder
+_HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
@@ -61,7 +61,8 @@ def run_reflect(options: Namespace) -> None:
         for fault in transcript.bad:
             sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
         if transcript.runs:
-            own = replace(settings, folder=_session_folder(text))
+            folder = folder_in(text[:_HEAD].encode(errors="replace"))
+            own = replace(settings, folder=Path(folder) if folder else None)
             with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
         elif len(names) == 1:
             raise InputError("file", "it has no tool call", "Give a transcript in which an agent called a tool.")
@@ -72,17 +73,6 @@ def _files(name: str) -> list[str]:
     if name == "-" or not folder.is_dir():
         return [name]
     return [str(file) for file in sorted(folder.rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
-
-
-def _session_folder(text: str) -> Path | None:
-    """Return the folder in which the session of a transcript ran, as its host wrote it down; None if it did not."""
-    for line in text.split("\n", _LINES_OF_A_HEAD)[:_LINES_OF_A_HEAD]:
-        record = json_of(line)
-        for values in (record, record.get("payload") if isinstance(record, dict) else None):
-            folder = values.get("cwd") if isinstance(values, dict) else None
-            if isinstance(folder, str) and Path(folder).is_absolute():
-                return Path(folder)
-    return None
 
 
 @contextmanager
@@ -168,7 +158,7 @@ async def _learn(engine: Engine, options: Namespace) -> None:
             write_json(record_of(one))
         return
     for number, one in enumerate(found[: options.limit or _SHOWN], start=1):
-        write_line(_text(number, one, named=options.all))
+        write_line(text_of(number, one, named=options.all))
     write_line(_summary(engine, learned, len(found), options))
 
 
@@ -217,29 +207,20 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         "id": found.id,
         "kind": kind_of(found),
         "project": found.project,
-        "sessions": [
-            {
-                "session": seen.session,
-                "host": seen.host,
-                "date": iso(seen.at) if seen.at is not None else None,
-                "times": seen.times,
-                "seconds": seen.seconds,
-                "lines": list(seen.lines),
-            }
-            for seen in found.seen
-        ],
+        "sessions": [_session_of(seen) for seen in found.seen],
         "count": sum(seen.times for seen in found.seen) or found.sessions,
         "seconds": round(found.weight),
         "call": _call(draft.wrong_call),
         "error": None if words else finding.line,
         "worked": _call(draft.right_call),
-        "draft": {
-            "mistake": draft.mistake,
-            "correction": draft.correction,
-            "wrong_call": draft.wrong_call,
-            "right_call": draft.right_call,
-        },
+        "draft": asdict(draft),
     }
+
+
+def _session_of(seen: Seen) -> dict[str, Any]:
+    told = asdict(seen)
+    at = told.pop("at")
+    return {**told, "date": None if at is None else iso(at)}
 
 
 def _call(call: Json) -> str | None:
@@ -258,7 +239,8 @@ def evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
     return lines
 
 
-def _text(number: int, found: StoredFinding, *, named: bool) -> str:
+def text_of(number: int, found: StoredFinding, *, named: bool) -> str:
+    """Return a finding for a person, with its evidence; `named` with its project."""
     draft, count = found.finding.draft, sum(seen.times for seen in found.seen)
     often = f"{count} times" if count > 1 else "once"
     where = f"in {found.sessions} sessions" if found.sessions > 1 else "in one session"

@@ -272,7 +272,7 @@ _WORK_WORDS: Final = (0, 2, 4, 5)  # by the number of different words of the age
 def corrects(prompt: str, *, surely: bool = False) -> bool:
     """Return whether a prompt corrects how the agent works, for longer than this task.
 
-    `surely`: one of its sentences says so by itself, with more weight.
+    `surely`: one of its sentences says so by itself, with more weight, and is no question.
     """
     least, bonus = (_SURE, 0) if surely else (_ENOUGH, _AFTER_A_REBUKE)
     text = _CODE.sub(" ", prompt[:_MOST_CHARS].replace("’", "'"))
@@ -284,6 +284,8 @@ def corrects(prompt: str, *, surely: bool = False) -> bool:
         sentence = raw.strip(" \t-*•")
         lead = _LEAD.match(sentence)
         sentence = sentence[lead.end() :] if lead else sentence
+        if surely and _QUESTION.search(sentence):
+            continue
         if sentence and _weight(sentence) + bonus * rebuked >= least:
             return True
         rebuked = rebuked or any(cue.search(sentence) for cue in (_REPEATED, _REBUKE, _REJECTS))

@@ -17,7 +17,7 @@ from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, Sessio
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.differences import Part, parts_of
-from mcp_reflect.runs.drafts import ALREADY_THERE, HIDES
+from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
 from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, is_check, session_call
 from mcp_reflect.runs.text import clip
 from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
@@ -40,7 +40,11 @@ AWAY: Final = 300.0  # seconds between two lines that count at most: for longer 
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
 _NO_FOLDER: Final = re.compile(r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE)
-_BREAKS: Final = re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error")
+_BREAKS: Final = (
+    re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error"),
+    "`{tool}` that leaves a syntax error in the file is refused.",
+    "Replace whole statements, to their last line, with the indentation of the file.",
+)
 _NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
@@ -52,7 +56,10 @@ _UNWATCHED: Final = re.compile(
     rb"\"(?:entrypoint|promptSource)\": ?\"sdk|\"(?:originator|source)\": ?\"(?:codex_)?exec"
 )
 _REASON: Final = re.compile(r"(?s)(?:the user said:|following reason for the rejection:)\s*(\S.{0,2000})")
-_VAGUE: Final = re.compile(r"\W*(?:exit(?:ed with)?(?: code)?|error|failed|command failed|<n>|code|status|\W)*\Z")
+_VAGUE: Final = re.compile(
+    r"\W*(?:exit(?:ed with)?(?: code)?|found|(?:error|problem|issue|diagnostic)s?"
+    r"|failed|command failed|<n>|code|status|\W)*\Z"
+)
 
 
 # Words of a person who refused a call; some versions of Claude Code write nothing else.
@@ -95,6 +102,7 @@ class SessionReader(RunBuilder):
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
     _refused: dict[int, str] = field(default_factory=dict[int, str])
+    _won: set[int] = field(default_factory=set[int])
     _entered: set[Part] = field(default_factory=set[Part])
     _number: int = 0
 
@@ -145,7 +153,8 @@ class SessionReader(RunBuilder):
         seen = _Answered(session_call(self._number, call), self.line, began, call.fault)
         before = [item.call for item in self._calls]
         found = found_after(before, seen.call) if any(item.failed for item in before) else None
-        if found is not None and any(item.failed for item in before if item.number in found.failed):
+        numbers = {*found.failed} if found else set[int]()
+        if found and numbers - self._won and any(item.failed for item in before if item.number in numbers):
             self._note_won(found, seen)
         self._calls.append(seen)
         if not seen.call.failed:
@@ -166,19 +175,23 @@ class SessionReader(RunBuilder):
 
     def _note_won(self, found: Finding, worked: _Answered) -> None:
         failed = [item for item in self._calls if item.call.number in found.failed]
+        self._won.update(found.failed)
         for number in found.failed:
             self._failed.pop(number, None)
             self.found.pop(self._refused.pop(number, ""), None)  # what was accepted instead says more
-        if found.kind is FindingKind.RETRIED and is_check(worked.call.tool, worked.call.arguments):
+        draft, form, thing = found.draft, found.form, found.thing
+        if not draft.correction and failed and (known := self._known_mistake(failed[-1])):
+            draft, form = replace(draft, mistake=known[0], correction=known[1]), True
+        if form and not is_shell(found.tool):
+            thing = draft.mistake
+        if found.kind is FindingKind.RETRIED:
             said = [item.call.line for item in failed]
-            if len(said) < _MANY and not any(one == two for one, two in pairwise(said)):
+            stuck = len(said) >= _MANY or any(one == two for one, two in pairwise(said))
+            if not stuck and is_check(worked.call.tool, worked.call.arguments):
                 return  # the next edit put it right: that is the work of a task
-            found = replace(found, thing=f"{found.thing}{fingerprint(found.line)}"[:300])
-        if not found.draft.correction and failed and (known := self._known_mistake(failed[-1])):
-            draft = replace(found.draft, mistake=known[0], correction=known[1])
-            found = replace(found, draft=draft, form=True)
-        elif not found.draft.correction and found.kind is FindingKind.RETRIED:
-            found = replace(found, draft=replace(found.draft, correction=self._edit_between(failed, worked)))
+            thing += fingerprint(found.line)
+            draft = replace(draft, correction=draft.correction or self._edit_between(failed, worked))
+        found = replace(found, thing=thing[:300], draft=draft, form=form)
         lines = [(item.line, _told(item)) for item in (*failed[:3], worked)]
         self._note(found, self.worked - min((item.began for item in failed), default=self.worked), lines)
 
@@ -197,9 +210,9 @@ class SessionReader(RunBuilder):
     def end(self) -> list[tuple[Finding, Seen]]:
         """Return all that was found, with the calls that failed and were not put right."""
         for seen in self._failed.values():
-            if thing := _thing_of(seen):
+            known = self._known_mistake(seen)
+            if thing := known[0] if known else _thing_of(seen):
                 what, line = in_words(seen.call.tool, seen.call.arguments), seen.call.line
-                known = self._known_mistake(seen)
                 mistake, correction = known or (f"{what} failed: {clip(line)}", "")
                 draft, form = Draft(mistake, correction, _call(seen.call), None), known is not None
                 about: dict[str, Any] = {"failed": (seen.call.number,), "worked": 0, "form": form, "draft": draft}
@@ -212,9 +225,9 @@ class SessionReader(RunBuilder):
         """Return mistake and correction of a failure that says by itself what is wrong."""
         if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
-        if "edit" in seen.call.tool.lower() and _BREAKS.search(seen.call.line):
-            mistake = f"`{seen.call.tool}` that leaves a syntax error in the file is refused."
-            return mistake, "Replace whole statements, to their last line, with the indentation of the file."
+        if "edit" in seen.call.tool.lower():
+            known = next((row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None)
+            return (known[-2].format(tool=seen.call.tool), known[-1]) if known else None
         if _NO_FOLDER.search(seen.call.line):
             parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
             if parts and parts[0] in self._entered:
@@ -251,9 +264,7 @@ def _thing_of(seen: _Answered) -> str:
     if _VAGUE.match(error) or (seen.fault and seen.fault.category in _OF_THE_TASK):
         return ""
     parts = parts_of(seen.call.tool, seen.call.arguments)
-    if is_shell(seen.call.tool) and not parts:
-        return ""
-    if parts and parts[-1].program in READING_PROGRAMS:
+    if parts[-1].program in READING_PROGRAMS if parts else is_shell(seen.call.tool) or seen.call.tool.lower() in LOOKS:
         return ""
     head = f"{parts[-1].program} {parts[-1].subcommand}".strip() if parts else seen.call.tool
     return f"{head}: {error}"[:300]

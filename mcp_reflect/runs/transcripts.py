@@ -1,7 +1,7 @@
 """Runs from the files that agents leave behind.
 
-Read are the arguments of `reflect` themselves, sessions of Claude Code, Codex, Gemini CLI, SWE-agent and pi, and
-message lists (OpenAI, Anthropic, LangChain).
+Read are sessions of Claude Code, Codex, Gemini CLI and pi, messages of OpenAI's and Anthropic's APIs, and the arguments
+of `reflect` themselves.
 """
 
 import json
@@ -140,15 +140,24 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     """
     transcript = Transcript([])
     numbered = _records(text, transcript.bad)
-    for place, run in _runs(numbered, transcript.bad):
-        prefix = f"{place}, " if place else ""
-        if not isinstance(run, RunBuilder):
-            transcript.runs.append((prefix, dict(run)))
-            continue
+    if any(is_record(record) for _, record in numbered):
+        conversations = [("", [record for _, record in numbered])]
+    else:  # one a record
+        conversations = [(f"{place}, " if place else "", [record, *as_records(record.get("messages"))])
+            for place, record in numbered if "messages" in record]  # fmt: skip
+    if not conversations:
+        if transcript.bad:
+            place, _, fault = transcript.bad[0].partition(": ")
+            raise InputError(place, fault, "Give one JSON object a line.")
+        transcript.runs.extend((f"{place}, " if place else "", dict(record)) for place, record in numbered)
+    for place, records in conversations:
+        run = RunBuilder()
+        for record in records:
+            add_record(run, record)
         for part in run.runs(outcome):  # an id of session and content, so that the same one is known again
             content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
             name = (session or run.session or "transcript")[:150]
-            transcript.runs.append((prefix, {**part, "run_id": f"{name}#{digest(content)}"}))
+            transcript.runs.append((place, {**part, "run_id": f"{name}#{digest(content)}"}))
     return transcript
 
 
@@ -173,49 +182,22 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     return numbered
 
 
-def _runs(numbered: Sequence[tuple[str, Record]], bad: list[str]) -> Iterator[tuple[str, RunBuilder | Record]]:
-    """The runs of the records, by their places; the arguments of `reflect` as they are."""
-    if any(is_record(record) for _, record in numbered[:50]):
-        run = RunBuilder()
-        for place, record in numbered:
-            if "type" in record or "role" in record:
-                add_record(run, record)
-            else:
-                bad.append(f"{place}: it is not a record of this form")
-        yield "", run
-    elif any("messages" in record or "trajectory" in record for _, record in numbered):  # one conversation a record
-        for place, record in numbered:
-            run = RunBuilder(session=_session_of(record))
-            asked = [item for item in as_records(record.get("history")) if item.get("role") == "user"]
-            run.asked(next((text_of(item.get("content")) for item in asked if not item.get("is_demo")), ""))
-            for message in as_records(record.get("messages")) or as_records(record.get("trajectory")):
-                add_record(run, message)
-            bad += [] if run.events else [f"{place}: it holds no messages"]
-            yield place, run
-    elif bad:
-        place, _, fault = bad[0].partition(": ")
-        raise InputError(place, fault, "Give one JSON object a line.")
-    else:
-        yield from numbered
+# A record of a conversation: a message of a model's API, or a line of a session. Its `type` or `role` tells what it is;
+# one thing has many names, of which the first that is there counts.
 
-
-# A record of a conversation: a message of a model's API or of LangChain, or a line of a session. What it means is told
-# by its `type` or `role`; one thing has many names, of which the first that is there counts.
-
-_ROLES: Final = {
-    **dict.fromkeys(("user", "human", "HumanMessage"), "user"),
-    **dict.fromkeys(("assistant", "ai", "gemini", "AIMessage", "AIMessageChunk"), "assistant"),
-    **dict.fromkeys(("tool", "function", "toolResult", "ToolMessage"), "tool"),
-    **dict.fromkeys(("system", "developer", "SystemMessage"), "system"),
+_WHAT: Final = {
+    **dict.fromkeys(("user", "human"), "person"),
+    **dict.fromkeys(("assistant", "ai", "gemini"), "agent"),
+    **dict.fromkeys(
+        "tool_use server_tool_use mcp_tool_use toolCall function_call custom_tool_call local_shell_call".split(), "call"
+    ),
+    **dict.fromkeys(
+        "tool function toolResult tool_result mcp_tool_result function_call_output custom_tool_call_output "
+        "local_shell_call_output".split(),
+        "answer",
+    ),
+    **dict.fromkeys(("thinking", "redacted_thinking", "image", "image_url", "reasoning"), "silent"),
 }
-_CALLS: Final = frozenset(
-    "tool_use server_tool_use mcp_tool_use toolCall tool_call function_call custom_tool_call local_shell_call".split()
-)
-_ANSWERS: Final = frozenset(
-    "tool_result mcp_tool_result function_call_output custom_tool_call_output local_shell_call_output".split()
-)
-_SILENT: Final = frozenset({"thinking", "redacted_thinking", "image", "image_url", "reasoning"})
-_CODEX_LINES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
 _ARGUMENTS: Final = ("input", "arguments", "args", "action")
 _FAILED: Final = ("error", "cancelled")  # the status of an answer
@@ -224,76 +206,49 @@ _EXEC_HEAD: Final = re.compile(
     r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n"
     r"|(?:Exit code:|Process exited with code) (-?\d+)\n){1,6}Output:\n"
 )
-# Commands that SWE-agent itself provides; anything else runs in its shell.
-_SWE_TOOLS: Final = frozenset(
-    "open goto scroll_up scroll_down create edit insert submit exit_cost search_dir search_file find_file "
-    "str_replace_editor view_image filemap".split()
-)
+_SENT_TO_MODEL: Final = "api-request"  # Claude Code keeps copies of what it sends: the conversation, once more
 
 
 def is_record(record: Record) -> bool:
     """True for a record of a conversation."""
-    kind, inner = _kind(record), _message_in(record)
-    of_codex = kind in _CODEX_LINES and isinstance(record.get("payload"), dict)
-    of_claude = "type" in record and not {"sessionId", "uuid", "leafUuid"}.isdisjoint(record)
-    of_item = kind in _CALLS | _ANSWERS | {"reasoning", "session"} or (kind == "message" and inner is not record)
-    message = isinstance(inner.get("role"), str) or (_role(inner) is not None and "content" in inner)
-    return of_codex or of_claude or of_item or message
-
-
-_SENT_TO_MODEL: Final = "api-request"  # Claude Code keeps copies of what it sends: the conversation, once more
+    return bool(_what(_message_in(record)) or _what(record))
 
 
 def add_record(run: RunBuilder, record: Record) -> None:
     """Add a record with the calls and answers in it; one outside the conversation is skipped."""
+    kind = record.get("type")
     if run.session is None:
-        run.session = _session_of(record)
-    values = _message_in(record)
-    kind, role, content = _kind(values), _role(values), values.get("content")
-    if record.get("isMeta") or _kind(record).startswith(_SENT_TO_MODEL):
+        own = record.get("id") if kind == "session" else as_record(record.get("payload")).get("id")
+        name = own if kind in ("session", "session_meta") else record.get("sessionId")
+        run.session = name if isinstance(name, str) and name else None
+    if record.get("isMeta") or str(kind).startswith(_SENT_TO_MODEL):
         return
-    if kind in _CALLS:
+    values = _message_in(record)
+    what, content = _what(values) or _what(record), values.get("content")
+    if what == "call":
         _add_call(run, values)
-    elif kind in _ANSWERS or role == "tool":
+    elif what == "answer":
         _add_answer(run, values)
-    elif "observation" in values:
-        _add_step(run, values)
-    else:
+    elif what in ("person", "agent"):
         for part in as_list(content) or [content]:
             inner = as_record(part)
-            if _kind(inner) in _CALLS | _ANSWERS:
+            part_is = _what(inner) if inner else ""
+            if part_is in ("call", "answer"):
                 add_record(run, inner)
-            elif role in ("user", "assistant") and _kind(inner) not in _SILENT:
-                (run.asked if role == "user" else run.told)(text_of(part))
+            elif part_is != "silent":
+                (run.asked if what == "person" else run.told)(text_of(part))
         for call in as_records(values.get("tool_calls") or values.get("toolCalls")):
             _add_call(run, call)
 
 
 def _message_in(record: Record) -> Record:
-    """The message or item that a line of a session or a record of LangChain holds, else the record itself."""
-    kind, path = _kind(record), as_list(record.get("id"))
-    if kind == "constructor" and path:
-        return {"type": str(path[-1]), **as_record(record.get("kwargs")), "role": str(path[-1])}
-    name = "payload" if kind == "response_item" else "data" if kind in _ROLES else ""
-    inner = as_record(record.get(name)) or as_record(record.get("message"))
-    return {"role": kind, **inner} if inner and kind in _ROLES else inner or record
+    """The message or item that a line of a session holds, else the record itself."""
+    return as_record(record.get("message")) or as_record(record.get("payload")) or record
 
 
-def _kind(values: Record) -> str:
-    kind = values.get("type")
-    return kind if isinstance(kind, str) else ""
-
-
-def _role(values: Record) -> str | None:
-    names = (values.get("role"), values.get("type"))
-    return next((_ROLES[name] for name in names if isinstance(name, str) and name in _ROLES), None)
-
-
-def _session_of(record: Record) -> str | None:
-    kind = _kind(record)
-    own = as_record(record.get("payload")).get("id") if kind == "session_meta" else record.get("sessionId")
-    name = record.get("id") if kind == "session" else own
-    return name if isinstance(name, str) and name else None
+def _what(values: Record) -> str:
+    names = (values.get("type"), values.get("role"))
+    return next((_WHAT[name] for name in names if isinstance(name, str) and name in _WHAT), "")
 
 
 def _first(values: Record, names: Sequence[str]) -> Any:
@@ -303,8 +258,7 @@ def _first(values: Record, names: Sequence[str]) -> Any:
 def _add_call(run: RunBuilder, values: Record) -> None:
     """Add a call, and its answer where Gemini CLI keeps it beside."""
     inner, call_id = as_record(values.get("function")) or values, _first(values, _IDS)
-    name = inner.get("name") or ("shell" if values.get("type") == "local_shell_call" else None)
-    run.called(name, _first(inner, _ARGUMENTS), call_id)
+    run.called(inner.get("name", "shell"), _first(inner, _ARGUMENTS), call_id)
     if "result" in values or "resultDisplay" in values:
         parts = [as_record(part.get("functionResponse")) for part in as_records(values.get("result"))]
         said = as_record(parts[0].get("response") if parts else None)
@@ -322,15 +276,6 @@ def _add_answer(run: RunBuilder, values: Record) -> None:
         code, text = (int(head[1]) if head[1] else code), text[head.end() :]
     failed = str(values.get("status")) in _FAILED or True in (values.get("is_error"), values.get("isError"))
     run.answered(text, _first(values, _IDS), failed=failed or inner.get("success") is False, exit_code=code)
-
-
-def _add_step(run: RunBuilder, step: Record) -> None:
-    """Add a step of SWE-agent: a thought, an action and what was observed."""
-    run.told(str(step.get("thought") or ""))
-    action = str(step.get("action") or "").strip()
-    tool = action.split(maxsplit=1)[0] if action else "bash"
-    run.called(tool if tool in _SWE_TOOLS else "bash", {"command": action})
-    run.answered(text_of(step.get("observation")))
 
 
 # A session's file, as its host writes it: a JSON object a line, or one JSON value.

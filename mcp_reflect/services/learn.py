@@ -107,14 +107,15 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
                 facts = path.stat()
                 with path.open("rb") as content:
                     head = content.read(_SHORT_HEAD)
-                    named = _folder_in(head) or _folder_in(head + content.read(_HEAD)) or _gemini_folder(path)
+                    named = folder_in(head) or folder_in(head + content.read(_HEAD)) or _gemini_folder(path)
                 found.append(SessionPlace(path, host, facts.st_size, facts.st_mtime, named))
             except OSError as error:
                 faults.append((str(path), error.strerror or "it cannot be read"))
     yield from sorted(found, key=lambda place: -place.changed)
 
 
-def _folder_in(head: bytes) -> str | None:
+def folder_in(head: bytes) -> str | None:
+    """Return the folder in which a session ran, as its host wrote it down near the beginning; None if it did not."""
     found = _CWD.search(head)
     folder = json_of(found[1]) if found else None
     return folder if isinstance(folder, str) and Path(folder).is_absolute() else None

@@ -133,32 +133,18 @@ def anthropic() -> str:
     return json.dumps({"model": "m", "messages": whole})
 
 
-def langchain(form: str) -> str:
-    def message(kind: str, name: str, /, **values: Any) -> dict[str, Any]:
-        match form:
-            case "data":
-                return {"type": kind, "data": {"type": kind, **values}}
-            case "constructor":
-                return {
-                    "lc": 1,
-                    "type": "constructor",
-                    "id": ["langchain", "schema", "messages", name],
-                    "kwargs": values,
-                }
-            case _:
-                return {"type": kind, **values}
-
+def langchain() -> str:
     def call(name: str, command: str) -> dict[str, Any]:
         listed = [{"name": "bash", "args": {"command": command}, "id": name, "type": "tool_call"}]
-        return message("ai", "AIMessage", content="", tool_calls=listed)
+        return {"type": "ai", "content": "", "tool_calls": listed}
 
     return json.dumps(
         [
-            message("human", "HumanMessage", content=TASK),
+            {"type": "human", "content": TASK},
             call("a", FAILING),
-            message("tool", "ToolMessage", content=MISSING, tool_call_id="a", status="error", name="bash"),
+            {"type": "tool", "content": MISSING, "tool_call_id": "a", "status": "error", "name": "bash"},
             call("b", WORKING),
-            message("tool", "ToolMessage", content=PASSED, tool_call_id="b", status="success", name="bash"),
+            {"type": "tool", "content": PASSED, "tool_call_id": "b", "status": "success", "name": "bash"},
         ]
     )
 
@@ -204,26 +190,13 @@ def pi() -> str:
     )
 
 
-def swe_agent() -> str:
-    def step(action: str, observation: str) -> dict[str, Any]:
-        return {"thought": "I run them.", "action": f"{action}\n", "observation": observation, "response": "..."}
-
-    demonstration = {"role": "user", "content": "Mend a typo", "is_demo": True}
-    history = [{"role": "system", "content": "You are an engineer."}, demonstration, {"role": "user", "content": TASK}]
-    steps = [step(FAILING, f"{MISSING}\nexit code: 4"), step(WORKING, PASSED)]
-    return json.dumps({"environment": "swe_main", "trajectory": steps, "history": history})
-
-
 ALL = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
     "pi": pi,
-    "swe-agent": swe_agent,
     "openai": openai,
     "responses": responses,
     "anthropic": anthropic,
-    "langchain": lambda: langchain("dict"),
-    "langchain data": lambda: langchain("data"),
-    "langchain constructor": lambda: langchain("constructor"),
+    "langchain": langchain,
 }
