@@ -19,6 +19,7 @@ Record = Mapping[str, Any]
 
 MOST_EVENTS: Final = 1_000  # of one run; a longer session is several, cut where the person said something
 MOST_CHARS: Final = 800_000  # of one run; an event counts as a fortieth at most, for a longer text is cut
+NO_ANSWER: Final = "(empty)"
 MOST_TASK: Final = 2_000  # characters of the person's first words that name the run
 _HOST_WORDS: Final = re.compile(
     r"\s*<(?:command-|local-command|system-reminder|environment_context|user_instructions|permissions|task-notification)"
@@ -54,7 +55,7 @@ class RunBuilder:
 
     def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
         """Add the answer of a call; `failed` where the record itself marks it as an error."""
-        event: dict[str, Any] = {"type": "tool_response", "content": content or "(empty)"}
+        event: dict[str, Any] = {"type": "tool_response", "content": content or NO_ANSWER}
         facts: dict[str, Any] = {}
         if isinstance(call_id, str) and call_id:
             facts["tool_call_id"] = call_id

@@ -48,7 +48,6 @@ _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
 _LEAST_SESSIONS: Final = 3  # in which a person says the same, until it counts as said again and again
 _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
-_ALIKE: Final = 0.7  # of the words of two texts, in which they are the same
 _LONGEST_SAID: Final = 300  # characters of what a person says; what is longer is a task
 
 
@@ -189,7 +188,8 @@ async def learn(
             learned.known += 1
         else:
             queue.append((place, scope))
-    whole, said, fresh = sum(place.size for place, _ in queue), _SaidBefore(context), _Fresh(context)
+    whole, fresh = sum(place.size for place, _ in queue), _Fresh(context)
+    requests = not isinstance(context.settings.bank, ServerUrl)  # a team need not know what one asks for
     queue.reverse()
 
     async def work(reader: _Reader) -> None:
@@ -199,7 +199,8 @@ async def learn(
                 found, faults = await reader.read(place)
                 learned.faults += [(str(place.path), fault) for fault in faults]
                 learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
-                await fresh.add(scope, place, await said.joined(scope, found))
+                pairs = [pair for pair in found if requests or pair[0].kind is not FindingKind.SAID]
+                await fresh.add(scope, place, pairs)
                 if progress:
                     progress(learned.bytes, whole, len(queue))
         finally:
@@ -268,64 +269,27 @@ def _words_of(call: Json) -> list[str]:
     return (command_of(arguments) or "").split()
 
 
-class _SaidBefore:
-    """Finds out which of a person's words are corrections, and which they said before in nearly the same words."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._known: dict[Scope, dict[str, set[str]]] = {}
-        self._keeps_requests = not isinstance(context.settings.bank, ServerUrl)  # a team need not know what one asks
-
-    async def joined(self, scope: Scope, found: Sequence[tuple[Finding, Seen]]) -> list[tuple[Finding, Seen]]:
-        """Return the findings of a session; a person's words under the name of what was said before."""
-        if scope not in self._known:
-            things = await self._context.bank.findings.things(scope, "said: ")
-            self._known[scope] = by_word = defaultdict[str, set[str]](set)
-            for thing in things:
-                for word in thing.split(" ")[1:]:
-                    by_word[word].add(thing)
-        by_word, pairs = self._known[scope], dict[str, tuple[Finding, Seen]]()
-        for finding, seen in found:
-            if finding.kind is FindingKind.SAID and not self._keeps_requests:
-                continue
-            is_said = finding.thing.startswith("said: ")
-            thing = self._alike(by_word, finding.thing) if is_said else finding.thing
-            first, known = pairs.get(thing, (finding, None))
-            if known is None:
-                pairs[thing] = replace(finding, thing=thing), seen
-            else:
-                both = replace(known, times=known.times + seen.times, lines=(*known.lines, *seen.lines)[:8])
-                pairs[thing] = replace(finding if first.kind is FindingKind.SAID else first, thing=thing), both
-        return [*pairs.values()]
-
-    def _alike(self, by_word: dict[str, set[str]], thing: str) -> str:
-        words = {*thing.split(" ")[1:]}
-        near = {other for word in words for other in by_word[word]} if by_word else set[str]()
-        for other in sorted(near):
-            others = {*other.split(" ")[1:]}
-            numbers = any(word.isdigit() for word in words ^ others)
-            if not numbers and len(words & others) >= _ALIKE * len(words | others):
-                return other
-        for word in words:
-            by_word[word].add(thing)
-        return thing
-
-
 def read(path: Path | str, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
-    """Return what a session's file shows, and its faults."""
+    """Return what a session's file shows, each thing once, and its faults."""
     try:
         found, faults = read_session(Path(path), host)
     except OSError as error:
         return [], [error.strerror or "it cannot be read"]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of another version
         return [], [f"it cannot be read: {type(error).__name__}"]
-    return [*kept(found)], faults
+    pairs: dict[str, tuple[Finding, Seen]] = {}
+    for finding, seen in kept(found):
+        first, known = pairs.get(finding.thing, (finding, None))
+        if known is not None:
+            seen = replace(known, times=known.times + seen.times, lines=(*known.lines, *seen.lines)[:8])  # noqa: PLW2901
+        pairs[finding.thing] = (finding if first.kind is FindingKind.SAID else first), seen
+    return [*pairs.values()], faults
 
 
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
     """Yield what is kept of a session, without secrets.
 
-    What a person said is a correction or a request; it is left out if it is long, or has nothing to know it by.
+    What a person said is a correction or a request, known by the stems of its words; it is left out if it is long.
     """
     for found, seen in pairs:
         finding, said = found, found.kind is FindingKind.SAID

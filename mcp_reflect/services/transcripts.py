@@ -3,15 +3,13 @@
 import json
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import unpacked
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.runs.transcripts import RunBuilder, add_record, read_transcript, records_in
+from mcp_reflect.runs.transcripts import NO_ANSWER, RunBuilder, add_record, read_transcript, records_in
 from mcp_reflect.schemas.fields import check_values
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
@@ -50,34 +48,6 @@ _COMMANDS: Final = ("command", "cmd", "file_path", "path", "pattern", "query")
 _OWN: Final = "mcp-reflect"
 
 
-@dataclass(slots=True)
-class _Outputs(RunBuilder):
-    """Gathers what the tools of a session printed, each by its command."""
-
-    found: deque[ToolResult] = field(default_factory=lambda: deque[ToolResult](maxlen=_MOST_RESULTS))
-    names: dict[object, str] = field(default_factory=dict[object, str])
-
-    def asked(self, text: str) -> None:
-        """Leave out what was said."""
-
-    told = asked
-
-    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
-        """Note what a call runs or reads."""
-        sent = unpacked(arguments)
-        values = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {"command": sent}
-        own = _OWN in str(tool).replace("_", "-")
-        self.names[call_id] = "" if own else next((str(values[key]) for key in _COMMANDS if values.get(key)), str(tool))
-
-    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
-        """Note an output."""
-        del failed
-        name = self.names.get(call_id, "")
-        if name and content.strip():
-            code = exit_code if isinstance(exit_code, int) else None
-            self.found.append(ToolResult(tool=name[:200], content=content, exit_code=code))
-
-
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     """Return the latest outputs in a transcript, the last one last; none where it cannot be read."""
     try:
@@ -87,7 +57,27 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
             data = file.read(_MOST_BYTES)
     except OSError:
         return ()
-    outputs = _Outputs()
+    run, names = RunBuilder(), dict[object, str]()
     for record in records_in(data[data.find(b"\n") + 1 :] if start else data):
-        add_record(outputs, record)
-    return tuple(outputs.found)
+        add_record(run, record)
+    found = deque[ToolResult](maxlen=_MOST_RESULTS)
+    for event in run.events:
+        facts = event.get("metadata", {})
+        call_id = facts.get("tool_call_id")
+        if event["type"] == "tool_call":
+            names[call_id] = _named(event["tool"], event["arguments"])
+        elif (
+            event["type"] == "tool_response" and names.get(call_id) and event["content"].strip() not in ("", NO_ANSWER)
+        ):
+            found.append(
+                ToolResult(tool=names[call_id][:200], content=event["content"], exit_code=facts.get("exit_code"))
+            )
+    return tuple(found)
+
+
+def _named(tool: str, arguments: Any) -> str:
+    """Return what a call runs or reads; nothing for a call of ours."""
+    if _OWN in tool.replace("_", "-"):
+        return ""
+    values = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"command": arguments}
+    return next((str(values[key]) for key in _COMMANDS if values.get(key)), tool)

@@ -122,11 +122,6 @@ class FindingRepository(Repository):
             "since": sum(at >= made for at, made in times),
         }
 
-    async def things(self, scope: Scope, start: str) -> list[str]:
-        """Return the names of a project's findings that begin with a text."""
-        rows = await self.db.rows("finding_things", scoped(scope))
-        return [row["thing"] for row in rows if row["thing"].startswith(start)]
-
     @transaction
     def learn(
         self,

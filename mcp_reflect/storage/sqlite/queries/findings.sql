@@ -52,10 +52,6 @@ INSERT INTO findings (
   session = excluded.session, sessions = excluded.sessions, body = excluded.body, seen = excluded.seen,
   weight = excluded.weight, updated_at = excluded.updated_at;
 
--- name: finding_things
--- The names of all findings of a project.
-SELECT thing FROM findings WHERE tenant = :tenant AND project = :project;
-
 -- name: findings_kept
 -- What past sessions showed of findings of which a lesson was made, and when it was.
 SELECT findings.seen, lessons.created_at FROM findings
