@@ -121,6 +121,8 @@ def made_of_native(run: Record, data: Path) -> list[Made] | str:
         found = read_transcript((data / run["native"]).read_text(encoding="utf-8"))
     except InputError as error:
         return str(error)
+    if not all("events" in sent for _, sent in found.runs):
+        return "it is of no form that is read"
     answers, taken, made = answers_in(run), 0, list[Made]()
     for _, sent in found.runs:
         count = sum(event["type"] == "tool_response" for event in sent["events"])
