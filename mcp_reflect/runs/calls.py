@@ -5,7 +5,6 @@ HTTP status, JSON error), or where the answer is an error message. Text that onl
 """
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -177,82 +176,60 @@ class Call:
 
 
 def calls_of(trace: Trace) -> list[Call]:
-    """The calls in the order in which they were made, without those of this server, with answers that stand alone."""
-    reader = _Reader(trace)
+    """The calls in the order in which they were made, without those of this server, with answers that stand alone.
+
+    Answers find their call by id, else by tool and order within the open batch.
+    """
+    # Where answers are events of their own, the content of a call describes it.
+    apart = any(event.type in _RESULTS and event.arguments is None for event in trace.events)
+    calls: list[Call] = []
+    batch: list[Call] = []
+    by_id: dict[str, Call] = {}
+    spoken, batch_answered = 0, False
     for event in trace.events:
-        reader.read(event)
-    calls = [call for call in reader.calls if not is_own_tool(call.tool, call.arguments)]
+        result = event.type in _RESULTS
+        spoken += event.type is EventType.USER_FEEDBACK
+        call = _answered_call(event, batch, by_id) if result else None
+        if call is not None:  # also where the answer repeats its call's arguments
+            batch = [other for other in batch if other is not call]
+            batch_answered = True
+            call.facts.update(event.metadata)
+            call.answer_with(event, event.content)
+        elif event.type is EventType.TOOL_CALL or (event.tool and event.arguments is not None):
+            batch, batch_answered = [] if batch_answered else batch, False
+            calls.append(call := _call(event, spoken, described=apart and not result))
+            if not call.answered:
+                batch = [*batch, call][-OPEN_CALLS:]
+                for key in (event.id, *_ids(event)):
+                    by_id.setdefault(key, call)
+        elif result or event.error:
+            tool = event.tool or "" if result else ""
+            calls.append(call := Call(event_id=event.id, tool=tool, arguments=None, spoken=spoken, made=False))
+            call.facts = dict(event.metadata)
+            call.answer_with(event, event.content)
+    calls = [call for call in calls if not is_own_tool(call.tool, call.arguments)]
     for index, call in enumerate(calls):
         call.index = index
     return calls
 
 
-class _Reader:
-    """One pass over the events. Answers find their call by id, else by tool and order within the open batch."""
+def _call(event: Event, spoken: int, *, described: bool) -> Call:
+    """A call; its content is its answer, unless it describes the call or stands for its arguments."""
+    stands = event.arguments is None and (event.tool is None or bool(event.error))
+    tool, arguments, content = event.tool or "", event.arguments, event.content
+    if described or stands:
+        arguments, content = (event.content or None) if arguments is None else arguments, ""
+    call = Call(event_id=event.id, tool=tool, arguments=without_labels(tool, arguments), spoken=spoken)
+    call.facts = dict(event.metadata)
+    if event.error or content:
+        call.answer_with(event, content)
+    return call
 
-    def __init__(self, trace: Trace) -> None:
-        # Where answers are events of their own, the content of a call describes it.
-        self._answers_apart = any(e.type in _RESULTS and e.arguments is None for e in trace.events)
-        self.calls: list[Call] = []
-        self._open: deque[Call] = deque(maxlen=OPEN_CALLS)
-        self._by_id: dict[str, Call] = {}
-        self._batch_answered = False
-        self._spoken = 0
 
-    def read(self, event: Event) -> None:
-        """Take the next event."""
-        result = event.type in _RESULTS
-        self._spoken += event.type is EventType.USER_FEEDBACK
-        # An answer that repeats its call's arguments belongs to that call, if one is open.
-        own = event.tool and event.arguments is not None and not (result and self._call_for(event))
-        if event.type is EventType.TOOL_CALL or own:
-            self._add_call(event)
-        elif result:
-            self._add_answer(event)
-        elif event.error:
-            self._new_call(event, "", None, made=False).answer_with(event, event.content)
-
-    def _add_call(self, event: Event) -> None:
-        if self._batch_answered:
-            self._open.clear()
-            self._batch_answered = False
-        # The content of a call is its answer, unless it describes the call or stands for its arguments.
-        described = event.type not in _RESULTS and self._answers_apart
-        stands = event.arguments is None and (event.tool is None or bool(event.error))
-        tool, arguments = event.tool or "", event.arguments
-        if arguments is None and (described or stands):
-            arguments = event.content or None
-        content = "" if described or stands else event.content
-        call = self._new_call(event, tool, without_labels(tool, arguments))
-        if event.error or content:
-            call.answer_with(event, content)
-            return
-        self._open.append(call)
-        for key in (event.id, *_ids(event)):
-            self._by_id.setdefault(key, call)
-
-    def _add_answer(self, event: Event) -> None:
-        call = self._call_for(event)
-        if call is None:
-            self._new_call(event, event.tool or "", None, made=False).answer_with(event, event.content)
-            return
-        if call in self._open:
-            self._open.remove(call)
-        self._batch_answered = True
-        call.facts.update(event.metadata)
-        call.answer_with(event, event.content)
-
-    def _call_for(self, event: Event) -> Call | None:
-        by_id = (self._by_id.get(key) for key in _ids(event))
-        named = next((call for call in by_id if call is not None and not call.answered), None)
-        same_tool = (call for call in self._open if event.tool is None or call.tool.lower() == event.tool.lower())
-        return named or next(same_tool, None)
-
-    def _new_call(self, event: Event, tool: str, arguments: Json, *, made: bool = True) -> Call:
-        call = Call(event_id=event.id, tool=tool, arguments=arguments, spoken=self._spoken, made=made)
-        call.facts = dict(event.metadata)
-        self.calls.append(call)
-        return call
+def _answered_call(event: Event, batch: list[Call], by_id: Mapping[str, Call]) -> Call | None:
+    named = (call for key in _ids(event) if (call := by_id.get(key)) is not None and not call.answered)
+    same_tool = (call for call in batch if event.tool is None or call.tool.lower() == event.tool.lower())
+    return next(named, None) or next(same_tool, None)
 
 
 def _ids(event: Event) -> Iterator[str]:
