@@ -47,14 +47,12 @@ _ELSEWHERE: Final = (
     f"Use the absolute path, or change back to the root: {_KEEPS}.",
 )
 
-# The errors of the tools with which agents edit files: the error, True where the file has to be read before the edit
-# that worked, the mistake and the correction.
+# The errors of the tools with which agents edit files, each with the mistake and the correction.
 EDIT_REFUSALS: Final = (
     (
         pattern(r"""
             (?i)found \d+ (?:matches|occurrences)|multiple (?:matches|occurrences)|expected 1 occurrence|is not unique
             |appears (?:\d+|multiple) times|must be unique"""),
-        False,
         "`{tool}` with text that occurs more than once in the file is refused.",
         "Include more context (the neighboring lines), so that the text is unique.",
     ),
@@ -62,7 +60,6 @@ EDIT_REFUSALS: Final = (
         re.compile(
             r"(?i)has not been read|read (?:it|the file) (?:first|before)|modified since (?:it was )?(?:last )?read"
         ),
-        True,
         "`{tool}` on a file that was not read in this session, or that changed since, is refused.",
         "Read the file first; then the same edit works.",
     ),
@@ -72,7 +69,6 @@ EDIT_REFUSALS: Final = (
             |no replacement was performed|\b0 occurrences found|failed to find (?:expected lines|context)
             |invalid context|search block .{0,40}not|does not match (?:any|the) (?:text|content)
             |no match(?:es)? (?:was |were )?found for (?:old|search)"""),
-        True,
         "`{tool}` with text that is not exactly in the file (from memory, or from before it changed) is refused.",
         "Read those lines of the file again and copy their exact text, then edit.",
     ),
@@ -87,7 +83,7 @@ def draft_of(
     calls = (_call(failed, wrong, difference.removed), _call(worked, right, difference.added))
     refusal = next((row for row in EDIT_REFUSALS if row[0].search(line)), None) if wrong is None else None
     if refusal is not None:
-        return Draft(refusal[2].format(tool=failed.tool), refusal[3], *calls), True
+        return Draft(refusal[1].format(tool=failed.tool), refusal[2], *calls), True
     if (place := _place(difference, line) or _misspelled(failed, difference)) is not None:
         return Draft(*place, *calls), True
     correction, form = _correction(kind, difference, line)

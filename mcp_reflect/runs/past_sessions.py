@@ -184,10 +184,13 @@ class SessionReader(RunBuilder):
             draft, form = replace(draft, mistake=known[0], correction=known[1]), True
         if form and not is_shell(found.tool):
             thing = draft.mistake
+        checks = is_check(worked.call.tool, worked.call.arguments)
+        if found.kind is FindingKind.CHANGED and checks and not form and self._edit_between(failed, worked):
+            return  # the edit made it pass, not its other form
         if found.kind is FindingKind.RETRIED:
             said = [item.call.line for item in failed]
             stuck = len(said) >= _MANY or any(one == two for one, two in pairwise(said))
-            if not stuck and is_check(worked.call.tool, worked.call.arguments):
+            if not stuck and checks:
                 return  # the next edit put it right: that is the work of a task
             thing += fingerprint(found.line)
             draft = replace(draft, correction=draft.correction or self._edit_between(failed, worked))
@@ -227,7 +230,7 @@ class SessionReader(RunBuilder):
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
         if "edit" in seen.call.tool.lower():
             known = next((row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None)
-            return (known[-2].format(tool=seen.call.tool), known[-1]) if known else None
+            return (known[1].format(tool=seen.call.tool), known[2]) if known else None
         if _NO_FOLDER.search(seen.call.line):
             parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
             if parts and parts[0] in self._entered:

@@ -33,6 +33,11 @@ def test_a_check_is_hard_won_where_it_said_the_same_after_an_edit() -> None:
     assert "type: ignore[misc]" in found.draft.correction
 
 
+def test_a_narrower_check_after_an_edit_put_nothing_right() -> None:
+    fails = ("uv run pytest -m browser", "AssertionError: no warning\n1 failed", 1)
+    assert learned(fails, EDIT, ("uv run pytest tests/test_line.py::test_one", "1 passed")) == []
+
+
 def test_an_edit_that_hides_the_failure_is_no_correction() -> None:
     hides = ("edit of ci.yml: continue-on-error: true", "The file was updated.")
     assert learned(FAILS, hides, FAILS, hides, TESTS) == []
