@@ -1,10 +1,10 @@
 """What tests of the whole share: a bank in a file of its own, an engine over it, a client in each era."""
 
 import asyncio
+import functools
 import gc
 import inspect
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -122,19 +122,25 @@ def clock() -> HeldClock:
     return HeldClock()
 
 
-@pytest.fixture(scope="session")
-def empty_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bank without a lesson. A copy of it is faster than making one, which tests of the file do."""
-    path = tmp_path_factory.mktemp("empty") / "bank.db"
-    prepare(path, 5)
-    return path
+@functools.cache
+def _empty_bank() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bank.db"
+        prepare(path, 5)
+        return path.read_bytes()
+
+
+def place_empty_bank(path: Path) -> None:
+    """Put a bank without a lesson there: a copy is faster than making one, which tests of the file do."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_bytes(_empty_bank())
+    path.chmod(0o600)
 
 
 @pytest.fixture
-async def engine(settings: Settings, clock: HeldClock, empty_bank: Path) -> AsyncIterator[Engine]:
+async def engine(settings: Settings, clock: HeldClock) -> AsyncIterator[Engine]:
     if isinstance(settings.bank, Path) and not settings.bank.exists():
-        settings.bank.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copy(empty_bank, settings.bank)
+        place_empty_bank(settings.bank)
     async with Engine(settings, clock=clock) as made:
         yield made
 

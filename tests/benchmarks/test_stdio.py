@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.start import BARE, ROOT
 from benchmarks.stdio import Era, RawServer, RpcError, ServerDiedError
 
 STAND_IN = Path(__file__).parent / "stand_in.py"
@@ -65,12 +64,3 @@ def test_a_line_on_stdout_that_is_no_json_is_an_error() -> None:
 def test_a_server_that_outlives_its_input_is_ended() -> None:
     server = RawServer([sys.executable, "-c", "import select; select.select([], [], [], 60)"])
     assert server.close(within=0.2) < 0
-
-
-@pytest.mark.parametrize("era", Era)
-def test_the_bare_server_answers_in_both_eras(era: Era) -> None:
-    with RawServer(BARE, cwd=ROOT) as server:
-        assert "tools" in json.dumps(server.open(era))
-        assert '"name": "echo"' in json.dumps(server.request("tools/list"))
-        assert '"hello"' in json.dumps(server.call_tool("echo", {"text": "hello"}))
-    assert server.close() == 0

@@ -14,6 +14,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.llm.protocol import LLM
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from tests.conftest import place_empty_bank
 from tests.llm.dialects import KEY, Dialect
 
 both_eras = pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
@@ -53,6 +54,8 @@ async def serving(
     **settings: Any,
 ) -> AsyncGenerator[tuple[Client, Engine]]:
     """A client of a server over the bank in `folder`, in one era of the protocol, and the engine behind it."""
+    if not (folder / "bank.db").exists():
+        place_empty_bank(folder / "bank.db")
     engine = Engine(Settings(bank=folder / "bank.db", project="billing", **settings), llm=llm)
     async with engine, Client(build(engine=engine), mode=mode, **client or {}) as connected:
         yield connected, engine

@@ -63,7 +63,6 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
     moved, clone = tmp_path / "moved", tmp_path / "clone"
     shop.rename(moved)
     git(tmp_path, "clone", "-q", f"file://{tmp_path / 'origin.git'}", str(clone))
-    assert SENTENCE in recalled(moved, server)
     assert SENTENCE in recalled(clone, server)
     report = json.loads(ours(clone, "doctor", "--json"))
     assert (report["bank_works"], report["degraded"]) == (True, [])

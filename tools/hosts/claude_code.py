@@ -15,7 +15,7 @@ from typing import Any
 
 from mcp_reflect.server.app import ALWAYS_LOADED
 from tools.hosts.claude_code_tools import environment
-from tools.hosts.scripted_anthropic import Model, results, serve, tool_use
+from tools.hosts.scripted_anthropic import Model, Until, results, serve, tool_use
 from tools.hosts.trying import Home, binary, clean_home, held, step
 
 FAILING = "python3 tool.py --mode fast"
@@ -33,13 +33,12 @@ def call(command: str, number: int) -> dict[str, Any]:
     return tool_use("Bash", {"command": command, "description": "Run the tool"}, number)
 
 
-def session(program: str, home: Home, url: str, model: Model, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Run one session to its end; what the host sent to the model."""
-    model.script, model.requests = list(script), []
-    words = ["-p", PROMPT, "--allowedTools", "Bash", "--model", "claude-sonnet-5-5"]
-    home.run(program, *words, seconds=120, env=environment(url))
-    held(model.requests, "the host asked the model")
-    return model.requests
+def has_tools(request: dict[str, Any]) -> bool:
+    """Return whether the host shows the model tools of ours: it has connected the server, which hooks ask."""
+    return any("mcp-reflect" in tool["name"] for tool in request["tools"])
+
+
+CONNECTED = Until(call("sleep 0.2", 0), has_tools)
 
 
 def main() -> int:
@@ -62,9 +61,12 @@ def attempt(program: str, home: Home, url: str, model: Model) -> None:
     words = ("--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes")
     home.reflect("lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
     with step("a session: the wrong call, the same again, the right one"):
-        wait = call("sleep 3", 9)  # until the server is connected
-        requests = session(program, home, url, model, [wait, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3)])
-    loaded = {one["name"].rpartition("__")[2] for one in requests[1]["tools"] if "mcp-reflect" in one["name"]}
+        model.script = [CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3)]
+        words = ["-p", PROMPT, "--allowedTools", "Bash", "--model", "claude-sonnet-5-5"]
+        home.run(program, *words, seconds=120, env=environment(url))
+    requests = model.requests
+    held(requests, "the host asked the model")
+    loaded = {one["name"].rpartition("__")[2] for one in requests[-1]["tools"] if "mcp-reflect" in one["name"]}
     held(loaded == set(ALWAYS_LOADED), f"the tools are loaded: {loaded}")
     first, second, third = (json.dumps(block) for block in results(requests[-1])[-3:])
     held("Pass --yes" in first and "refusing to run" not in first, f"the wrong call is held before it runs: {first}")

@@ -1,8 +1,8 @@
 """Each host from a clean home directory: `python -m tools.hosts.clean_homes`. No host program is needed.
 
 `mcp-reflect install HOST` registers the server; the host's file is read as the host reads it, and exactly the
-command that stands there is launched, over stdio, twice: the first lesson is stored, and recalled by the next process.
-Then it is taken out again. What is left is the bank, which is the person's; without it the home is as it was.
+command that stands there is launched, over stdio: a lesson is stored and recalled. Then it is taken out again. What is
+left is the bank, which is the person's; without it the home is as it was.
 """
 
 import json
@@ -36,11 +36,10 @@ def attempt(name: str, home: Home) -> None:
     with step("registered" + (", with hooks" if hooks else "")):
         home.reflect("install", name, "--yes", *hooks)
     command, env = registered(name, home)
-    with step("started, and the first lesson stored"), server(command, env, home) as first:
-        status = called(first, "store_lesson", LESSON)["status"]
+    with step("started, and a lesson stored and recalled"), server(command, env, home) as running:
+        status = called(running, "store_lesson", LESSON)["status"]
         held(status == "stored", f"the lesson is stored, not {status}")
-    with step("started again, and the lesson recalled"), server(command, env, home) as second:
-        found = called(second, "recall_lessons", {"task": TASK})["lessons"]
+        found = called(running, "recall_lessons", {"task": TASK})["lessons"]
         held(LESSON["correction"] in found[0]["text"], "the lesson is recalled")
     with step("taken out"):
         home.reflect("install", name, "--uninstall", "--yes")

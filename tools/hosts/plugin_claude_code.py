@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tools.hosts.claude_code import FAILING, TOOL, WORKING, call
+from tools.hosts.claude_code import CONNECTED, FAILING, TOOL, WORKING, call
 from tools.hosts.claude_code_tools import environment
-from tools.hosts.scripted_anthropic import Model, results, serve, tool_use
+from tools.hosts.scripted_anthropic import Model, Until, results, serve, tool_use
 from tools.hosts.trying import LESSON, ROOT, TASK, Home, binary, clean_home, held, step, stop
 
 PLUGIN = "mcp-reflect@mcp-reflect"
@@ -41,7 +41,7 @@ class Trial:
     def plugin(self, *words: str) -> str:
         return self.home.run(self.program, "plugin", *words, env=self.env, seconds=120)
 
-    def session(self, *script: dict[str, Any], prompt: str = "Run the tool") -> list[dict[str, Any]]:
+    def session(self, *script: dict[str, Any] | Until, prompt: str = "Run the tool") -> list[dict[str, Any]]:
         """Run one session to its end; what the host sent to the model."""
         self.model.script, self.model.requests = [*script, DONE], []
         words = ["-p", prompt, "--allowedTools", "Bash", f"{OURS}*", "mcp__mcp-reflect__*"]
@@ -68,6 +68,11 @@ def copy_checkout(target: Path, version: str | None = None) -> None:
             text = (target / name).read_text("utf-8")
             now = json.loads((ROOT / "plugin" / "gemini-extension.json").read_text("utf-8"))["version"]
             (target / name).write_text(text.replace(f'"{now}"', f'"{version}"'), "utf-8")
+
+
+def last_result(request: dict[str, Any]) -> str:
+    """Return the result of the last call."""
+    return json.dumps(results(request)[-1])
 
 
 def ours(request: dict[str, Any]) -> list[str]:
@@ -122,12 +127,10 @@ def first_session(trial: Trial) -> None:
         ready = f'until ls "{trial.data}"/environment-*/ready 2>/dev/null; do sleep 1; done'
         store = tool_use(f"{OURS}store_lesson", LESSON, 1)
         wait = tool_use("Bash", {"command": ready, "timeout": 240_000}, 2)
-        later = [(call("sleep 5", number), tool_use(f"{OURS}store_lesson", LESSON, number + 1)) for number in (3, 5, 7)]
-        requests = trial.session(store, wait, *(use for pair in later for use in pair))
-        told = {block["tool_use_id"]: json.dumps(block) for block in results(requests[-1])}
-        early, late = told["toolu_0001"], told["toolu_0008"]
+        requests = trial.session(store, wait, Until(store, lambda request: "lesson_id" in last_result(request)))
+        early, late = json.dumps(results(requests[-1])[0]), last_result(requests[-1])
         held("making its Python environment" in early, f"a call before it is ready gets a plain sentence: {early}")
-        held("lesson_id" in late and "is_error" not in late, f"a call of the same session after it is stored: {late}")
+        held("lesson_id" in late, f"a call of the same session after it is stored: {late}")
     trial.wait_until_ready()
 
 
@@ -138,7 +141,7 @@ def later_sessions(trial: Trial) -> None:
     trial.home.run(*launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
     (trial.home.project / "tool.py").write_text(TOOL)
     with step("a session: the wrong call, the same again, the right one"):
-        requests = trial.session(call("sleep 8", 9), call(FAILING, 1), call(FAILING, 2), call(WORKING, 3))
+        requests = trial.session(CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3))
         held(len(ours(requests[-1])) == 5, f"five tools are loaded: {ours(requests[-1])}")
         held("Pass --yes" in json.dumps(requests[0]["messages"]), "the lesson is shown at the start")
         first, second, third = (json.dumps(block) for block in results(requests[-1])[-3:])
@@ -157,7 +160,7 @@ def commands(trial: Trial) -> None:
             held(name != "lessons" or LESSON["correction"] in sent, f"with the lessons: {sent[-2000:]}")
     with step("the tool that a command names"):
         recall = tool_use(f"{OURS}recall_lessons", {"task": TASK}, 1)
-        requests = trial.session(call("sleep 8", 9), recall, prompt="/mcp-reflect:lessons")
+        requests = trial.session(CONNECTED, recall, prompt="/mcp-reflect:lessons")
         told = json.dumps(results(requests[-1]))
         held(LESSON["correction"] in told, f"it answers: {told}")
 
@@ -169,7 +172,7 @@ def beside_install(trial: Trial) -> None:
         found = home.env | {"PYTHONPATH": str(ROOT)}
         home.run(sys.executable, "-m", "mcp_reflect", "install", "claude-code", "--hooks", "--yes", env=found)
         home.env["PYTHONPATH"] = str(ROOT)
-        requests = trial.session(call("sleep 8", 9), call(FAILING, 1))
+        requests = trial.session(CONNECTED, call(FAILING, 1))
         home.env.pop("PYTHONPATH")
         names = ours(requests[-1])
         held(len(names) == 5 and all(name.startswith("mcp__mcp-reflect__") for name in names), f"once: {names}")
@@ -187,7 +190,7 @@ def next_version(trial: Trial) -> None:
         held("0.9.9" in said, f"it goes to the next version: {said}")
         trial.session()
         trial.wait_until_ready("0.9.9")
-        requests = trial.session(call("sleep 8", 9), tool_use(f"{OURS}recall_lessons", {"task": TASK}, 1))
+        requests = trial.session(CONNECTED, tool_use(f"{OURS}recall_lessons", {"task": TASK}, 1))
         told = json.dumps(results(requests[-1]))
         held(LESSON["correction"] in told, f"the lesson of before is recalled: {told}")
 

@@ -2,23 +2,39 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Until(NamedTuple):
+    """A call that the model makes again and again, until a request is as it should be; at most 200 times."""
+
+    call: dict[str, Any]
+    enough: Callable[[dict[str, Any]], bool]
 
 
 class Model:
     """Plays the model: says each line of a script once, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.script: list[dict[str, Any]] = []
+        self.script: list[dict[str, Any] | Until] = []
         self.requests: list[dict[str, Any]] = []
+        self.repeated = 0
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         if not request.get("tools"):  # a side request of the host: a title, a topic
             return {"type": "text", "text": "ok"}
         self.requests.append(request)
-        return self.script.pop(0) if self.script else {"type": "text", "text": "Done."}
+        while self.script:
+            line = self.script.pop(0)
+            if not isinstance(line, Until):
+                return line
+            if self.repeated < 200 and not line.enough(request):
+                self.repeated += 1
+                self.script.insert(0, line)
+                return {**line.call, "id": f"toolu_again_{self.repeated}"}
+        return {"type": "text", "text": "Done."}
 
 
 def tool_use(name: str, arguments: dict[str, Any], number: int) -> dict[str, Any]:

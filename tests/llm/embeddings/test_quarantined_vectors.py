@@ -63,7 +63,7 @@ async def recalled(honest: Sequence[str], held: Sequence[str], task: str) -> tup
     return found[0], found[1]
 
 
-@laws(max_examples=15, deadline=None)
+@laws(max_examples=6, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=5, unique=True), st.lists(TEXT, min_size=1, max_size=5, unique=True), TEXT)
 def test_a_recall_by_meaning_is_the_same_whatever_waits_in_quarantine(
     honest: Sequence[str], held: Sequence[str], task: str
