@@ -35,7 +35,9 @@ sys.dont_write_bytecode = False
 
 # A law holds or not, however slow the machine is that others share: hypothesis's own clocks are no part of it. A run
 # draws the same examples as the last one, so that what landed passes again.
-laws.register_profile("shared machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+laws.register_profile(
+    "shared machine", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 laws.load_profile("shared machine")
 
 

@@ -130,14 +130,14 @@ def test_random_texts_are_answered_with_what_they_say() -> None:
                 assert 0 <= finding.fix.start <= finding.fix.end <= len(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=80), max_size=5))
 def test_any_unicode_is_answered(steps: list[str]) -> None:
     if steps:
         findings(*steps)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join), min_size=1, max_size=4))
 def test_correcting_any_text_ends_and_keeps_the_number_of_steps(steps: list[str]) -> None:
     assert len(correct(steps, findings(*steps), goal="")) == len(steps)

@@ -225,7 +225,7 @@ async def test_an_endpoint_that_counts_no_tokens_is_charged_by_the_size_of_its_t
     assert 200 <= await store.spent_today() <= 240
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 @given(
     spends=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=20),
     limit=st.integers(0, 3_000),

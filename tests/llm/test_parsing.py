@@ -58,7 +58,7 @@ def test_an_object_is_found_in_prose_and_in_a_fence(value: dict[str, Json]) -> N
 
 
 @given(st.lists(pieces, max_size=60).map("".join) | st.text(max_size=200))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_no_text_makes_the_reader_raise(text: str) -> None:
     read_json(text)
     read_object(text, {"a"})

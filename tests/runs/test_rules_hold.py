@@ -54,13 +54,13 @@ def traces(draw: st.DrawFn) -> Trace:
 
 
 @given(traces())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_trace_is_diagnosed_in_the_same_way_twice(trace: Trace) -> None:
     assert diagnose(trace) == diagnose(trace)
 
 
 @given(traces())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_event_that_is_named_exists_and_every_score_is_in_range(trace: Trace) -> None:
     diagnosis = diagnose(trace)
     known = {event.id for event in trace.events}

@@ -25,9 +25,8 @@ def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:
 
 
 @one_era
-@pytest.mark.parametrize("start", range(5))
-async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(client: Client, start: int) -> None:
-    for call in [*WRITTEN[start : start + 1], *WRITTEN[60 + start :: 5]]:
+async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(client: Client) -> None:
+    for call in [*WRITTEN[:5], *WRITTEN[60::2]]:
         for name, values in varied(call):
             lesson = (await answered(client, "store_lesson", LESSON))["lesson_id"]
             answer = await answered(client, call["tool"], json.loads(json.dumps(values).replace("$lesson", lesson)))
@@ -108,7 +107,7 @@ async def test_an_outcome_in_a_sentence_and_counts_by_query_are_understood(clien
 
 
 async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(tmp_path: Path) -> None:
-    told = [call for call in [*AT_WORK, *WRITTEN] if "lesson" in call][:24]
+    told = [call for call in [*AT_WORK, *WRITTEN] if "lesson" in call][:20]
     forms = ["as sent", "objects as Python text", "analysis beside", "task left out", "problem and solution"]
     async with session({"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "app"}) as server:
         for place, call in enumerate(told):

@@ -238,7 +238,7 @@ def by_text(groups: list[tuple[Lesson, ...]]) -> list[list[str]]:
     return sorted(sorted(one.text for one in group) for group in groups)
 
 
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=30)
 @given(TEXTS, st.integers(0, 1000))
 def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(texts: list[str], seed: int) -> None:
     texts = list(dict.fromkeys(texts))

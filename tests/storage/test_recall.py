@@ -142,7 +142,7 @@ SYNTAX = st.text(st.sampled_from(string.punctuation + " abAB12é数\n")) | st.sa
 )
 
 
-@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(task=st.text() | SYNTAX, symptoms=st.lists(SYNTAX, max_size=2))
 async def test_no_question_breaks_the_search(engine: Engine, task: str, symptoms: list[str]) -> None:
     try:
