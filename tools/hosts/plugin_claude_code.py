@@ -75,6 +75,11 @@ def last_result(request: dict[str, Any]) -> str:
     return json.dumps(results(request)[-1])
 
 
+def is_stored(request: dict[str, Any]) -> bool:
+    """Return whether the last call stored a lesson."""
+    return "lesson_id" in last_result(request)
+
+
 def ours(request: dict[str, Any]) -> list[str]:
     """Return the tools of ours that the model sees."""
     return sorted(tool["name"] for tool in request["tools"] if "mcp-reflect" in tool["name"])
@@ -127,7 +132,7 @@ def first_session(trial: Trial) -> None:
         ready = f'until ls "{trial.data}"/environment-*/ready 2>/dev/null; do sleep 1; done'
         store = tool_use(f"{OURS}store_lesson", LESSON, 1)
         wait = tool_use("Bash", {"command": ready, "timeout": 240_000}, 2)
-        requests = trial.session(store, wait, Until(store, lambda request: "lesson_id" in last_result(request)))
+        requests = trial.session(store, wait, Until(store, is_stored))
         early, late = json.dumps(results(requests[-1])[0]), last_result(requests[-1])
         held("making its Python environment" in early, f"a call before it is ready gets a plain sentence: {early}")
         held("lesson_id" in late, f"a call of the same session after it is stored: {late}")
