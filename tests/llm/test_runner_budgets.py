@@ -24,14 +24,6 @@ async def ask(folder: Path, url: str, **settings: Any) -> dict[str, Any]:
         return await reflect(client, run_id=str(rows(folder)["reflections"]))
 
 
-async def test_a_call_that_might_cost_too_much_is_not_sent(tmp_path: Path) -> None:
-    async with Loopback() as server:
-        found = await ask(tmp_path, server.url, llm_tokens_per_call="500")
-    assert found["thinker"] == "rules"
-    assert "0 of the 500 tokens a call are spent" in found["note"]
-    assert "MCP_REFLECT_LLM_TOKENS_PER_CALL" in found["note"]
-
-
 async def test_the_second_question_of_a_call_counts_with_the_first(tmp_path: Path) -> None:
     async with Loopback(dear(said(BAD))) as server:
         found = await ask(tmp_path, server.url, llm_tokens_per_call="50000")

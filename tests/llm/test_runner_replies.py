@@ -85,15 +85,6 @@ async def test_plain_text_is_read_and_marked(tmp_path: Path) -> None:
     assert found["note"] == "read from plain text: the reply was not JSON"
 
 
-@pytest.mark.parametrize("text", ["Sure!\n```json\n{}\n```\nHope it helps.", "<think>hm</think>{}", "{},"])
-async def test_json_with_words_around_it_is_read_at_once(tmp_path: Path, text: str) -> None:
-    with Scripted(text.replace("{}", said(GOOD))) as llm:
-        async with serving(tmp_path, llm) as (client, _):
-            found = await reflect(client)
-    assert (found["thinker"], found["importance"]) == (NAME, 0.8)
-    assert "note" not in found
-
-
 async def test_an_event_that_is_not_in_the_run_cannot_be_cited(tmp_path: Path) -> None:
     with Scripted(said({**GOOD, "reflection": "It failed in [e9]."}), said(GOOD)) as llm:
         async with serving(tmp_path, llm) as (client, _):

@@ -147,14 +147,6 @@ async def test_a_truncated_answer_is_asked_for_once_more(tmp_path: Path, mode: s
 
 
 @both_eras
-async def test_plain_text_of_the_host_is_read_and_marked(tmp_path: Path, mode: str) -> None:
-    text = "Reflection: the namespace was missing."
-    found, _ = await ask(tmp_path, mode, text, text)
-    assert found["thinker"] == "sampling"
-    assert found["note"].startswith("read from plain text")
-
-
-@both_eras
 async def test_a_configured_model_goes_before_the_hosts(tmp_path: Path, mode: str) -> None:
     model = HostModel(tmp_path, [])
     settings = {"llm": "anthropic:claude-sonnet-5-5"}  # without a key: its setting is wrong, and says so

@@ -17,8 +17,6 @@ from mcp_reflect.llm.protocol import NOTHING_USED, Reply, Request, Role, Stop, r
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from tests.llm.dialects import DIALECTS
-from tests.llm.loopback import Loopback
 from tests.security.corpus import cases
 from tests.security.disguise import survives
 
@@ -36,8 +34,6 @@ def _is_cut(case: Case) -> bool:
 def cut_cases() -> tuple[Case, ...]:
     return tuple(case for case in cases("secrets") if _is_cut(case))
 
-
-OPENAI = next(one for one in DIALECTS if one.name == "openai")
 
 ANSWERS: dict[Role, Any] = {
     Role.REFLECTOR: {"reflection": "It used $SECRET.", "strategy": "Do not use $SECRET", "mistake": "Sent $SECRET",
@@ -165,21 +161,6 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
     out, err = capfd.readouterr()
     assert "reflection_stored" in err
     assert leaks((out + err).encode(), among) == []
-
-
-async def test_no_secret_goes_over_the_wire_to_a_provider(bank_path: Path) -> None:
-    found = list(batches(cut_cases()))
-    answer = OPENAI.say(json.dumps(ANSWERS[Role.REFLECTOR]), OPENAI.stops["end"])
-    async with Loopback(*[answer] * len(found)) as server:
-        settings = Settings(
-            bank=bank_path, project="app", llm=f"openai:test-model@{server.url}", provider_env={OPENAI.key_name: "none"}
-        )
-        async with Engine(settings) as engine:
-            for batch in found:
-                events = [{"type": "tool_response", "tool": "bash", "content": text_of(batch)}]
-                await engine.reflect(task="Look at the log", outcome="failure", events=events)
-    assert len(server.received) == len(found)
-    assert leaks("".join(json.dumps(one.body, ensure_ascii=False) for one in server.received).encode()) == []
 
 
 async def test_no_error_repeats_a_secret(engine: Engine) -> None:

@@ -53,15 +53,6 @@ async def test_an_override_shows_itself_and_serves_the_prompt(tmp_path: Path) ->
     assert after.startswith("In our house.")
 
 
-async def test_a_broken_override_is_named_and_the_shipped_one_shown(tmp_path: Path) -> None:
-    path = tmp_path / "start_task.md"
-    path.write_text(MINE.replace("version: 9", "version: nine"), "utf-8")
-    async with served(tmp_path, prompts_dir=tmp_path) as (client, _):
-        shown = json.loads(await resource_text(client, "prompt://start_task"))
-    assert (shown["overridden"], shown["version"]) == (False, 1)
-    assert shown["problem"].startswith(f"{path}:3: ")
-
-
 async def test_names_are_completed_and_an_unknown_one_is_not_found(tmp_path: Path) -> None:
     async with served(tmp_path) as (client, _):
         assert await completed_uri(client, "prompt://{name}", "re") == [

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from mcp_reflect.compat import ReflectionEngine, ReflectionLesson, ReflectionTrigger
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
-from tests.server.calls import told
 
 
 @pytest.fixture
@@ -169,11 +167,3 @@ async def test_the_sessions_of_two_engines_are_counted_apart(tmp_path: Path) -> 
         async with Engine(Settings(bank=tmp_path / "bank.db")) as engine:
             advice = await engine.should_reflect(confidence=0.1)
             assert (advice.reflect, advice.reflections_left) == (True, 1)
-
-
-async def test_lessons_are_found_by_their_task_type_alone(client: Client) -> None:
-    lesson = {"mistake": "Shipped without a changelog", "correction": "Write it first", "task_type": "release"}
-    stored = await told(client, "store_lesson", lesson)
-    assert [hit["id"] for hit in (await told(client, "recall_lessons", {"task_type": "release"}))["lessons"]] == [
-        stored["lesson_id"]
-    ]
