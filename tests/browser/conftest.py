@@ -153,4 +153,4 @@ def shown(open_page: Open, file: Path) -> Opened:
 @pytest.fixture
 def acting(open_page: Open, served: Served) -> Opened:
     """The served board of the made-up bank."""
-    return open_page(f"http://{served.place}/#{served.keys.token}")
+    return open_page(f"http://{served.place}/#{served.board.token}")

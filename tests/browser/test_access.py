@@ -40,7 +40,7 @@ def test_axe_finds_nothing_in_any_view(open_page: Open, file: Path, theme: str, 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_where_a_person_acts(open_page: Open, served: Served, theme: str) -> None:
-    opened = open_page(f"http://{served.place}/#{served.keys.token}", theme=theme)
+    opened = open_page(f"http://{served.place}/#{served.board.token}", theme=theme)
     opened.page.locator(".row").nth(2).click()
     opened.page.locator("[data-action=edit]").click()
     assert violations(opened) == []

@@ -195,7 +195,7 @@ def test_every_action_that_the_server_has_is_a_button_somewhere(acting: Opened) 
 
 
 def test_the_address_that_the_browser_is_started_with_opens_it_once(open_page: Open, served: Served) -> None:
-    ticket = served.keys.issue_ticket()
+    ticket = served.board.issue_ticket()
     opened = open_page(f"http://{served.place}/#{ticket}")
     opened.page.locator(".row").first.wait_for()
     assert opened.page.url == f"http://{served.place}/"
@@ -211,7 +211,7 @@ def test_the_address_that_the_browser_is_started_with_opens_it_once(open_page: O
 
 def test_a_server_that_is_gone_is_told_in_words(open_page: Open, bank: Path) -> None:
     with serving(Settings(bank=bank, project=PROJECT)) as served:
-        opened = open_page(f"http://{served.place}/#{served.keys.token}")
+        opened = open_page(f"http://{served.place}/#{served.board.token}")
         opened.page.locator(".row").first.wait_for()
     opened.page.locator("#reload").click()
     opened.page.get_by_text("does not answer").first.wait_for()

@@ -39,10 +39,15 @@ function lessonsView(context) {
     const passing = store.passing(filter);
     found.textContent = `${grouped(passing.length)} of ${plural(store.lessons.length, "record")}`;
     list.show(store, passing);
-    if (!passing.includes(list.chosen())) {
+    const before = list.chosen();
+    const chosen = store.byId.get(before?.id); // after a load another object, of the same lesson
+    if (!passing.includes(chosen)) {
       clicked = false;
       list.choose(null);
-    } else list.seek(list.chosen());
+    } else {
+      if (chosen !== before) list.choose(chosen);
+      list.seek(chosen);
+    }
   }
 
   function select(name, label, options) {

@@ -142,10 +142,6 @@ function lessonList(onChosen) {
       const number = shown.indexOf(lesson);
       if (number >= 0) reveal(number);
     },
-    // A lesson was changed where it stands.
-    refresh() {
-      for (const [number, row] of pool) place(row, number);
-    },
   };
 }
 
