@@ -8,6 +8,7 @@ their texts. Then the extension is taken out: the environment goes with it, the 
 import json
 import sys
 import time
+import tomllib
 from typing import Any
 
 from tools.hosts.claude_code import FAILING, TOOL, WORKING
@@ -90,11 +91,14 @@ def play(trial: Trial) -> None:
         held("refusing to run" not in told and "all done" in told, f"the wrong call alone is held: {told[-3000:]}")
         held("Pass --yes" in told, "with the lesson as the reason")
     for name in COMMANDS:
+        with (trial.folder / "commands" / f"{name}.toml").open("rb") as file:
+            held("mcp-reflect" in tomllib.load(file)["prompt"], f"/{name} is installed")
+    # A session takes long to start: the one with what the person wrote, and the one that runs a command of ours.
+    for name, expected in (("learn", "the blue door"), ("lessons", LESSON["correction"])):
         with step(f"/{name}"):
             told = trial.session(prompt=f"/{name} the blue door")
             held("mcp-reflect" in told and "${" not in told, f"its text is sent: {told[-2000:]}")
-            held("the blue door" in told or name == "review", f"with what the person wrote: {told[-2000:]}")
-            held(name != "lessons" or LESSON["correction"] in told, f"with the lessons: {told[-2000:]}")
+            held(expected in told, f"with {expected!r}: {told[-2000:]}")
     with step("removed, and the lessons kept"):
         home.run(trial.program, "extensions", "uninstall", "mcp-reflect")
         held(not trial.folder.exists(), "the extension is gone, with its environment")
