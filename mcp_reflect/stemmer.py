@@ -1,6 +1,7 @@
-"""English words without their endings: forms of one word have one stem."""
+"""Words without their endings (forms of one English word have one stem), and function words."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 # Endings of English words: those of plurals and tenses are cut once, the others as long as there are enough letters.
@@ -8,6 +9,13 @@ from typing import Final
 _PLURALS_AND_TENSES: Final = ("ities", "ity", "ings", "ing", "edly", "ied", "ed", "ies", "es", "s")
 _OTHERS: Final = tuple("ly e ion at iz iv al ic ment ness ful ous abl ibl anc enc".split())
 _VOWELS: Final = frozenset("aeiouy")
+
+# Function words, which say little of what is meant: English ones, and those of English, German, French, Spanish,
+# Italian, Portuguese and Dutch, and the commonest of Polish, Swedish, Turkish, Czech and Russian, without diacritics
+# and apostrophes. A word that carries meaning in one of these languages is in no list.
+_WORD_LISTS: Final = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split("\n\n")
+ENGLISH: Final = frozenset(_WORD_LISTS[0].split())
+STOP_WORDS: Final = frozenset(" ".join(_WORD_LISTS).split())
 
 
 @lru_cache(maxsize=100_000)

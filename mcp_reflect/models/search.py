@@ -22,11 +22,6 @@ class EmptyCause(StrEnum):
     TOO_MANY_CONDITIONS = "too_many_conditions"
     WRONG_TABLE = "wrong_table"
     WRONG_MODE = "wrong_mode"
-    SPELLING = "spelling"
-    THRESHOLD = "threshold"
-    EXACT_PHRASE = "exact_phrase"
-    WRITTEN_FORM = "written_form"
-    OPERATOR = "operator"
     UNKNOWN = "unknown"
 
     @classmethod

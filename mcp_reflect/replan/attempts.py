@@ -23,19 +23,12 @@ def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -
     place = key(query)[:3]
     for entry in tried:
         ran = entry.query
-        if (
-            key(ran)[:3] == place
-            and all(name in query.filters and query.filters[name] == value for name, value in ran.filters.items())
-            and not _is_looser(query.score_threshold, ran.score_threshold, -1)
-            and not (more_rows and entry.found != 0 and _is_looser(query.limit, ran.limit, 1))
-        ):
+        looser = ran.score_threshold is not None and (query.score_threshold or 0) < ran.score_threshold
+        more = ran.limit is not None and (query.limit is None or query.limit > ran.limit) and entry.found != 0
+        same = all(name in query.filters and query.filters[name] == value for name, value in ran.filters.items())
+        if same and key(ran)[:3] == place and not looser and not (more_rows and more):
             return entry
     return None
-
-
-def _is_looser(bound: float | None, other: float | None, direction: int) -> bool:
-    """True if there was another bound, and this one is missing or lies further in the direction."""
-    return other is not None and (bound is None or direction * bound > direction * other)
 
 
 def describe(queries: Sequence[Query]) -> list[str]:

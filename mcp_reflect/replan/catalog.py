@@ -1,21 +1,11 @@
 """The tables of a request: their modes, their words, and how well each fits a need."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest
-from mcp_reflect.replan.words import (
-    OTHER_STOP_WORDS,
-    STOP_WORDS,
-    Vocabulary,
-    content,
-    fold,
-    likeness,
-    similar,
-    tokens,
-    vocabulary,
-)
+from mcp_reflect.replan.words import Vocabulary, content, likeness, similar, stems, tokens, vocabulary
 from mcp_reflect.stemmer import stem
 
 # How much a mode lets through, by its usual name. A name that is not here counts as lexical.
@@ -38,31 +28,41 @@ _PEOPLE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Catalog:
-    """The tables that the caller described, and those that it searched without a description."""
+    """The tables that the caller described, and those that it searched, neither described nor a slip of such a name.
 
-    described: tuple[CatalogEntry, ...]
-    seen: tuple[CatalogEntry, ...] = ()
+    A searched table has the modes that it was searched in, a table described without modes those of all queries.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
+        self.described = tuple(
+            entry if entry.search_modes else replace(entry, search_modes=modes) for entry in request.catalog
+        )
+        self._by_name = {entry.table: entry for entry in reversed(self.described)}
+        unknown = [query for query in request.queries if query.table not in self._by_name]
+        for query in unknown if not self.described else [query for query in unknown if not self.nearest(query.table)]:
+            before = self._by_name.get(query.table, CatalogEntry(table=query.table))
+            own = tuple(dict.fromkeys((*before.search_modes, query.search_mode)))
+            self._by_name[query.table] = replace(before, search_modes=own)
 
     def entry(self, table: str) -> CatalogEntry | None:
         """Return the table of exactly that name, or None."""
-        return next((entry for entry in (*self.described, *self.seen) if entry.table == table), None)
+        return self._by_name.get(table)
 
     def is_described(self, table: str) -> bool:
         """Return True if the caller's catalog has the table."""
         return any(entry.table == table for entry in self.described)
 
     def nearest(self, table: str) -> CatalogEntry | None:
-        """Return the described table that was meant: other case, separators or number, or nearly the same letters."""
-        plain = {_plain(entry.table): entry for entry in reversed(self.described or self.seen)}
+        """Return the table that was meant: other case, separators or number, or nearly the same letters."""
+        plain = {_plain(entry.table): entry for entry in reversed(self.described or tuple(self._by_name.values()))}
         return plain.get(similar(_plain(table), plain) or _plain(table))
 
     def words_of(self, table: str) -> Vocabulary:
         """Return the vocabulary of a table; of all tables where the table is not described."""
-        entry = self.entry(table)
-        if entry and (entry.vocabulary or self.is_described(table)):
-            return vocabulary(entry.vocabulary)
+        if self.is_described(table):
+            return vocabulary(self._by_name[table].vocabulary)
         return vocabulary(tuple(word for entry in self.described for word in entry.vocabulary))
 
     def fit(self, entry: CatalogEntry, need: str) -> float:
@@ -71,31 +71,13 @@ class Catalog:
         A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, the share
         of the words that the table's vocabulary knows up to 1, and people or companies where the need asks who 1.
         """
-        described, named = _stems(f"{entry.description} {' '.join(entry.fields)}"), _stems(entry.table)
-        words, shared = content(need), _stems(need)
+        described, named = stems(f"{entry.description} {' '.join(entry.fields)}"), stems(entry.table)
+        words, shared = content(need), stems(need)
         known = vocabulary(entry.vocabulary).matches(words).values() if entry.vocabulary else ()
-        share = sum(bool(match.words) for match in known) / max(1, len(words))
+        share = sum(map(bool, known)) / max(1, len(words))
         alike = _ALIKE * max(0.0, likeness(need, f"{entry.table} {entry.description}"))
         asks_who = bool(_ASKS_WHO.intersection(tokens(need))) and bool((described | named) & _PEOPLE)
         return len(shared & described) + 2.0 * len(shared & named) + share + alike + asks_who
-
-
-def catalog_of(request: SearchRequest) -> Catalog:
-    """Return the caller's catalog, and the searched tables that are neither in it nor a slip of one that is.
-
-    A table that is not described has the modes that it was searched in, and no others. One that is described without
-    modes has those of the queries.
-    """
-    modes = tuple(dict.fromkeys(query.search_mode for query in request.queries))
-    catalog = tuple(entry if entry.search_modes else replace(entry, search_modes=modes) for entry in request.catalog)
-    described = Catalog(catalog)
-    seen: dict[str, CatalogEntry] = {}
-    for query in request.queries:
-        if not described.is_described(query.table) and not (catalog and described.nearest(query.table)):
-            entry = seen.get(query.table, CatalogEntry(table=query.table))
-            own = tuple(dict.fromkeys((*entry.search_modes, query.search_mode)))
-            seen[query.table] = replace(entry, search_modes=own)
-    return Catalog(catalog, tuple(seen.values()))
 
 
 @lru_cache(maxsize=256)
@@ -114,10 +96,8 @@ def in_table(query: Query, entry: CatalogEntry | None) -> Query:
     if entry is None:
         return query
 
-    def distance(mode: str) -> tuple[bool, bool, int, int]:
-        wanted = query.search_mode
-        other = abs(breadth(mode) - breadth(wanted))
-        return mode != wanted, fold(mode) != fold(wanted), other, -breadth(mode)
+    def distance(mode: str) -> tuple[bool, int, int]:
+        return mode != query.search_mode, abs(breadth(mode) - breadth(query.search_mode)), -breadth(mode)
 
     return replace(query, table=entry.table, search_mode=min(entry.search_modes, key=distance, default=""))
 
@@ -131,11 +111,6 @@ def closing_filters(query: Query, entry: CatalogEntry | None) -> dict[str, str |
             meant = _plain(str(value))
             closing[name] = listed.get(similar(meant, listed) or meant) if isinstance(value, str) else None
     return closing
-
-
-@lru_cache(maxsize=256)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in tokens(text) if word not in STOP_WORDS and word not in OTHER_STOP_WORDS)
 
 
 def _plain(name: str) -> str:

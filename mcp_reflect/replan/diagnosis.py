@@ -11,7 +11,7 @@ from mcp_reflect.models.search import EmptyCause, Query, SearchRequest, Strategy
 from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters
 from mcp_reflect.replan.moves import MARGIN, ranked_suggestions
-from mcp_reflect.replan.syntax import LITERAL, Tool, is_identifier, read_operators, tool_of
+from mcp_reflect.replan.syntax import LITERAL, Tool, is_identifier, tool_of, without_operators
 from mcp_reflect.replan.words import Vocabulary, content, is_quoted, tokens
 
 _HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
@@ -21,13 +21,12 @@ _LISTED: Final = 15  # entries of a vocabulary that a note to the caller lists
 
 
 class Finding(NamedTuple):
-    """One explanation of one empty table, of a weight in 0..1. `is_shown`: the call's own data proves `detail`."""
+    """One explanation of one empty table, of a weight in 0..1; `cause` where the call's own data proves `detail`."""
 
-    cause: EmptyCause
     strategy: Strategy
     weight: float
     detail: str
-    is_shown: bool = False
+    cause: EmptyCause | None = None
 
 
 def diagnose(request: SearchRequest, places: Catalog) -> tuple[Finding, ...]:
@@ -46,8 +45,8 @@ def choose(findings: Sequence[Finding]) -> tuple[Strategy, ...]:
 
 def explain(findings: Sequence[Finding]) -> str:
     """Return the diagnosis in two sentences at most: what is shown first, and what was not tested as a guess."""
-    shown = list(dict.fromkeys(finding.detail for finding in findings if finding.is_shown))[:2]
-    guessed = list(dict.fromkeys(finding.detail for finding in findings if not finding.is_shown))[: 2 - len(shown)]
+    shown = list(dict.fromkeys(finding.detail for finding in findings if finding.cause))[:2]
+    guessed = list(dict.fromkeys(finding.detail for finding in findings if not finding.cause))[: 2 - len(shown)]
     sentences = [f"{detail[0].upper()}{detail[1:]}." for detail in shown]
     sentences += [f"Not tested: whether {', or whether '.join(guessed)}."] if guessed else []
     return " ".join(sentences) or "The call shows no reason why nothing was found."
@@ -57,59 +56,52 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
     """Does the search tool know other words, and does the data write or use these words otherwise?"""
     if offered := ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]:
         detail = f"the search tool suggests other words: {'; '.join(offered)}"
-        yield Finding(EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.9, detail, is_shown=True)
+        yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
     tool, known = tool_of(query), places.words_of(query.table)
-    reading = read_operators(query.query_text)
-    words = content(reading.plain)[:_READ_WORDS]
     if tool in LITERAL:
-        name = {Tool.SQL: "the statement", Tool.COMMAND: "the command"}.get(tool, "grep")
-        detail = f"{name}, which compares letter by letter, misses other capitals or separators"
-        yield Finding(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.92, detail)
+        yield Finding(Strategy.REWRITE, 0.92, "the tool compares letter by letter, so other capitals or signs hide it")
         return
-    if reading.has_operators:
-        detail = "the tool reads the operators in the text otherwise"
-        yield Finding(EmptyCause.OPERATOR, Strategy.REWRITE, 0.88, detail)
+    plain = without_operators(query.query_text)
+    if plain != " ".join(query.query_text.split()):
+        yield Finding(Strategy.REWRITE, 0.88, "the tool reads the operators in the text otherwise")
+    words = content(plain)[:_READ_WORDS]
     matches = known.matches(words) if known.words else {}
-    formed = [word for word in words if is_identifier(word) and word not in matches and tool is not Tool.WEB]
+    formed = [word for word in words if is_identifier(word) and not known.words and tool is not Tool.WEB]
     formed = [word for word in formed if len(words) == 1 or not any(map(str.isdigit, word))]
     if formed:
-        detail = f"the data writes {', '.join(formed[:3])} in another form"
-        yield Finding(EmptyCause.WRITTEN_FORM, Strategy.REWRITE, 0.86, detail)
-    if other := {word: match for word, match in matches.items() if match.kind and match.words}:
-        written = known.written(word for match in other.values() for word in match.words)
-        kind = min(match.kind or EmptyCause.UNKNOWN_WORDS for match in other.values())
+        yield Finding(Strategy.REWRITE, 0.86, f"the data writes {', '.join(formed[:3])} in another form")
+    if other := {term: found for term, found in matches.items() if found and found != tokens(term)}:
+        written = known.written(word for found in other.values() for word in found)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
-        yield Finding(kind, Strategy.REWRITE, 0.85, detail, is_shown=True)
-    if lacking := ", ".join(f'"{word}"' for word, match in matches.items() if not match.words):
-        some = any(match.words for match in matches.values()) or known.near(" ".join(words))
+        yield Finding(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
+    if lacking := ", ".join(f'"{term}"' for term, found in matches.items() if not found):
+        weight = 0.6 if any(matches.values()) or known.near(" ".join(words)) else 0.2
         detail = f"the vocabulary of {query.table} does not have {lacking:.200}"
-        yield Finding(EmptyCause.UNKNOWN_WORDS, Strategy.REWRITE, 0.6 if some else 0.2, detail, is_shown=True)
+        yield Finding(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
 
 
 def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
     """Is it the right table and mode?"""
-    entry = places.entry(query.table)
+    entry, table = places.entry(query.table), query.table
     if entry is None:
-        near = places.nearest(query.table)
-        detail = f"the catalog has no table {query.table}" + (f"; the nearest name is {near.table}" if near else "")
-        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, 1.0, detail, is_shown=True)
+        near = places.nearest(table)
+        detail = f"the catalog has no table {table}" + (f"; the nearest name is {near.table}" if near else "")
+        yield Finding(Strategy.PIVOT, 1.0, detail, EmptyCause.WRONG_TABLE)
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
         modes = ", ".join(entry.search_modes) or "none"
-        detail = f"{query.table} has no mode {query.search_mode} (its modes: {modes})"
-        yield Finding(EmptyCause.WRONG_MODE, Strategy.PIVOT, 0.9, detail, is_shown=True)
-    if query.table == query.tool or not places.described:
+        detail = f"{table} has no mode {query.search_mode} (its modes: {modes})"
+        yield Finding(Strategy.PIVOT, 0.9, detail, EmptyCause.WRONG_MODE)
+    if table == query.tool or not places.described:
         return
-    if not places.is_described(query.table):
-        detail = f"the catalog has no table {query.table}"
-        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, 0.5, detail, is_shown=True)
+    if not places.is_described(table):
+        yield Finding(Strategy.PIVOT, 0.5, f"the catalog has no table {table}", EmptyCause.WRONG_TABLE)
         return
     need = f"{request.user_message} {query.query_text}"
-    best, table = max((places.fit(other, need), other.table) for other in places.described)
-    better = best - places.fit(entry, need)
-    if better > MARGIN:
-        detail = f"{table} fits the question better by its description than {query.table}"
-        yield Finding(EmptyCause.WRONG_TABLE, Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
+    best, other = max((places.fit(other, need), other.table) for other in places.described)
+    if (better := best - places.fit(entry, need)) > MARGIN:
+        detail = f"{other} fits the question better by its description than {table}"
+        yield Finding(Strategy.PIVOT, min(0.95, 0.45 + 0.2 * better), detail)
 
 
 def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Finding]:
@@ -119,25 +111,20 @@ def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Fin
     for name, meant in closing.items():
         values = ", ".join(map(str, entry.fields[name][:4])) if entry else ""
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
-        cause = EmptyCause.SPELLING if meant else EmptyCause.TOO_MANY_CONDITIONS
         strategy, weight = (Strategy.REWRITE, 0.9) if meant else (Strategy.RELAX, 0.84)
-        yield Finding(cause, strategy, weight, detail, is_shown=True)
+        yield Finding(strategy, weight, detail, EmptyCause.TOO_MANY_CONDITIONS)
     if query.filters and not closing:
-        weight = min(0.8, 0.45 + 0.15 * len(query.filters))
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
-        yield Finding(EmptyCause.TOO_MANY_CONDITIONS, Strategy.RELAX, weight, detail)
+        yield Finding(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
     if query.score_threshold:
         weight = 0.75 if query.score_threshold > _HIGH_THRESHOLD else 0.25
-        detail = f"the threshold of {query.score_threshold:g} is too high"
-        yield Finding(EmptyCause.THRESHOLD, Strategy.RELAX, weight, detail)
+        yield Finding(Strategy.RELAX, weight, f"the threshold of {query.score_threshold:g} is too high")
     if is_quoted(query.query_text) or (query.search_mode and breadth(query.search_mode) == 0):
-        detail = "the data has other wording than the exact phrase"
-        yield Finding(EmptyCause.EXACT_PHRASE, Strategy.REWRITE, 0.7, detail)
+        yield Finding(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
     count = len(tokens(" ".join(content(query.query_text))))
     if count > 1 and tool_of(query) not in LITERAL | {Tool.VECTOR}:
         weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
-        detail = f"the tool asks for all {count} words at once"
-        yield Finding(EmptyCause.TOO_MANY_CONDITIONS, Strategy.REWRITE, weight, detail)
+        yield Finding(Strategy.REWRITE, weight, f"the tool asks for all {count} words at once")
 
 
 # What is said to the person who waits
@@ -166,7 +153,7 @@ def message_of(strategy: Strategy, new: Collection[Query], empty: Collection[str
         return f"Nothing came up there, so let me look {place_in_words(elsewhere)} instead."
     if strategy is not Strategy.REWRITE:
         return "Let me broaden my search a little and look again."
-    if cause in {EmptyCause.SPELLING, EmptyCause.UNKNOWN_WORDS}:
+    if cause is EmptyCause.UNKNOWN_WORDS:
         return "Nothing came up for that wording, so let me try the words that are more usual here."
     return "Nothing matched exactly, so let me look for it in broader words."
 
@@ -195,7 +182,7 @@ def place_in_words(table: str) -> str:
 
 
 _ADVICE: Final = {
-    Tool.SQL: "the condition with the value as the column has it, or with another column",
+    Tool.SQL: "the condition with a value that the column has; SELECT DISTINCT shows them",
     Tool.PATTERN: "another name that a programmer may have used, or a word of a message or comment near it",
     Tool.COMMAND: "a shorter pattern or another name for it, without the restrictions on files and folders",
     Tool.WEB: "the thing itself in two to four words, as a page about it would say it",
@@ -208,7 +195,7 @@ def to_write(query: Query, message: str, known: Vocabulary) -> str:
         said = "the same in other words, as the data may say it; a catalog with a vocabulary would show them"
         return _ADVICE.get(tool_of(query), said)
     matches = known.matches(content(query.query_text or message))
-    lacking = [f'"{term}"' for term, match in matches.items() if not match.words][:3]
+    lacking = [f'"{term}"' for term, found in matches.items() if not found][:3]
     wanted = f"another word for {', '.join(lacking)}" if lacking else "other words"
     listed = ", ".join(known.entries[:_LISTED])
     return f"{wanted} from the vocabulary of {query.table} and in its language: {listed:.400}"

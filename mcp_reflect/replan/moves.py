@@ -15,13 +15,13 @@ from mcp_reflect.replan.syntax import (
     ignoring_case,
     is_identifier,
     pattern_rewrites,
-    read_operators,
-    sql_rewrites,
+    scopes,
+    simple_statements,
     tool_of,
     variants,
+    without_operators,
 )
 from mcp_reflect.replan.words import (
-    OTHER_STOP_WORDS,
     Vocabulary,
     content,
     fold,
@@ -31,9 +31,9 @@ from mcp_reflect.replan.words import (
     telling,
     terms,
     tokens,
-    unquoted,
     weight,
 )
+from mcp_reflect.word_vectors import shared_table
 
 MARGIN: Final = 0.5  # by which another table has to fit better: a word of its description is 1
 _MOST_ROWS: Final = 1_000_000
@@ -114,7 +114,7 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
     text = re.sub(r"[^\W_]+", lambda match: said.get(plain_umlauts(fold(match[0])), match[0]), query.query_text)
     tool = tool_of(query)
     if tool is Tool.SQL:
-        yield from sql_rewrites(text)
+        yield from simple_statements(text)
     elif tool is Tool.COMMAND:
         yield ignoring_case(text)
     elif tool is Tool.PATTERN:
@@ -127,14 +127,14 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
 
 def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterator[str]:
     """The search in the vocabulary's own words, then in fewer of them; else the entry nearest in meaning."""
-    plain = read_operators(text).plain or message
+    plain = without_operators(text) or message
     matches = known.matches(content(plain)[:_MOST_WORDS])
-    found = {term: match.words for term, match in matches.items() if match.words}
-    own = dict.fromkeys(word for words in found.values() for word in words)
-    said = {term: match.words for term, match in known.matches(content(message)[:_MOST_WORDS]).items()}
+    found = {term: words for term, words in matches.items() if words}
+    own = dict.fromkeys(chain.from_iterable(found.values()))
+    said = known.matches(content(message)[:_MOST_WORDS])
     more = tuple(term for term, words in said.items() if words and own.keys().isdisjoint(words))
     added = telling(more, message)[:_FEW]
-    changed = {word for match in matches.values() if match.kind for word in match.words}
+    changed = {word for term, words in found.items() if words != tokens(term) for word in words}
     phrase = known.phrase(changed or {*own, *(word for term in added for word in said[term])})
     ranked = telling(tuple(found), message)
     if len(found) == 1 < len(matches):  # one word of several: the phrase that has it says more
@@ -148,26 +148,29 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
         yield known.written(word for term, words in found.items() if term in ranked[:count] for word in words)
     for terms_of_message in (added, added[:1]):
         yield known.written(word for term in terms_of_message for word in said[term])
-    if not found and not added and not OTHER_STOP_WORDS.intersection(tokens(f"{plain} {message}")):
+    if not found and not added and all(map(shared_table().knows, tokens(plain))):
         yield known.near(plain)  # the word vectors are English
 
 
 def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
     """The search as it was written, without operators and stop words, then with fewer words, and in other forms."""
-    reading, tool = read_operators(text), tool_of(query)
-    least = _FEW + 1 if tool is Tool.WEB else 2
-    plain = reading.plain or message
-    words = content(plain if len(content(plain)) > 1 else unquoted(plain))[:_MOST_WORDS]
+    tool = tool_of(query)
+    plain = without_operators(text) or message
+    words = content(plain)
+    if len(words) == 1:  # of a quoted phrase
+        words = content(re.sub('["“”„«»]', "", plain))
+    words = words[:_MOST_WORDS]
     # A sentence is cut to its rare words, a list of keywords from its end: people begin with the subject.
     ranked = telling(words, message, by_weight=len(words) < len(terms(plain)))
+    least = _FEW + 1 if tool is Tool.WEB else 2
     shorter = [
         " ".join(word for word in words if word in ranked[:count])
         for count in (max(least, (len(words) + 1) // 2), max(least, (len(words) + 3) // 4))
         if count < len(words)
     ]
-    if reading.scopes and tool is Tool.WEB:
-        yield " ".join(((shorter or [plain])[0], *reading.scopes))
-    if reading.has_operators:
+    if tool is Tool.WEB and scopes(text):
+        yield " ".join(((shorter or [plain])[0], *scopes(text)))
+    if plain != " ".join(text.split()):
         yield plain
     for word in filter(is_identifier, words) if tool is not Tool.WEB else ():
         if len(words) == 1:
@@ -175,7 +178,7 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
         elif not re.search(r"\d", word):  # codes, versions and dates are written in one way
             yield from (" ".join(form if other == word else other for other in words) for form in variants(word)[:1])
     yield " ".join(words)
-    yield unquoted(plain)
+    yield re.sub('["“”„«»]', "", plain)
     asked = tuple(term for term in content(message) if stems(query.table).isdisjoint(stems(term)))
     if len(words) < _FEW and not stems(plain) >= stems(" ".join(asked)):
         chosen = telling(asked, message)[: _FEW + 1]
@@ -216,12 +219,12 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
         return
     here, need = places.entry(query.table), f"{message} {query.query_text}"
     least = places.fit(here, need) + MARGIN if here and places.is_described(query.table) and retry <= 0 else -1.0
-    others = [entry for entry in places.described if entry.table not in {query.table, *searched}]
-    fits = {entry.table: places.fit(entry, need) for entry in others}
-    better = sorted((entry for entry in others if fits[entry.table] > least), key=lambda entry: -fits[entry.table])
+    fits = {entry.table: places.fit(entry, need) for entry in places.described if entry.table not in searched}
+    better = sorted((table for table in fits if fits[table] > least), key=lambda table: -fits[table])
     near = places.nearest(query.table) if here is None else here if query.search_mode not in here.search_modes else None
-    better = [near, *(entry for entry in better if entry is not near)] if near else better
-    visits = [_visit(query, entry, places, message) for entry in better[: _OTHER_TABLES if retry > 0 else 1]]
+    names = dict.fromkeys([near.table, *better] if near else better)
+    entries = [entry for name in names if (entry := places.entry(name))]
+    visits = [_visit(query, entry, places, message) for entry in entries[: _OTHER_TABLES if retry > 0 else 1]]
     yield from chain(*(islice(visit, 1) for visit in visits), *visits)
 
 

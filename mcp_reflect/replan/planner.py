@@ -17,7 +17,7 @@ from mcp_reflect.models.search import (
     Tried,
 )
 from mcp_reflect.replan import attempts, diagnosis
-from mcp_reflect.replan.catalog import catalog_of, in_table
+from mcp_reflect.replan.catalog import Catalog, in_table
 from mcp_reflect.replan.moves import ladder, pivoted, relaxed, rewritten
 
 MOST_QUERIES: Final = 3
@@ -38,7 +38,7 @@ class _Case:
     def __init__(self, request: SearchRequest, earlier: SearchState) -> None:
         self.request = request
         self.state = attempts.observe(earlier, request)
-        self.places = catalog_of(request)
+        self.places = Catalog(request)
         self.findings = diagnosis.diagnose(request, self.places)
         self.failed = tuple(query for query in request.queries if attempts.is_empty(request, query.table))
         gave_up = earlier.pending is not None and earlier.pending.give_up  # what is found then is found late
@@ -53,8 +53,7 @@ class _Case:
 
     def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> SearchPlan:
         """The plan with these queries; without any, the search is given up, or it found something."""
-        shown = next((finding for finding in self.findings if finding.is_shown), None)
-        cause = shown.cause if shown else EmptyCause.UNKNOWN
+        cause = next((finding.cause for finding in self.findings if finding.cause), EmptyCause.UNKNOWN)
         moves: tuple[OpenMove, ...] = ()
         if self.is_found:
             reasoning, message = "The search returned something; there is nothing to plan.", diagnosis.FOUND
@@ -105,31 +104,32 @@ class _Case:
         """
         tables = dict.fromkeys(query.table for query in self.failed)
         most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
-        tried = list(self.tried)
+        tried, is_later = list(self.tried), self.state.retry_count > 0
         for table in tables:
-            sources = [self._candidates(strategy, table) for strategy in order]
-            candidates = _taking_turns(sources) if self.state.retry_count else chain(*sources)
+            now = [query for query in self.failed if query.table == table]
+            first = [query for query in self.state.original_queries if query.table == table and query not in now]
+            queries = [*first, *now] if is_later else now
+            sources = [
+                islice(_taking_turns([self._moved(strategy, query) for query in queries]), _READ_CANDIDATES)
+                for strategy in order
+            ]
+            candidates = _taking_turns(sources) if is_later else chain(*sources)
             fresh = (move for move in candidates if self.can_run(move[1]) and not attempts.repeated(move[1], tried))
             for strategy, query in islice(fresh, most):
                 tried.append(Tried(query=query))
                 yield strategy, query
 
-    def _candidates(self, strategy: Strategy, table: str) -> Iterator[_Move]:
-        """The strategy's queries for a table; failed ones take turns, on a later try the original ones first."""
-        now = [query for query in self.failed if query.table == table]
-        first = [query for query in self.state.original_queries if query.table == table and query not in now]
-        groups = [first, now] if self.state.retry_count else [now]
-        moved = [[((strategy, new) for new in self._moved(strategy, query)) for query in group] for group in groups]
-        return islice(chain(*map(_taking_turns, moved)), _READ_CANDIDATES)
-
-    def _moved(self, strategy: Strategy, query: Query) -> Iterator[Query]:
+    def _moved(self, strategy: Strategy, query: Query) -> Iterator[_Move]:
+        """The strategy's queries for a failed one."""
         message, retry = self.request.user_message, self.state.retry_count
         if strategy is Strategy.RELAX:
-            return relaxed(query, self.places, retry)
-        if strategy is Strategy.REWRITE:
-            return rewritten(query, self.places, message, self.request.suggestions, retry)
-        searched = frozenset(entry.query.table for entry in self.state.tried)
-        return pivoted(query, self.places, message, searched, retry)
+            new = relaxed(query, self.places, retry)
+        elif strategy is Strategy.REWRITE:
+            new = rewritten(query, self.places, message, self.request.suggestions, retry)
+        else:
+            searched = frozenset(entry.query.table for entry in self.state.tried)
+            new = pivoted(query, self.places, message, searched, retry)
+        return ((strategy, query) for query in new)
 
 
 def _taking_turns(sources: Iterable[Iterator[_Move]]) -> Iterator[_Move]:

@@ -1,10 +1,9 @@
-"""How the caller's tool reads a query: the kind of tool, operators, identifiers, patterns and SQL statements."""
+"""How the caller's tool reads a query: the kind of tool, operators, identifiers, patterns and statements."""
 
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.models.search import Query
 from mcp_reflect.patterns import CAMEL
@@ -32,6 +31,19 @@ _NAMES: Final = {
 }
 _SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
 _COMMAND: Final = re.compile(r"\s*(git\s+grep|[ef]?grep|rg|ag|ack)\s+(?=\S)")
+_SCOPE: Final = re.compile(r"(?<!\S)(?:site|file|path|repo|lang|language|ext|filetype):\S+")
+_EXCLUDED: Final = re.compile(r"(?<!\S)(?:NOT\s+|-(?=[\w\"])(?!\d)|!(?=\w))(?:\"[^\"]*\"|\S+)")
+_MARKS: Final = re.compile(
+    r"\b(?:AND|OR|NEAR(?:/\d+)?)\b|(?<![\w/:])[A-Za-z_]\w*(?::(?=[\w\"(])|\s+:\s)|,\s*\d+\)|[()*~^&|]|\+(?=\w)|\s\+\s"
+)
+_SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
+_ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
+_PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
+_LOOSE: Final = "[-_. ]*"
+_TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
+_CONDITION: Final = re.compile(
+    r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE
+)
 
 
 def tool_of(query: Query) -> Tool:
@@ -50,58 +62,15 @@ def ignoring_case(command: str) -> str:
     return command if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command) else _COMMAND.sub(r"\1 -i ", command, count=1)
 
 
-# Operators
+def scopes(text: str) -> list[str]:
+    """Return the parts of a text that say where to look, as they are written: `site:a.org`."""
+    return _SCOPE.findall(text)
 
 
-_NEAR: Final = re.compile(r"\bNEAR(?:/\d+)?\s*\(([^()]*?)(?:,\s*\d+)?\s*\)")
-_FIELD: Final = re.compile(
-    r"(?<![\w:/])([A-Za-z_]\w*)(?::(?![:/\s\\])|\s+:\s+|:\s*(?=\"))(\"[^\"]*\"|\([^()]*\)|[^\s()]+)?"
-)
-_EXCLUDED: Final = re.compile(r"(?:^|(?<=\s))(?:NOT\s+|-(?=[\w\"])(?!\d)|!(?=\w))(\"[^\"]*\"|\S+)")
-_MARKS: Final = re.compile(
-    r"\s(?:OR|\|\|?|AND|&&|\+)(?=\s)|(?:^|(?<=\s))\+(?=\w)|[()]|(?<=\w)[*~](?:\d\b)?|\^\d+(?:\.\d+)?|(?<!\w)\*(?!\w)"
-)
-_SCOPES: Final = frozenset(
-    "site file path repo lang language ext filetype intitle inurl is in type user org author label".split()
-)
-
-
-class Reading(NamedTuple):
-    """A text with its operators read: the words that are asked for, and scopes as they were written (`site:a.org`)."""
-
-    plain: str
-    scopes: tuple[str, ...] = ()
-    has_operators: bool = False
-
-
-@lru_cache(maxsize=256)
-def read_operators(text: str) -> Reading:
-    """Read the operators of a text: OR, AND, NOT, a minus, NEAR, `field:value` and `site:`. Quoted parts stay."""
-    scopes: list[str] = []
-
-    def value_of(match: re.Match[str]) -> str:
-        if match[1].lower() in _SCOPES:
-            scopes.append(match[0].strip())
-            return " "
-        return f" {match[2] or ''} "
-
+def without_operators(text: str) -> str:
+    """Return the words that are asked for, without scopes, marks and what is excluded. Quoted parts stay."""
     line = " ".join(text.split())
-    if text.isupper():
-        return Reading(line)
-    plain = _EXCLUDED.sub(" ", _FIELD.sub(value_of, _NEAR.sub(r" \1 ", text)))
-    plain = " ".join(_MARKS.sub(" ", plain).split())
-    return Reading(plain, tuple(scopes), plain != line)
-
-
-# Identifiers, and patterns that find a text however it is written
-
-
-_SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
-_TICKET: Final = re.compile(r"([A-Za-z]{0,10})[-_ #]?0*(\d+)")
-_ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
-_REGEX: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
-_LOOSE: Final = "[-_. ]*"
-_RARE: Final = 7  # letters of a word that is seldom common
+    return line if text.isupper() else " ".join(_MARKS.sub(" ", _EXCLUDED.sub(" ", _SCOPE.sub(" ", line))).split())
 
 
 def parts(term: str) -> tuple[str, ...]:
@@ -122,9 +91,8 @@ def variants(term: str) -> tuple[str, ...]:
     """Return other ways to write an identifier, the likeliest first. Numbers keep their digits."""
     words = [word.lower() for word in parts(term)]
     joined, spaced, snake = (sign.join(words) for sign in ("", " ", "_"))
-    camel = words[0] + "".join(map(str.capitalize, words[1:])) if words else ""
-    forms = [joined, spaced, snake] if "-" in term else [snake, spaced, camel, " ".join(words[1:])]
-    if ticket := _TICKET.fullmatch(term):
+    forms = [joined, spaced, snake] if "-" in term else [snake, spaced, " ".join(words[1:])]
+    if ticket := re.fullmatch(r"([A-Za-z]{0,10})[-_ #]?0*(\d+)", term):
         prefix, number = ticket.groups()
         forms = [prefix + sign + number for sign in (" ", "-", "") if prefix] + [number]
     return tuple(dict.fromkeys(form for form in forms if form and form not in (term, term.lower())))
@@ -136,62 +104,33 @@ def loose_pattern(words: tuple[str, ...]) -> str:
     Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
     """
     written = [word.lower() if word.isupper() else word for word in words]
-    escaped = (re.sub(r"([^\w ])", r"[\1]", word[1:]) for word in written)
     firsts = (f"[{word[0].lower()}{word[0].upper()}]" if word[0].isalpha() else word[0] for word in written)
-    return _LOOSE.join(map(str.__add__, firsts, escaped))
+    rests = (re.sub(r"([^\w ])", r"[\1]", word[1:]) for word in written)
+    return _LOOSE.join(map(str.__add__, firsts, rests))
 
 
 def pattern_rewrites(text: str) -> Iterator[str]:
-    """Yield patterns for grep: the identifier alone, however it is written, then a longer part of it."""
-    if _LOOSE in text:  # a pattern of an earlier plan is loose already
-        return
-    literal = [part.strip() for part in _REGEX.split(read_operators(text).plain) if len(part.strip()) > 2]
+    """Yield patterns for grep: the identifier alone, however it is written and in the singular, then a part of it."""
+    # A pattern of an earlier plan begins with a bracket, and is loose already.
+    literal = [part.strip() for part in _PATTERN_SIGN.split(text) if len(part.strip()) > 2 and text[0] != "["]
     for part in sorted(literal, key=len, reverse=True):
         for term in [term for term in terms(part) if is_identifier(term)] or [part]:
-            words, last = parts(term), parts(re.split(r"[/.:]+", term.strip("/"), maxsplit=1)[-1])
+            words = parts(term.removesuffix("s"))
             yield term if is_identifier(term) else ""
-            yield from map(loose_pattern, (words, last))
+            yield loose_pattern(words)
             if len(words) > 2:
                 yield from map(loose_pattern, (words[1:], words[:-1]))
-            elif words and len(words[-1]) >= _RARE:
-                yield loose_pattern(words[-1:])
 
 
-# SQL: nothing is checked, and what is not understood stays as it is.
+def simple_statements(text: str) -> Iterator[str]:
+    """Yield a statement that looks for a part of the first text that is compared, in any case, and one for some rows.
 
-
-_SAMPLE: Final = 20  # values that are looked at where no condition is known to hold
-_FROM: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
-_WHERE: Final = re.compile(r"\bWHERE\b(.*?)(?=\bGROUP\s+BY\b|\bORDER\s+BY\b|\bLIMIT\b|;|$)", re.IGNORECASE | re.DOTALL)
-_TEXT: Final = re.compile(
-    r"(?:(?:LOWER|UPPER|TRIM)\()?(?<![\w.\"`])(?!NOT\b)([\w.\"`]+)\)?\s*(?:==?|\b(?:I?LIKE|GLOB|REGEXP|MATCH|IS)\b|~\*?)\s*'((?:[^']|'')*)'",
-    re.IGNORECASE,
-)
-_TWO: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-
-
-def sql_rewrites(text: str) -> Iterator[str]:
-    """Compare in any case and for a part of the value; then by one condition and its most telling word; then look."""
-    where, table = _WHERE.search(text), _FROM.search(text)
-    column = _TEXT.search(where[1]) if where else None
-    if where and table and column:
-        before, after = text[: where.start(1)], text[where.end(1) :]
-        yield f"{before}{_TEXT.sub(lambda match: _like(match[1], match[2]), where[1])}{after}"
-        word = max(column[2].split(), key=lambda word: (not word.isdigit(), len(word)), default="")
-        yield f"{before} {_like(column[1], word)} {after}".strip()
-        yield f"SELECT DISTINCT {column[1]} FROM {table[1]} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it
-    elif table:
-        yield f"SELECT * FROM {table[1]} LIMIT {_SAMPLE}"  # noqa: S608 - the caller runs it
-
-
-def _like(column: str, value: str) -> str:
-    """A condition that holds in any case, also where LOWER knows ASCII letters alone, as that of SQLite."""
-    words = re.findall(r"[^\W_](?:[^\s%*_/+()-]|'')*", value)
-    pattern = f"%{'%'.join(words)}%"
-    if value.isascii() or any(letter.isascii() and letter.isalpha() for letter in value):
-        lower = pattern.lower()  # an umlaut may be stored as one letter or as two
-        column, patterns = f"LOWER({column})", [re.sub(r"[^\x00-\x7f]", "_", lower), lower.translate(_TWO)]
-    else:
-        patterns = [pattern, pattern.title(), pattern.upper()]
-    forms = [f"{column} LIKE '{form}'" for form in dict.fromkeys(patterns)]
-    return forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})"
+    A letter that is not ASCII is any letter, since LOWER of many databases does not know it.
+    """
+    table, condition = _TABLE.search(text), _CONDITION.search(text)
+    words = re.findall(r"\w(?:[^\s%*/+()-]|'')*", condition[2]) if condition else []
+    if table and condition and words:
+        pattern = re.sub(r"[^\x00-\x7f]", "_", "%".join(words).lower())
+        yield f"SELECT * FROM {table[1]} WHERE LOWER({condition[1]}) LIKE '%{pattern}%'"  # noqa: S608 - the caller runs it
+    if table:
+        yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608

@@ -2,32 +2,28 @@
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise, takewhile
+from itertools import chain, pairwise
 from operator import mul
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from mcp_reflect.models.search import EmptyCause
 from mcp_reflect.patterns import CAMEL
-from mcp_reflect.stemmer import stem
+from mcp_reflect.stemmer import STOP_WORDS, stem
 from mcp_reflect.word_vectors import shared_table
 
-# Function words, which say nothing of what is searched; words of conversation, which say that somebody asks; and
-# function words of other languages, folded, without those that are English or code.
-_WORD_LISTS: Final = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split("\n\n")
-STOP_WORDS, LIGHT_WORDS, OTHER_STOP_WORDS = [frozenset(words.split()) for words in _WORD_LISTS]
-_ALL_STOP_WORDS: Final = STOP_WORDS | OTHER_STOP_WORDS
 _WORD: Final = re.compile(r"[^\W_]+")
 _QUOTED: Final = r'["“„«][^"“”„«»]+["”“»]'
 _TERM: Final = re.compile(rf"({_QUOTED})|\S+")
 _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
 _WRITTEN: Final = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
 _LONG: Final = 4000  # characters read of one text; a message longer than that is a document, not a question
+_CHAT: Final = frozenset(
+    "please tell show find look looking want know help need thank thanks give something anything someone anyone way "
+    "happen happened make take trying actually already currently".split()
+)
 _UNKNOWN: Final = 450  # weight of a word that the table does not know: rarer than most
 
 
@@ -57,11 +53,6 @@ def terms(text: str) -> tuple[str, ...]:
     return tuple(filter(None, found))
 
 
-def unquoted(text: str) -> str:
-    """Return a text without its quotation marks."""
-    return re.sub('["“”„«»]', "", text)
-
-
 def is_quoted(text: str) -> bool:
     """Return True if a part of the text stands in quotes."""
     return re.search(_QUOTED, text) is not None
@@ -72,9 +63,9 @@ def content(text: str) -> tuple[str, ...]:
     """Return the terms that say what is looked for, as written, each once; of nothing but stop words all of them."""
     every = {tokens(term): term for term in reversed(terms(text)) if tokens(term)}
     unique = tuple(reversed(every.values()))
-    full = tuple(term for term in unique if not _ALL_STOP_WORDS.issuperset(tokens(term)))
+    full = tuple(term for term in unique if not STOP_WORDS.issuperset(tokens(term)))
     full = tuple(term for term in full if len(term) > 1 or term.isdigit())
-    return tuple(term for term in full if not LIGHT_WORDS.issuperset(tokens(term))) or full or unique
+    return tuple(term for term in full if not _CHAT.issuperset(tokens(term))) or full or unique
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +83,7 @@ def normalized(text: str) -> str:
 @lru_cache(maxsize=1024)
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words that say what is looked for."""
-    return frozenset(stem(word) for term in content(text) for word in tokens(term))
+    return frozenset(stem(word) for word in tokens(text) if word not in STOP_WORDS)
 
 
 def is_name(term: str, text: str) -> bool:
@@ -132,10 +123,24 @@ def telling(words: tuple[str, ...], said: str, *, by_weight: bool = True) -> tup
 _LEAST_LIKENESS: Final = 0.38  # of English words; nearer entries were useful in the searches of users
 _ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
 _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
-_LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
-_MOST_LISTS: Final = 128  # word lists whose indexes are kept
 _LONG_WORD: Final = 7  # letters of a word whose slips leave its beginning or end as it was
+_LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
+_BEGINNINGS: Final = frozenset("app auth dev doc env prod repo".split())  # of words that are seldom written out
+_LONG_FORMS: Final = {
+    "2fa": ("two factor authentication", "zwei faktor anmeldung"),
+    "ai": ("artificial intelligence",),
+    "db": ("database",),
+    "email": ("e mail",),
+    "handy": ("telefon",),
+    "kennwort": ("passwort",),
+    "mail": ("email",),
+    "ml": ("machine learning",),
+    "phone": ("telephone",),
+    "pw": ("password", "passwort"),
+    "ui": ("user interface",),
+    "wifi": ("wireless",),
+}
 
 
 @lru_cache(maxsize=8192)
@@ -154,21 +159,6 @@ def similar(word: str, others: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, others, n=1, cutoff=_ALIKE)), None) if len(word) >= _SHORTEST else None
 
 
-@lru_cache(maxsize=1)
-def abbreviations() -> dict[str, tuple[str, ...]]:
-    """Return what short forms stand for. A long form does not give its short one, which the data seldom has alone."""
-    lines = Path(__file__).with_name("abbreviations.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition(":") for line in lines)
-    return {fold(short): tuple(fold(part.strip()) for part in long.split(",")) for short, _, long in pairs}
-
-
-class Match(NamedTuple):
-    """The words of the data that stand for a word of the search. `kind` is None where the data has the word itself."""
-
-    kind: EmptyCause | None
-    words: tuple[str, ...]
-
-
 class Vocabulary:
     """An index over the word list of a table. An empty one means that nothing is known of the data.
 
@@ -180,12 +170,12 @@ class Vocabulary:
         self.words = frozenset(part for entry in entries for part in _parts(entry))
         self.match = lru_cache(maxsize=1024)(self._match)
 
-    def matches(self, text: tuple[str, ...]) -> dict[str, Match]:
-        """Return the words of the data for each term; two terms that the data writes as one share that word."""
+    def matches(self, text: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """Return the words of the data for each term, none where it has none; two terms may share one word."""
         found = {term: self._of_term(term) for term in text}
         for one, other in pairwise(text):
             if (joined := fold(one + other)) in self.words:
-                found[one] = found[other] = Match(EmptyCause.SPELLING, (joined,))
+                found[one] = found[other] = (joined,)
         return found
 
     def written(self, words: Iterable[str]) -> str:
@@ -207,63 +197,61 @@ class Vocabulary:
         score, entry = max(scores, default=(0.0, ""))
         return entry if score >= _LEAST_LIKENESS else ""
 
-    def _of_term(self, term: str) -> Match:
-        """The match of a whole term; of one in several words, that of all its words."""
+    def _of_term(self, term: str) -> tuple[str, ...]:
+        """The words of a whole term; of one in several words, those of all its words."""
         words = tokens(term)  # without the `s` of `Anna's`
         found = [self.match(word) for word in words if len(word) > 1 or word.isdigit() or len(words) == 1]
-        if not all(match.words for match in found):
-            found = [self.match("".join(words))]
-        return Match(next((match.kind for match in found if match.kind), None), sum((m.words for m in found), ()))
+        return tuple(chain.from_iterable(found)) if all(found) else self.match("".join(words))
 
-    def _match(self, word: str) -> Match:
+    def _match(self, word: str) -> tuple[str, ...]:
+        """The word itself, its long form, an inflected form, two parts, a slip, or the beginning of a compound."""
         if word in self.words:
-            return Match(None, (word,))
-        meant = self._meant(word) or self._forms(word)
-        return Match(EmptyCause.UNKNOWN_WORDS, meant) if meant else self._respelled(word)
-
-    def _respelled(self, word: str) -> Match:
-        """The word in two parts, in nearly the same letters, or as the beginning of a compound."""
-        near = [
-            other
-            for length in range(len(word) - 2, len(word) + 3)
-            for other in self._by_shape.get((word[:2], length), ())
-            if len(word) < _LONG_WORD or other[:3] == word[:3] or other[-3:] == word[-3:]  # difflib takes long for all
-        ]
+            return (word,)
+        short = word.removesuffix("s")
+        if meant := self._initials.get(word) or self._initials.get(short) or self._long_form(short):
+            return meant
+        if forms := self._forms(word):
+            return forms
+        near = self._by_start.get(word[:2], [])
         cuts = ((word[:cut], word[cut:]) for cut in range(3, len(word) - 2))
-        split = next(filter(self.words.issuperset, cuts), ())
-        if found := split or tuple(filter(None, [similar(word, near if not word.isdigit() else ())])):
-            return Match(EmptyCause.SPELLING, found)
-        start = bisect_left(self._ordered, word) if len(word) >= _LONG_PREFIX else len(self._ordered)
-        longer = takewhile(lambda other: other.startswith(word), self._ordered[start : start + _MOST_COMPARED])
-        return Match(EmptyCause.UNKNOWN_WORDS, tuple(sorted(longer, key=len)[:1]))
+        if split := next(filter(self.words.issuperset, cuts), ()):
+            return split
+        alike = [
+            other
+            for other in near
+            if abs(len(other) - len(word)) <= 2  # difflib takes long for all
+            and (len(word) < _LONG_WORD or other[:3] == word[:3] or other[-3:] == word[-3:])
+        ]
+        if slip := None if word.isdigit() else similar(word, alike):
+            return (slip,)
+        is_beginning = len(word) >= _LONG_PREFIX or short in _BEGINNINGS
+        longer = [other for other in near if other.startswith(short)] if is_beginning else []
+        return (min(longer, key=len),) if longer else ()
 
-    def _meant(self, word: str) -> tuple[str, ...]:
-        """What an abbreviation stands for, if the data has it."""
-        meanings = abbreviations().get(word) or abbreviations().get(word.removesuffix("s")) or ()
-        forms = (tuple(self._forms(part) for part in tokens(long)) for long in meanings)
+    def _long_form(self, word: str) -> tuple[str, ...]:
+        """What an abbreviation stands for, if the data has it; `k8s` are a k, eight letters and an s."""
+        if counted := re.fullmatch(r"([a-z])(\d+)([a-z]?)", word):
+            first, size, last = counted[1], int(counted[2]) + 2, counted[3] or "s"
+            return tuple(sorted(one for one in self.words if (one[0], len(one), one[-1]) == (first, size, last))[:1])
+        forms = (tuple(self._forms(part) for part in tokens(long)) for long in _LONG_FORMS.get(word, ()))
         return next((tuple(chain.from_iterable(found)) for found in forms if all(found)), ())
 
     def _forms(self, word: str) -> tuple[str, ...]:
         """The form of the word that the data has: the one of nearly its length."""
-        return tuple(sorted(self._by_stem.get(stem(word), ()), key=lambda form: abs(len(form) - len(word)))[:1])
+        forms = [other for other in self._by_start.get(word[:2], []) if stem(other) == stem(word)]
+        return tuple(sorted(forms, key=lambda form: abs(len(form) - len(word)))[:1])
 
     @cached_property
-    def _ordered(self) -> list[str]:
-        return sorted(self.words)
-
-    @cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
+    def _by_start(self) -> dict[str, list[str]]:
         index: defaultdict[str, list[str]] = defaultdict(list)
-        for word in self._ordered:
-            index[stem(word)].append(word)
+        for word in sorted(self.words):
+            index[word[:2]].append(word)
         return index
 
     @cached_property
-    def _by_shape(self) -> dict[tuple[str, int], list[str]]:
-        index: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        for word in self._ordered:
-            index[word[:2], len(word)].append(word)
-        return index
+    def _initials(self) -> dict[str, tuple[str, ...]]:
+        phrases = (tokens(entry) for entry in reversed(self.entries) if " " in entry)
+        return {"".join(word[0] for word in words): words for words in phrases if len(words) > 1}
 
     @cached_property
     def _spellings(self) -> dict[str, str]:
@@ -271,21 +259,9 @@ class Vocabulary:
         return {part: term for term in written for part in _parts(term)} | {fold(term): term for term in written}
 
 
-_recent: Final[dict[int, Vocabulary]] = {}  # by the identity of the word list: the hash of a long one takes long
-
-
+@lru_cache(maxsize=128)
 def vocabulary(entries: tuple[str, ...]) -> Vocabulary:
     """Return the index of a word list; the last ones are cached, since a catalog seldom changes."""
-    known = _recent.get(id(entries))
-    if known is None or known.entries is not entries:
-        if len(_recent) >= _MOST_LISTS:
-            _recent.clear()
-        known = _recent[id(entries)] = _indexed(entries)
-    return known
-
-
-@lru_cache(maxsize=_MOST_LISTS)
-def _indexed(entries: tuple[str, ...]) -> Vocabulary:
     return Vocabulary(entries)
 
 

@@ -6,7 +6,7 @@ from mcp_reflect.models.search import CatalogEntry
 from mcp_reflect.replan import catalog
 from tests.replan.samples import FAIR, query, request
 
-_PLACES = catalog.catalog_of(request())
+_PLACES = catalog.Catalog(request())
 
 
 @pytest.mark.parametrize("said", ["Sessions", "session", "sesions", "SESSIONS ", "Session_s"])

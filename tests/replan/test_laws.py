@@ -18,7 +18,7 @@ from mcp_reflect.models.search import (
     Tried,
 )
 from mcp_reflect.replan import attempts
-from mcp_reflect.replan.catalog import Catalog, breadth, catalog_of
+from mcp_reflect.replan.catalog import Catalog, breadth
 from mcp_reflect.replan.diagnosis import is_friendly
 from mcp_reflect.replan.moves import ladder, relaxed
 from mcp_reflect.replan.planner import MOST_QUERIES, accept, plan, relax_only
@@ -69,7 +69,7 @@ _PROPOSALS = st.builds(
 
 
 def _check(made: SearchPlan, request: SearchRequest, state: SearchState) -> None:
-    observed, places = attempts.observe(state, request), catalog_of(request)
+    observed, places = attempts.observe(state, request), Catalog(request)
     for number, new in enumerate(made.new_queries):
         entry = places.entry(new.table)
         if entry is None:
@@ -118,7 +118,8 @@ def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: 
 @given(_QUERIES, _ENTRIES, st.integers(0, 3))
 def test_relax_never_narrows(query: Query, entry: CatalogEntry, retry: int) -> None:
     entry = replace(entry, search_modes=(*entry.search_modes, query.search_mode))
-    for wide in (ladder(query, entry, retry), *relaxed(query, Catalog((entry,)), retry)):
+    places = Catalog(SearchRequest(search_id="", user_message="", queries=(query,), catalog=(entry,)))
+    for wide in (ladder(query, entry, retry), *relaxed(query, places, retry)):
         assert wide.query_text == query.query_text
         assert wide.filters.items() <= query.filters.items()
         assert query.score_threshold is None or (wide.score_threshold or 0) <= query.score_threshold

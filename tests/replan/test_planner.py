@@ -120,7 +120,7 @@ def test_the_words_of_the_data_replace_the_misspelled_ones() -> None:
     entry = replace(FAIR[0], vocabulary=("quantum", "algorithms"))
     made = plan(request(query("quantm algoritms"), message="quantm algoritms", catalog=(entry,)), empty_state())
     assert texts(made)[0] == "quantum algorithms"
-    assert made.cause is EmptyCause.SPELLING
+    assert made.cause is EmptyCause.UNKNOWN_WORDS
 
 
 def test_relaxing_drops_all_filters_at_once() -> None:

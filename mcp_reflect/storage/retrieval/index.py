@@ -8,21 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.stemmer import stem
+from mcp_reflect.stemmer import ENGLISH, STOP_WORDS, stem
 from mcp_reflect.storage.repository import Derived, Reading, Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
-
-# Function words, which count for less: English ones, and those of English, German, French, Spanish, Italian, Portuguese
-# and Dutch, without diacritics and apostrophes. A word that carries meaning in one of these languages is in no list.
-_WORD_LISTS: Final = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split("\n\n")
-ENGLISH: Final = frozenset(_WORD_LISTS[0].split())
-STOP_WORDS: Final = frozenset(" ".join(_WORD_LISTS).split())
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
 
