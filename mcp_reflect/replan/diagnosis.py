@@ -57,8 +57,8 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
     if offered := ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]:
         detail = f"the search tool suggests other words: {'; '.join(offered)}"
         yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
-    tool, known = tool_of(query), places.words_of(query.table)
-    if tool in LITERAL:
+    known = places.words_of(query.table)
+    if tool_of(query) in LITERAL:
         yield Finding(Strategy.REWRITE, 0.92, "the tool compares letter by letter, so other capitals or signs hide it")
         return
     plain = without_operators(query.query_text)
@@ -66,10 +66,8 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         yield Finding(Strategy.REWRITE, 0.88, "the tool reads the operators in the text otherwise")
     words = content(plain)[:_READ_WORDS]
     matches = known.matches(words) if known.words else {}
-    formed = [word for word in words if is_identifier(word) and not known.words and tool is not Tool.WEB]
-    formed = [word for word in formed if len(words) == 1 or not any(map(str.isdigit, word))]
-    if formed:
-        yield Finding(Strategy.REWRITE, 0.86, f"the data writes {', '.join(formed[:3])} in another form")
+    if len(words) == 1 and is_identifier(words[0]) and not known.words:
+        yield Finding(Strategy.REWRITE, 0.86, f"the data writes {words[0]} in another form")
     if other := {term: found for term, found in matches.items() if found and found != tokens(term)}:
         written = known.written(word for found in other.values() for word in found)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'

@@ -130,62 +130,54 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     plain = without_operators(text) or message
     matches = known.matches(content(plain)[:_MOST_WORDS])
     found = {term: words for term, words in matches.items() if words}
-    own = dict.fromkeys(chain.from_iterable(found.values()))
+    own = set(chain.from_iterable(found.values()))
     said = known.matches(content(message)[:_MOST_WORDS])
-    more = tuple(term for term, words in said.items() if words and own.keys().isdisjoint(words))
-    added = telling(more, message)[:_FEW]
+    added = telling(tuple(term for term, words in said.items() if words and own.isdisjoint(words)), message)[:_FEW]
     changed = {word for term, words in found.items() if words != tokens(term) for word in words}
     phrase = known.phrase(changed or {*own, *(word for term in added for word in said[term])})
-    ranked = telling(tuple(found), message)
-    if len(found) == 1 < len(matches):  # one word of several: the phrase that has it says more
-        yield phrase
-    if len(found) > 1 or changed or not phrase:
-        yield known.written(own)
-    yield phrase
+    every, ranked = found | said, telling(tuple(found), message)
+
+    def written(*terms: str) -> str:
+        return known.written(word for term in every if term in terms for word in every[term])
+
+    texts = [written(*found), phrase] if len(found) > 1 or changed or not phrase else [phrase]
+    yield from reversed(texts) if len(found) == 1 < len(matches) else texts
     if found and len(matches) < _FEW:
-        yield known.written((*own, *(word for term in added[:1] for word in said[term])))
-    for count in (2, 1):
-        yield known.written(word for term, words in found.items() if term in ranked[:count] for word in words)
-    for terms_of_message in (added, added[:1]):
-        yield known.written(word for term in terms_of_message for word in said[term])
+        yield written(*found, *added[:1])
+    yield from (written(*ranked[:2]), written(*ranked[:1]), written(*added), written(*added[:1]))
     if not found and not added and all(map(shared_table().knows, tokens(plain))):
         yield known.near(plain)  # the word vectors are English
 
 
 def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
     """The search as it was written, without operators and stop words, then with fewer words, and in other forms."""
-    tool = tool_of(query)
+    is_web = tool_of(query) is Tool.WEB
     plain = without_operators(text) or message
-    words = content(plain)
-    if len(words) == 1:  # of a quoted phrase
+    words = content(plain)[:_MOST_WORDS]
+    if len(words) == 1:  # perhaps a quoted phrase
         words = content(re.sub('["“”„«»]', "", plain))
-    words = words[:_MOST_WORDS]
     # A sentence is cut to its rare words, a list of keywords from its end: people begin with the subject.
     ranked = telling(words, message, by_weight=len(words) < len(terms(plain)))
-    least = _FEW + 1 if tool is Tool.WEB else 2
+    least = _FEW + 1 if is_web else 2
     shorter = [
         " ".join(word for word in words if word in ranked[:count])
         for count in (max(least, (len(words) + 1) // 2), max(least, (len(words) + 3) // 4))
         if count < len(words)
     ]
-    if tool is Tool.WEB and scopes(text):
+    if is_web and scopes(text):
         yield " ".join(((shorter or [plain])[0], *scopes(text)))
     if plain != " ".join(text.split()):
         yield plain
-    for word in filter(is_identifier, words) if tool is not Tool.WEB else ():
-        if len(words) == 1:
-            yield from variants(word)
-        elif not re.search(r"\d", word):  # codes, versions and dates are written in one way
-            yield from (" ".join(form if other == word else other for other in words) for form in variants(word)[:1])
+    if len(words) == 1 and is_identifier(words[0]) and not is_web:
+        yield from variants(words[0])
     yield " ".join(words)
-    yield re.sub('["“”„«»]', "", plain)
     asked = tuple(term for term in content(message) if stems(query.table).isdisjoint(stems(term)))
     if len(words) < _FEW and not stems(plain) >= stems(" ".join(asked)):
         chosen = telling(asked, message)[: _FEW + 1]
         yield " ".join(word for word in asked if word in chosen)
     yield from shorter
-    alone = ranked[:2] if tool is not Tool.WEB and len(words) > 1 else ()
-    yield from (word for word in alone if is_name(word, plain) or weight(word) >= _RARE)
+    if len(words) > 1 and not is_web:
+        yield from (word for word in ranked[:2] if is_name(word, plain) or weight(word) >= _RARE)
     if len(words) < _FEW and text.isascii():
         yield " ".join(re.sub(r"(?<=\w\w[^sui])s$", "", word) for word in words)
 

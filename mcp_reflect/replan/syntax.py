@@ -41,9 +41,7 @@ _ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
 _PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
 _LOOSE: Final = "[-_. ]*"
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
-_CONDITION: Final = re.compile(
-    r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE
-)
+_CONDITION: Final = re.compile(r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
 def tool_of(query: Query) -> Tool:

@@ -19,8 +19,6 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.search import (
     DEFAULT_TABLE,
     ReplanArguments,
-    is_list,
-    is_object,
     read_catalog,
     read_proposal,
     read_queries,
@@ -53,18 +51,9 @@ class _Catalog(NamedTuple):
 @lru_cache(maxsize=8)
 def _read_catalog(text: str, limits: Limits) -> _Catalog:
     """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
-    entries, notes = read_catalog([_clean_entry(entry) for entry in json.loads(text)], limits=limits)
+    entries, notes = read_catalog(clean(json.loads(text)), limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
     return _Catalog(entries, notes, StoredCatalog(digest(stored, 64), stored))
-
-
-def _clean_entry(entry: Any) -> Any:
-    """The entry without secrets. A vocabulary is read as one text, and word by word only where that text changes."""
-    words: Any = entry.get("vocabulary") if is_object(entry) else None
-    text = "\n".join(map(str, words)) if is_list(words) else ""
-    if not text or clean(text) != text:
-        return clean(entry)
-    return {**clean({name: value for name, value in entry.items() if name != "vocabulary"}), "vocabulary": words}
 
 
 @lru_cache(maxsize=8)

@@ -11,8 +11,8 @@ from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.signature import fingerprint
-from mcp_reflect.storage.repository import Reading, Writing, lesson_from, scoped
 from mcp_reflect.stemmer import STOP_WORDS
+from mcp_reflect.storage.repository import Reading, Writing, lesson_from, scoped
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
 from mcp_reflect.word_vectors import shared_table
