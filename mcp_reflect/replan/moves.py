@@ -156,8 +156,7 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
     words = content(plain)[:_MOST_WORDS]
     if len(words) == 1:  # perhaps a quoted phrase
         words = content(re.sub('["“”„«»]', "", plain))
-    # A sentence is cut to its rare words, a list of keywords from its end: people begin with the subject.
-    ranked = telling(words, message, by_weight=len(words) < len(terms(plain)))
+    ranked = telling(words, message)
     least = _FEW + 1 if is_web else 2
     shorter = [
         " ".join(word for word in words if word in ranked[:count])
@@ -221,11 +220,9 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
 
 
 def _visit(query: Query, entry: CatalogEntry, places: Catalog, message: str) -> Iterator[Query]:
-    """The subject in another table: in the words that the table has, then as it was, in its mode and the widest."""
+    """The subject in another table: in the words that the table has, then as it was."""
     base = replace(eased(in_table(query, entry), entry, 0), filters={}, limit=query.limit)
     known = places.words_of(entry.table)
     texts = [text for text in wordings(query, message, known) if text]
     texts.insert(1 if known.words else 0, query.query_text)
-    for text in texts:
-        yield replace(base, query_text=text)
-        yield replace(base, query_text=text, search_mode=widest(entry))
+    yield from (replace(base, query_text=text) for text in texts)

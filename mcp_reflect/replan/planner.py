@@ -202,8 +202,7 @@ def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: 
     # A graph has a threshold of its own where a query names none, and relaxing goes below it.
     ran = [entry for entry in case.tried if not relaxes or entry.query.score_threshold is not None]
     tried = attempts.repeated(query, (*ran, *(Tried(query=other) for other in planned)), more_rows=True)
-    count = "" if tried is None or tried.found is None else f" and found {tried.found}"
-    return None if tried is None else f"{attempts.describe([query])[0]} was tried before{count}"
+    return f"{attempts.describe([query])[0]} was tried before" if tried else None
 
 
 def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tuple[str, ...]]:
@@ -219,7 +218,7 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
     if relaxes:
         rung = ladder(failed, None, case.state.retry_count)
         threshold, query = rung.score_threshold, replace(query, limit=max(query.limit or 0, rung.limit or 0, 20))
-    query = replace(
+    made = replace(
         query,
         table=table,
         search_mode=query.search_mode or (same_table.search_mode if same_table else ""),
@@ -227,10 +226,11 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
         limit=query.limit or failed.limit,
         score_threshold=threshold if query.score_threshold is None else query.score_threshold,
     )
-    if entry and places.is_described(table) and (mode := in_table(query, entry).search_mode) != query.search_mode:
-        notes += (f"mode {query.search_mode} corrected to {mode or 'none'}",) if query.search_mode else ()
-        query = replace(query, search_mode=mode)
-    return query, notes
+    if entry and places.is_described(table):
+        made = in_table(made, entry)
+    if query.search_mode not in ("", made.search_mode):
+        notes += (f"mode {query.search_mode} corrected to {made.search_mode or 'none'}",)
+    return made, notes
 
 
 def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:

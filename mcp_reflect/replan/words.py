@@ -98,23 +98,16 @@ def weight(term: str) -> int:
     return max((shared_table().weight(part) or _UNKNOWN for part in parts), default=0)
 
 
-def telling(words: tuple[str, ...], said: str, *, by_weight: bool = True) -> tuple[str, ...]:
-    """Return the words, the most telling first: names, what the person `said`, rare words; numbers come last.
-
-    A name says which one, and a noun says what it is: beside two names stand two other words that were said.
-    """
+def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
+    """Return the words, the most telling first: names, what the person `said`, rare words; numbers come last."""
     asked = {plain_umlauts(word): term for term in terms(said) for word in tokens(term)}
 
     def value(term: str) -> tuple[bool, bool, int]:
         parts = [plain_umlauts(part) for part in tokens(term)] if weight(term) else []
         named = any(is_name(asked.get(part, term), said) for part in parts)
-        return named, not asked.keys().isdisjoint(parts), weight(term) if by_weight else 0
+        return named, not asked.keys().isdisjoint(parts), weight(term)
 
-    ordered = sorted(words, key=value, reverse=True)
-    named = [term for term in ordered if value(term)[0]]
-    others = [term for term in ordered if term not in named and value(term)[1]] if named else []
-    first = [*named[:2], *sorted(others, key=weight, reverse=True)[:2]]
-    return (*first, *(term for term in ordered if term not in first))
+    return tuple(sorted(words, key=value, reverse=True))
 
 
 # The words of the data
