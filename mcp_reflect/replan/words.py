@@ -22,7 +22,8 @@ _WRITTEN: Final = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
 _LONG: Final = 4000  # characters read of one text; a message longer than that is a document, not a question
 _CHAT: Final = frozenset(
     "please tell show find look looking want know help need thank thanks give something anything someone anyone way "
-    "happen happened make take trying actually already currently".split()
+    "happen happened make take trying actually already currently "
+    "bitte geht gibt bekomme bekommen machen tun zuruck".split()
 )
 _UNKNOWN: Final = 450  # weight of a word that the table does not know: rarer than most
 
@@ -129,6 +130,7 @@ _LONG_FORMS: Final = {
     "kennwort": ("passwort",),
     "mail": ("email",),
     "ml": ("machine learning",),
+    "pentest": ("penetration test",),
     "phone": ("telephone",),
     "pw": ("password", "passwort"),
     "ui": ("user interface",),
