@@ -26,7 +26,6 @@ _THINKING = r"(?:think|thinking|thought|reasoning|scratchpad)>"
 _THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
 _OPENING = re.compile(r"[{\[]")
 _BRACKET = re.compile(r"[{}\[\]]")
-_GOES_ON = re.compile(r"""[\s}\])]*[,"':]""")
 
 
 def read_json(text: str) -> Json:
@@ -58,10 +57,6 @@ def containers(text: str) -> list[dict[str, Json] | list[Json]]:
     if isinstance(whole, str):
         return containers(whole)
     text = without_thinking(text)
-    start = len(text) - len(text.lstrip())
-    closed_too_early = text[start : start + 1] in {"{", "["} and _GOES_ON.match(text, _read_at(text, start)[1])
-    if closed_too_early and (repaired := _repair(text)):
-        return [repaired]
     in_fences = [one["body"] for one in _FENCE.finditer(text) if one["tag"].lower() in _DATA_TAGS]
     # Code in another fence is not the answer where something stands outside it.
     outside = _FENCE.sub(lambda one: "" if one["tag"] else one["body"], text)

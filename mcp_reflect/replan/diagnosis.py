@@ -120,7 +120,8 @@ def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Fin
     if is_quoted(query.query_text) or (query.search_mode and breadth(query.search_mode) == 0):
         yield Finding(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
     count = len(tokens(" ".join(content(query.query_text))))
-    if count > 1 and tool_of(query) not in LITERAL | {Tool.VECTOR}:
+    is_lexical = breadth(f"{query.search_mode} {query.tool}") < breadth("vector")
+    if count > 1 and is_lexical and tool_of(query) not in LITERAL:
         weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
         yield Finding(Strategy.REWRITE, weight, f"the tool asks for all {count} words at once")
 

@@ -1,6 +1,6 @@
 """The plan for a failed search: by rules, or as a model or the host proposes it and rules check it. Deterministic."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeAlias
@@ -99,21 +99,15 @@ class _Case:
     def moves(self, order: tuple[Strategy, ...]) -> Iterator[_Move]:
         """Up to three new queries for each empty table, each with the strategy that it comes from.
 
-        On the first try the chosen strategy has them all, and the others fill what it leaves; later the
-        strategies take turns, since one idea has failed already, and start from what was asked at first.
+        The chosen strategy has them all, and the others fill what it leaves.
         """
         tables = dict.fromkeys(query.table for query in self.failed)
         most = max(1, min(MOST_QUERIES, _MOST_IN_ALL // max(1, len(tables))))
-        tried, is_later = list(self.tried), self.state.retry_count > 0
+        tried = list(self.tried)
         for table in tables:
-            now = [query for query in self.failed if query.table == table]
-            first = [query for query in self.state.original_queries if query.table == table and query not in now]
-            queries = [*first, *now] if is_later else now
-            sources = [
-                islice(_taking_turns([self._moved(strategy, query) for query in queries]), _READ_CANDIDATES)
-                for strategy in order
-            ]
-            candidates = _taking_turns(sources) if is_later else chain(*sources)
+            failed = [query for query in self.failed if query.table == table]
+            turns = (zip_longest(*(self._moved(strategy, query) for query in failed)) for strategy in order)
+            candidates = filter(None, chain(*(islice(chain(*rows), _READ_CANDIDATES) for rows in turns)))
             fresh = (move for move in candidates if self.can_run(move[1]) and not attempts.repeated(move[1], tried))
             for strategy, query in islice(fresh, most):
                 tried.append(Tried(query=query))
@@ -130,11 +124,6 @@ class _Case:
             searched = frozenset(entry.query.table for entry in self.state.tried)
             new = pivoted(query, self.places, message, searched, retry)
         return ((strategy, query) for query in new)
-
-
-def _taking_turns(sources: Iterable[Iterator[_Move]]) -> Iterator[_Move]:
-    """One from each in turn, until all have given what they have."""
-    return (move for row in zip_longest(*sources) for move in row if move is not None)
 
 
 def plan(request: SearchRequest, state: SearchState) -> SearchPlan:

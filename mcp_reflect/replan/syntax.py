@@ -17,7 +17,6 @@ class Tool(StrEnum):
     PATTERN = "pattern"
     COMMAND = "command"
     SQL = "sql"
-    VECTOR = "vector"
     WEB = "web"
 
 
@@ -26,7 +25,6 @@ LITERAL: Final = frozenset({Tool.PATTERN, Tool.COMMAND, Tool.SQL})
 
 _NAMES: Final = {
     Tool.PATTERN: set("grep rg ripgrep egrep regex regexp ag ack code".split()),
-    Tool.VECTOR: set("vector semantic embedding embeddings dense knn similarity".split()),
     Tool.WEB: set("web google bing duckduckgo brave tavily internet".split()),
 }
 _SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)

@@ -78,7 +78,7 @@ def test_a_web_search_keeps_its_site_before_it_gives_it_up() -> None:
         (Query(table="t", query_text="SELECT * FROM t WHERE a = 'b'"), Tool.SQL),
         (Query(table="t", query_text="grep -rn foo src"), Tool.COMMAND),
         (Query(table="t", query_text="foo", tool="Grep"), Tool.PATTERN),
-        (Query(table="t", query_text="foo", tool="semantic_search"), Tool.VECTOR),
+        (Query(table="t", query_text="foo", tool="semantic_search"), Tool.TEXT),
         (Query(table="t", query_text="foo", tool="search_tickets"), Tool.TEXT),
     ],
 )
