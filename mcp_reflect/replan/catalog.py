@@ -39,6 +39,7 @@ class Catalog:
         self.described = tuple(
             entry if entry.search_modes else replace(entry, search_modes=modes) for entry in request.catalog
         )
+        self._words: dict[str, Vocabulary] = {}
         self._by_name = {entry.table: entry for entry in reversed(self.described)}
         unknown = [query for query in request.queries if query.table not in self._by_name]
         for query in unknown if not self.described else [query for query in unknown if not self.nearest(query.table)]:
@@ -61,9 +62,11 @@ class Catalog:
 
     def words_of(self, table: str) -> Vocabulary:
         """Return the vocabulary of a table; of all tables where the table is not described."""
-        if self.is_described(table):
-            return vocabulary(self._by_name[table].vocabulary)
-        return vocabulary(tuple(word for entry in self.described for word in entry.vocabulary))
+        if table not in self._words:  # looked up once: the hash of a long list takes milliseconds
+            entries = [self._by_name[table]] if self.is_described(table) else self.described
+            words = entries[0].vocabulary if len(entries) == 1 else tuple(w for e in entries for w in e.vocabulary)
+            self._words[table] = vocabulary(words)
+        return self._words[table]
 
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
@@ -73,7 +76,7 @@ class Catalog:
         """
         described, named = stems(f"{entry.description} {' '.join(entry.fields)}"), stems(entry.table)
         words, shared = content(need), stems(need)
-        known = vocabulary(entry.vocabulary).matches(words).values() if entry.vocabulary else ()
+        known = self.words_of(entry.table).matches(words).values() if entry.vocabulary else ()
         share = sum(map(bool, known)) / max(1, len(words))
         alike = _ALIKE * max(0.0, likeness(need, f"{entry.table} {entry.description}"))
         asks_who = bool(_ASKS_WHO.intersection(tokens(need))) and bool((described | named) & _PEOPLE)

@@ -44,7 +44,8 @@ def test_a_need_fits_the_table_whose_description_answers_it() -> None:
 
 def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
     with_words = replace(FAIR[0], vocabulary=("kubernetes", "cost"))
-    assert _PLACES.fit(with_words, "kubernetes costs") > _PLACES.fit(FAIR[0], "kubernetes costs")
+    places = catalog.Catalog(replace(request(), catalog=(with_words,)))
+    assert places.fit(with_words, "kubernetes costs") > _PLACES.fit(FAIR[0], "kubernetes costs")
 
 
 @pytest.mark.parametrize(
