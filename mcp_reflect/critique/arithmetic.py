@@ -1,32 +1,17 @@
-"""What is false beyond rounding in prose: equalities and chains of them, linear equations, and last answers."""
+"""What is false beyond rounding in prose: equalities and conversions, linear equations, and last answers."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
-from mcp_reflect.critique.conversions import unit_name
-from mcp_reflect.critique.expressions import CONSTANTS, EXACT, STOPS, Sum, Token, parse, tokens
-from mcp_reflect.critique.numbers import matches, plain_text, read, within_percent, write
+from mcp_reflect.critique.numbers import Unit, matches, plain_text, read, unit_of, within_percent, write
+from mcp_reflect.critique.sums import CONSTANTS, Chain, Sum, Token, Value, chains, parse, tokens
 from mcp_reflect.critique.work import Finding, Fix, Work
 
-Rounded = dict[str, Fraction]
-"""The exact values of numbers that earlier relations gave rounded, by how they are written."""
-
-_LONG: Final = 4  # decimals from which a number may be a rounded one
 _MOST_STEPS: Final = 400
 _MOST_TOKENS: Final = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
-_OPERAND: Final = {"number", "name", "open", "currency", "frac", "root"}
-# Before a number these change its value, so that a sum that starts there is not the whole claim.
-_LEADS: Final = frozenset(
-    "twice double triple half minus negative log ln sin cos tan exp sqrt times over squared mod than between lim max "
-    "min gcd lcm abs det floor ceil choose quarter third dozen hundred thousand million point ratio root average mean "
-    "step part question problem exercise example line page pages chapter section eq equation figure table no number "
-    "item round days years grades rows weeks version rule case percent square cube one-half one-third two-thirds "
-    "power".split()
-)
-_MONEY: Final = frozenset("$ dollar £ € cent ¢ pence penny pennie dime nickel quarter".split())
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC: Final = re.compile(
     r"\b(?:mod(?:ulo|ular)?|congruen\w*|binary|octal|hexadecimal|hex|base[- ](?:\d|two|ten|eight|sixteen|n\b|b\b)|"
@@ -34,6 +19,7 @@ _OTHER_ARITHMETIC: Final = re.compile(
     r"overflow\w*)\b|\\bmod|\\pmod|⊕|⊗|≡|\\equiv|\\mathbb\{?[ZF]|[ℤ𝔽]|Z_\{?[\dnp]",
     re.IGNORECASE,
 )
+# The text may only be quoting, supposing, asking or rejecting the claim.
 _REFUTED: Final = re.compile(
     r"\b(?:wrong|incorrect\w*|false|untrue|not true|mistak\w+|contradict\w*|impossible|absurd|nonsense|error|"
     r"should (?:be|have)|instead of|rather than|suppose|supposing|assum\w+|claim(?:s|ed)?|pretend\w*|hypothe\w+|"
@@ -48,151 +34,61 @@ _ROUNDED: Final = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"(?<!\.)[.;!?]\s|\n")
-
-
-class Member(NamedTuple):
-    """What stands between two relations; `left` and `right` are how it reads on either side of one."""
-
-    tokens: list[Token]
-    right: Sum | None  # read from its first token on: the right side of the relation before it
-    left: Sum | None  # read up to its last token: the left side of the relation behind it
-
-
-class Chain(NamedTuple):
-    """Members with the relations between them; `relations[i]` stands before `members[i + 1]`."""
-
-    members: list[Member]
-    relations: list[str]
-
-
-def chains(found: list[Token], known: Mapping[str, Fraction]) -> Iterator[Chain]:
-    """Yield the chains of one step, in the order of the text; `known` are the values of names, as they are then."""
-    ends = [-1, *(place for place, token in enumerate(found) if token.kind == "break"), len(found)]
-    for start, end in pairwise(ends):
-        segment = found[start + 1 : end]
-        places = [place for place, token in enumerate(segment) if token.kind == "rel"]
-        if places:
-            members = [
-                _member(segment[low + 1 : high], known, first=low < 0, last=high == len(segment))
-                for low, high in pairwise([-1, *places, len(segment)])
-            ]
-            yield Chain(members, [segment[place].text for place in places])
-
-
-def _member(found: list[Token], known: Mapping[str, Fraction], *, first: bool, last: bool) -> Member:
-    right = None if first else _read_right(found, known)
-    if last or (right is not None and right.end == len(found)):
-        return Member(found, right, None if last else right)
-    return Member(found, right, _read_left(found, known, right.end if right else None))
-
-
-def _read_right(found: list[Token], known: Mapping[str, Fraction]) -> Sum | None:
-    result = parse(found, 0, known) if found else None
-    if result is None or result.end >= len(found):
-        return result
-    token = found[result.end]
-    behind = found[result.end + 1] if result.end + 1 < len(found) else None
-    if token.kind == "op":
-        word = token.end - token.start >= len("plus")  # "= 5 times as many"
-        dash = token.text in "-–" and behind is not None and behind.gap and behind.text.lower() in STOPS
-        return result if word or dash else None
-    if token.kind in {"opaque", "name"} or (token.kind == "open" and not token.gap):
-        return None
-    two_numbers = token.kind == "number" and found[result.end - 1].kind == "number"
-    result.unsure |= two_numbers
-    result.unsure |= token.text == "of" and (result.literal is None or result.percents)
-    return result
-
-
-def _read_left(found: list[Token], known: Mapping[str, Fraction], ended: int | None) -> Sum | None:
-    """Return the sum that ends where the member ends, from as far left as it can be read.
-
-    `ended` is where the right side of the relation before it ended: `= 7 and 5 + 5 =` begins anew at 5.
-    """
-    index = 0
-    while index < len(found):
-        result = parse(found, index, known) if _can_start(found, index) else None
-        if result is not None and result.end == len(found):
-            result.unsure |= index - 1 != ended and _doubtful_start(found, index)
-            return result
-        index = max(result.end if result else 0, index + 1)
-    return None
-
-
-def _can_start(found: list[Token], index: int) -> bool:
-    token, before = found[index], found[index - 1] if index else None
-    if token.kind == "op" and token.text == "-":
-        glued = index + 1 < len(found) and not found[index + 1].gap
-        return before is None or (token.gap and glued and before.kind == "word")
-    after_other = before is None or before.kind in {"word", "number", "label", "currency", "opaque", "close"}
-    return token.kind in _OPERAND and after_other
-
-
-def _doubtful_start(found: list[Token], index: int) -> bool:
-    """True if what stands before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
-    if not index:
-        return False
-    before, earlier = found[index - 1], found[index - 2] if index > 1 else None
-    function = found[index].kind == "open" and not found[index].gap
-    word = before.text.lower()
-    if before.kind != "word" or function or word in _LEADS:
-        return True
-    operator = next((token for token in reversed(found[:index]) if token.kind != "word"), None)
-    if operator and operator.kind == "op" and (operator.text != "*" or operator.end - operator.start == 1):
-        return True  # "+ his 1 teacher", but not "3 times because 4 + 2"
-    if earlier is None or word not in {"of", "and", "the", "from", "to"}:
-        return False
-    return earlier.kind != "word" or earlier.text.lower() in _LEADS
+# A ratio or rate of its own, not of the units.
+_SCALED: Final = re.compile(
+    r"\b(?:scale[sd]?|map|model|drawing|work(?:ing|day|week)?s?|business|shift|school|per (?:day|week|person)|ratio|"
+    r"exchange|worth)\b",
+    re.IGNORECASE,
+)
 
 
 def check_arithmetic(work: Work) -> Iterable[Finding]:
     """Check every relation between sums that can be read; the others say nothing."""
     if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
         return
-    known, rounded, left = dict(CONSTANTS), Rounded(), _MOST_TOKENS
+    known, left = dict(CONSTANTS), _MOST_TOKENS
     for number, step in enumerate(work.steps[:_MOST_STEPS], 1):
         found = tokens(step, left) if left > 0 else []
         left -= len(found)
         for chain in chains(found, known) if not _OTHER_ARITHMETIC.search(step) else ():
-            for index in range(len(chain.relations)):
-                if finding := _judged(step, number, chain, index, rounded):
+            for index in range(len(chain.signs)):
+                if finding := _judged(step, number, chain, index):
                     yield finding
             _bind(chain, known)
 
 
-def _bind(chain: Chain, known: dict[str, Fraction]) -> None:
+def _bind(chain: Chain, known: dict[str, Value]) -> None:
     """`A = (3 - 5) = -2` gives A the value stated last that can be read."""
-    for index, relation in enumerate(chain.relations):
-        named = chain.members[index].left
-        if named is not None and named.name is not None and relation != "is":
+    for index, named in enumerate(chain.lefts):
+        if named is not None and named.name is not None and chain.signs[index] != "is":
+            stated = [right.value for right in chain.rights[index:] if right and right.value]
             known.pop(named.name, None)
-            for member in chain.members[index + 1 :]:
-                if member.right is not None and member.right.value is not None:
-                    known[named.name] = member.right.value
+            known |= {named.name: stated[-1]} if stated else {}
 
 
-def _judged(step: str, number: int, chain: Chain, index: int, rounded: Rounded) -> Finding | None:
+def _judged(step: str, number: int, chain: Chain, index: int) -> Finding | None:
     """Return the finding on one relation."""
-    left, relation, right = chain.members[index].left, chain.relations[index], chain.members[index + 1].right
-    if left is None or right is None or left.name is not None or (left.adds and len(_units(left.labels)) > 1):
-        return None  # of metres and centimetres, the numbers alone show nothing
-    if relation == "is" and (not left.operators or right.literal is None):
+    left, sign, right = chain.lefts[index], chain.signs[index], chain.rights[index]
+    if left is None or right is None or left.name is not None:
         return None
-    behind = chain.members[index + 1].tokens[right.start : right.end]
-    start = chain.members[index].tokens[left.start].start
-    end = next((token.end for token in reversed(behind) if token.kind != "word"), behind[-1].end)
-    claim = step[start:end]
-    about = relation == "≈" or _is_rounded(step, start, end)
-    holds, expected = _rule(left, right, about=about)
-    if holds or (holds is False and _is_carried(chain, index, rounded, about=about)):
-        if right.literal and expected is not None and expected != right.value:
-            rounded[right.literal.text] = expected
+    start, end = left.tokens[0].start, right.tokens[-1].end
+    claim, before, behind = step[start:end], step[max(0, start - 60) : start], step[end : end + 50]
+    about = sign == "≈" or _is_rounded(step, start, end)
+    converted = _converted(left, right)
+    if converted:
+        holds, expected = (None, None) if _SCALED.search(before + behind) else _as_converted(*converted, right, about)
+    elif sign == "is" and (not left.operators or right.literal is None):
+        return None
+    else:
+        holds, expected = _rule(left, right, about=about)
+        # "1/3 × 100 = 0.333 × 100 = 33.33": who wrote it went on with all the digits.
+        holds = any(side and _rule(side, right, about=about)[0] for side in chain.lefts[:index]) or holds
+    if holds:
         return Finding(step=number, wrong=False, claim=claim)
-    # The text may only be quoting, supposing, asking or rejecting the claim.
-    refuted = _REFUTED.search(step[max(0, start - 60) : start]) or _REFUTED.search(step[end : end + 50])
-    if holds is None or left.unsure or right.unsure or refuted or re.match(r"[ .)*`]*\?", step[end : end + 12]):
+    refuted = _REFUTED.search(before) or _REFUTED.search(behind) or re.match(r"[ .)*`]*\?", behind[:12])
+    if holds is None or expected is None or refuted:
         return None
-    if expected is None or _reads_otherwise(chain, index, left, right, expected):
+    if not converted and _reads_otherwise(chain, index, left, right, expected):
         return None
     fix = _fix(step, chain, index, right, expected)
     shown = fix.text if fix else plain_text(expected)
@@ -211,126 +107,109 @@ _Ruling = tuple[bool | None, Fraction | None]
 """True where the sides are equal, None where nothing is certain; and the value of the side that is not a number."""
 
 
+def _converted(left: Sum, right: Sum) -> tuple[Fraction, Unit, Unit] | None:
+    """Return the left number with its unit and the other unit, where a quantity is given in another unit."""
+    first, second = left.literal, right.literal
+    if first is None or second is None or left.value is None or left.percents:
+        return None
+    one, other = unit_of(first.label), unit_of(second.label)
+    same = one is None or other is None or one.measure != other.measure or one.name == other.name
+    return None if one is None or other is None or same else (left.value.exact, one, other)
+
+
+def _as_converted(value: Fraction, one: Unit, other: Unit, right: Sum, about: bool) -> _Ruling:
+    stated = right.literal
+    if stated is None or right.value is None:
+        return None, None
+    shown, places = right.value.exact, stated.decimals
+    values = [value * first / second for first in one.factors for second in other.factors]
+    if one.system == other.system:
+        rulings = [matches(each, shown, places, about=about) for each in values]
+    else:  # between systems factors are rounded: up to 1 % they agree, up to 10 % they prove nothing
+        percent = 3 if abs(values[0] - shown) <= Fraction(1, 2 * 10 ** max(places, 0)) else 1
+        rulings = [
+            True
+            if within_percent(values[0], shown, percent)
+            else None
+            if within_percent(values[0], shown, 10)
+            else False
+        ]
+    return (True if True in rulings else None if None in rulings else False), values[0]
+
+
 def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
     """Return the ruling under the first reading that makes the relation true, else under the plain one."""
     readings = [(left.value, right.value)]
-    if (left.percents or right.percents) and not left.shares:  # 80% may count as 80
+    if (left.percents or right.percents) and not (left.percents and "*" in left.operators):
         pairs = (left.value, right.in_percent), (left.in_percent, right.value), (left.in_percent, right.in_percent)
-        readings += pairs
+        readings += pairs  # 80% may count as 80
     rulings = [_equate(left, a, right, b, about=about) for a, b in readings]
     unsure = any(holds is None for holds, _ in rulings)
     return next((ruling for ruling in rulings if ruling[0]), (None, None) if unsure else rulings[0])
 
 
-def _equate(left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, about: bool) -> _Ruling:
+def _equate(left: Sum, a: Value | None, right: Sum, b: Value | None, *, about: bool) -> _Ruling:
     if a is None or b is None:
         return None, None
-    close = within_percent(a, b)
-    bare = [not side.operators or side.literal is not None for side in (left, right)]
-    if right.literal and not bare[0]:
-        return matches(a, b, _decimals(right.literal, b), about=about), a
-    if left.literal and not bare[1]:
-        return matches(b, a, _decimals(left.literal, a), about=about), b
-    if a == b or (about and close):
+    first, second = left.literal, right.literal
+    if second and not first:
+        return matches(a.nearest(b.exact), b.exact, _decimals(second, b.exact), about=about), a.exact
+    if first and not second:
+        return matches(b.nearest(a.exact), a.exact, _decimals(first, a.exact), about=about), b.exact
+    close = within_percent(a.exact, b.exact)
+    if abs(a.exact - b.exact) <= a.spread + b.spread or (about and close):
         return True, None
-    unsure = all(bare) or (about and within_percent(a, b, 5)) or ((left.decimals or right.decimals) and close)
-    return (None, None) if unsure else (False, a)
+    decimal = any(token.decimals for side in (left, right) for token in side.tokens)
+    unsure = first or (about and within_percent(a.exact, b.exact, 5)) or (decimal and close)
+    return (None, None) if unsure else (False, a.exact)
 
 
 def _decimals(literal: Token, value: Fraction) -> int:
     """Return the decimals of a number as it is written; a percent sign adds two."""
-    return literal.decimals + (2 if value and literal.value / value == 100 else 0)
-
-
-def _is_carried(chain: Chain, index: int, rounded: Rounded, *, about: bool) -> bool:
-    """True if the right side follows from the exact value of a number that stands rounded in the left one.
-
-    "1.03^4 = 1.1255", "5000 × 1.1255 = 5627.54": who wrote it went on with all the digits.
-    """
-    member, right = chain.members[index], chain.members[index + 1].right
-    left = member.left
-    if left is None or right is None or left.value is None or right.value is None:
-        return False
-    for before in chain.members[:index]:
-        side = before.left or before.right
-        near = side is not None and side.value is not None and within_percent(side.value, left.value)
-        if side and near and _rule(side, right, about=about)[0]:
-            return True
-    exact = [t._replace(value=rounded[t.text]) if t.text in rounded else t for t in member.tokens]
-    again = parse(exact, left.start, {}) if exact != member.tokens else None
-    if again is not None and _rule(again, right, about=about)[0]:
-        return True
-    spread = Fraction(0)  # how far the result may be off if each long decimal was rounded
-    for place in range(left.start, left.end):
-        token = member.tokens[place]
-        if token.kind == "number" and _LONG <= token.decimals < EXACT:
-            half = Fraction(1, 2 * 10**token.decimals)
-            moved = [*member.tokens[:place], token._replace(value=token.value + half), *member.tokens[place + 1 :]]
-            again = parse(moved, left.start, {})
-            spread += abs(again.value - left.value) if again and again.value is not None else 0
-    if not spread or right.literal is None:
-        return False
-    return abs(right.value - left.value) <= spread + Fraction(1, 2 * 10 ** max(right.literal.decimals, 0))
+    return literal.decimals + (2 if value and literal.value.exact / value == 100 else 0)
 
 
 def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, expected: Fraction) -> bool:
     """True if a false equality may not be a claim of one."""
-    first, second = chain.members[index], chain.members[index + 1]
-    joined = (index > 0 and first.left is first.right) or (
-        index + 1 < len(chain.relations) and second.left is second.right
-    )
-    if left.names and right.literal is not None and not joined:
+    joined = left in chain.rights[:index] or right in chain.lefts[index + 1 :]
+    unknown = any(token.kind == "name" and token.text not in CONSTANTS for token in left.tokens)
+    if unknown and right.literal is not None and not joined:
         return True  # an equation in its own right, perhaps of another problem
-    if _other_units(left, right) or (left.literal and (left.start or right.percents)):
+    if left.literal and (left.start or right.percents or left.literal.label):
         return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
+    added = any(operator in "+-–" for operator in left.operators)
+    ours, theirs = (_units(side, rates=not added) for side in (left, right))
+    if (len(ours | theirs) > 1 and (added or not theirs <= ours)) or (added and ours & {"dozen", "ft"}):
+        return True  # hours and minutes, dollars and cents are not a plain sum
     # 5 + 3 = 8 × 2 = 16: written as one would press the keys
-    begins = second.tokens[right.start].kind in {"number", "currency"}
-    return begins and right.operators > 0 and right.lead == expected
+    begins = right.tokens[0]
+    return begins.kind == "number" and bool(right.operators) and begins.value.exact == expected
 
 
-def _other_units(left: Sum, right: Sum) -> bool:
-    """True if the sides may count in different units, so that a plain sum proves nothing."""
-    if left.adds and ("dozen" in left.labels or (right.adds and set(left.labels) != set(right.labels))):
-        return True  # eggs and dozens, a chemical equation
-    ours, theirs = _units(left.labels), _units(right.labels)
-    # Hours and minutes, dollars and cents, kilograms and newtons are not a plain sum.
-    mixed = len(ours | theirs) > 1 and (left.adds or not theirs <= ours)
-    degrees = any(label[0] == "°" for label in left.labels)  # 45° = π/4
-    return mixed or degrees or (left.literal is not None and bool(ours) and not ours & theirs)
-
-
-def _units(labels: list[str]) -> set[str]:
-    """Return the names of the units among the labels: money by its word, others as the table names them."""
-    units = {name for label in labels if (name := unit_name(label)) and (label != "in" or "ft" in labels)}
-    return units | {label.lower().removesuffix("s") for label in labels if label.lower().removesuffix("s") in _MONEY}
+def _units(side: Sum, *, rates: bool) -> set[str]:
+    """Return the names of the units in a sum, with `rates` those of the parts of a rate too."""
+    parts = {part for token in side.tokens for part in (token.label, *(token.label.split("/") if rates else ()))}
+    return {unit.name for part in parts if (unit := unit_of(part))}
 
 
 def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) -> Fix | None:
     """Return the replacement for the right side of relation `index`, and for what follows from a wrong sum."""
-    found = chain.members[index + 1].tokens[right.start : right.end]
-    if right.literal is not None:
-        return _literal_fix(step, found, right.literal, right, expected)
-    end = found[-1].end
-    for member in chain.members[index + 2 :]:
-        if member.right is None:
-            break
-        end = member.tokens[member.right.end - 1].end
-    return Fix(start=found[0].start, end=end, text=plain_text(expected))
-
-
-def _literal_fix(step: str, found: list[Token], number: Token, right: Sum, expected: Fraction) -> Fix | None:
+    number = right.literal
+    if number is None:
+        *_, last = takewhile(bool, chain.rights[index:])
+        return Fix(start=right.tokens[0].start, end=(last or right).tokens[-1].end, text=plain_text(expected))
     if not number.text[0].isascii():
         return None
     # 0.25 before a percent sign is 25, unless the sum has seen to that itself.
     factor = Fraction(100) if right.percents else Fraction(1)
-    value = min((expected * factor, expected), key=lambda value: abs(value - number.value))
-    signs = [token for token in found if token.kind == "op" and token.start < number.start]
-    money = any(token.kind == "currency" for token in found)
-    start = signs[0].start if signs else number.start
-    currency = next((t.text for t in found if t.kind == "currency" and start <= t.start < number.start), "")
+    value = min((expected * factor, expected), key=lambda value: abs(value - number.value.exact))
+    signs = [token.start for token in right.tokens if token.kind == "op" and token.start < number.start]
+    start = min([number.start, *signs])
+    currency = re.search(r"[$€£¥₹]?$", step[start : number.start]) or ("",)
     grouped = abs(value) >= 1000 and re.search(r"\d,\d{3}", step[max(0, start - 80) : start]) is not None
+    money = step[number.start - 1] in "$€£¥₹"
     text = write(abs(value), number.text, money=money, grouped=grouped)
-    return Fix(start=start, end=number.end, text=("-" if value < 0 else "") + currency + text)
+    return Fix(start=start, end=number.start + len(number.text), text=("-" if value < 0 else "") + currency[0] + text)
 
 
 _MOST_OF_EQUATIONS: Final = 60  # steps, of 400 tokens each
@@ -341,18 +220,17 @@ _OTHER: Final = re.compile(r"\b(?:try|test|suppose|assum\w+|if|let|wrong|not|che
 class Equation(NamedTuple):
     """Two sides with one unknown; `start` to `end` is where it stands in its step."""
 
-    left: list[Token]
-    right: list[Token]
+    left: Sequence[Token]
+    right: Sequence[Token]
     name: str
     start: int
     end: int
 
     def off(self, value: Fraction) -> Fraction | None:
         """Return by how much the left side is larger if the unknown has this value."""
-        known = {self.name: value}
-        sides = [parse(side, 0, known) for side in (self.left, self.right)]
-        values = [side.value for side in sides if side is not None]
-        return values[0] - values[1] if len(values) == 2 and values[0] is not None and values[1] is not None else None
+        sides = [parse(side, 0, {self.name: Value(value)}) for side in (self.left, self.right)]
+        left, right = (side.value if side else None for side in sides)
+        return left.exact - right.exact if left and right else None
 
     @property
     def root(self) -> Fraction | None:
@@ -388,10 +266,10 @@ def check_equations(work: Work) -> Iterator[Finding]:
             if abs(off) * 100 <= abs(root):  # a root may be given rounded
                 yield Finding(step=number, wrong=False, claim=claim)
             elif to_solve:
-                left = parse(equation.left, 0, {equation.name: root})
+                left = parse(equation.left, 0, {equation.name: Value(root)})
                 fix = None
                 if left and left.value is not None and all(token.kind != "name" for token in equation.right):
-                    text = plain_text(left.value)
+                    text = plain_text(left.value.exact)
                     fix = Fix(start=equation.right[0].start, end=equation.right[-1].end, text=text)
                 detail = f"{equation.name} = {plain_text(root)} solves the equation, and this does not hold for it"
                 yield Finding(step=number, wrong=True, claim=claim, expected=fix and fix.text, detail=detail, fix=fix)
@@ -400,14 +278,13 @@ def check_equations(work: Work) -> Iterator[Finding]:
 def _equations(text: str) -> Iterator[Equation]:
     """Yield each equation with a name in it; with two names, it has no name of its own."""
     for chain in chains(tokens(text, 400), {}):
-        first, second = chain.members[0], chain.members[1]
-        if chain.relations != ["="] or first.left is None or second.right is None:
+        first, second = chain.lefts[0], chain.rights[0]
+        if chain.signs != ["="] or first is None or second is None:
             continue
-        left = first.tokens[first.left.start : first.left.end]
-        right = second.tokens[second.right.start : second.right.end]
+        left, right = first.tokens, second.tokens
         names = {token.text for token in (*left, *right) if token.kind == "name"}
         # Of a word problem, "a = 3 apples" names something else each time.
-        if names and all(token.kind not in {"word", "label", "currency"} for token in (*left, *right)):
+        if names and not any(token.label for token in (*left, *right)):
             yield Equation(left, right, "".join(sorted(names)), left[0].start, right[-1].end)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from mcp_reflect.critique.arithmetic import check_arithmetic, check_conclusions, check_equations
-from mcp_reflect.critique.conversions import check_dates, check_units
+from mcp_reflect.critique.dates import check_dates
 from mcp_reflect.critique.runs import check_reports
 from mcp_reflect.critique.work import Fence, Finding, Work, parts
 
@@ -158,7 +158,6 @@ RULES: Final[dict[str, Rule]] = {
     "arithmetic": check_arithmetic,
     "equations": check_equations,
     "conclusions": check_conclusions,
-    "units": check_units,
     "dates": check_dates,
     "code": check_code,
     "execution": check_execution,

@@ -1,8 +1,9 @@
-"""How a number is read, written and rounded, with exact fractions."""
+"""How a number is read, written and rounded, with exact fractions, and the units that stand behind numbers."""
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 _MOST_DIGITS: Final = 60
 _MOST_EXPONENT: Final = 400
@@ -11,7 +12,7 @@ _FLOAT_DECIMALS: Final = 10  # from here on the noise of floating point is not a
 
 def read(text: str) -> tuple[Fraction, int] | None:
     """Return the value and the decimals of `1,250.50`, `.5`, `6.02e23`; None where it is too long to bother."""
-    mantissa, _, exponent = text.lower().replace(",", "").replace("{}", "").partition("e")
+    mantissa, _, exponent = text.lower().replace(",", "").partition("e")
     if len(text) > _MOST_DIGITS or not text.isascii() or len(exponent) > 4 or abs(int(exponent or 0)) > _MOST_EXPONENT:
         return None
     power = int(exponent or 0)
@@ -88,3 +89,53 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, about: bool) -> 
 
 NUMBER: Final = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")
 """A number of a text, without a sign."""
+
+
+class Unit(NamedTuple):
+    """A unit by its first name. A word that means several things (GB) has a factor for each of them."""
+
+    name: str
+    measure: str
+    system: str
+    factors: tuple[Fraction, ...]
+
+
+# What is measured, its system, and units with their factors. A word that means several things (GB) has all of them.
+_UNITS: Final = """
+length metric: m meter metre 1; km kilometer kilometre 1000; cm centimeter centimetre 0.01
+length metric: mm millimeter millimetre 0.001
+length foot: inch inches 0.0254; ft foot feet 0.3048; yd yard 0.9144; mi mile 1609.344
+mass metric: kg kilo kilogram 1; g gram 0.001; mg milligram 0.000001; t tonne 1000
+mass pound: lb lbs pound 0.45359237; oz ounce 0.028349523125
+time time: ms msec millisecond 0.001; s sec second 1; min minute 60; h hr hour 3600; day 86400; week 604800
+volume metric: L l liter litre 1; mL ml milliliter millilitre 0.001
+speed metric: km/h kmh 1000/3600; m/s 1
+speed foot: mph 0.44704
+data data: byte B 1; KB kB kilobyte 1000,1024; MB megabyte 1000000,1048576; GB gigabyte 1000000000,1073741824
+data data: TB terabyte 1000000000000,1099511627776; KiB 1024; MiB 1048576; GiB 1073741824; TiB 1099511627776
+money dollar: $ dollar 1; cent ¢ penny pennie 0.01; dime 0.1; nickel 0.05
+money pound: £ quid 1; pence 0.01
+money euro: € euro 1
+count dozen: dozen 12
+angle degree: ° degree 1
+"""
+
+
+def _units() -> Iterator[tuple[str, Unit]]:
+    for line in _UNITS.strip().split("\n"):
+        head, _, tail = line.partition(": ")
+        measure, system = head.split()
+        for names in tail.split("; "):
+            *words, factors = names.split()
+            unit = Unit(words[0], measure, system, tuple(map(Fraction, factors.split(","))))
+            for word in words:
+                yield from ((name, unit) for name in (word, f"{word}s" if len(word) > 2 else word))
+
+
+_BY_NAME: Final = dict(_units())
+
+
+def unit_of(label: str) -> Unit | None:
+    """Return the unit that the first of these words names, None where it names none."""
+    word = label.partition(" ")[0]
+    return _BY_NAME.get(word) or (_BY_NAME.get(word.lower()) if len(word) > 2 else None)
