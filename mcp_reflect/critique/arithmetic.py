@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
-from mcp_reflect.critique.numbers import Unit, matches, plain_text, read, unit_of, within_percent, write
+from mcp_reflect.critique.numbers import NUMBER, Unit, matches, plain_text, read, unit_of, within_percent, write
 from mcp_reflect.critique.sums import CONSTANTS, Chain, Sum, Token, Value, chains, parse, tokens
 from mcp_reflect.critique.work import Finding, Fix, Work
 
@@ -288,59 +288,41 @@ def _equations(text: str) -> Iterator[Equation]:
             yield Equation(left, right, "".join(sorted(names)), left[0].start, right[-1].end)
 
 
-_NUMBER: Final = r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_N: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SAID: Final = re.compile(
     r"^\W*(?:so|thus|therefore|hence|finally|and)?,? ?(?:the |my |our )?"
     r"(?:final |correct )?(?P<word>answer|result|total|sum)\b(?: is|:| =|=| are| comes to| was)\s*"
-    rf"[$€£]?\s?(?P<number>{_NUMBER})(?![\d%/:])[^\d=]{{0,30}}$",
+    rf"[$€£]?\s?-?(?P<number>{_N})(?![\d%/:])[^\d=]{{0,30}}$",
     re.IGNORECASE,
 )
 _RESULT: Final = re.compile(
-    rf"[-+*/×÷·−]\s*[$€£]?{_NUMBER}\s*[^\d=]{{0,12}}=\s*[$€£]?(?P<number>{_NUMBER})(?![\d%/:^])[^\d=]{{0,20}}$"
+    rf"[-+*/×÷·−]\s*[$€£]?-?{_N}\s*[^\d=]{{0,12}}=\s*[$€£]?(?P<number>-?{_N})(?![\d%/:^])[^\d=]{{0,20}}$"
 )
 _MOST_NUMBERS: Final = 60
 
 
 def check_conclusions(work: Work) -> Iterator[Finding]:
     """Contradict "The answer is 38" behind "0.15 × 240 = 36", unless it follows from other numbers of the work."""
-    if len(work.steps) < 2:
+    before, last = work.steps[-2:] if len(work.steps) > 1 else ("", "")
+    said, result = _SAID.match(last[:2_000].strip()), _RESULT.search(before[-2_000:].strip())
+    given = read(said["number"]) if said else None
+    if said is None or result is None or given is None:
         return
-    before, last = work.steps[-2][-2_000:], work.steps[-1][:2_000]
-    said, result = _SAID.match(last.strip()), _RESULT.search(before.strip())
-    if said is None or result is None:
-        return
-    if said["word"].lower() in {"total", "sum"} and not re.search(r"\d[^=\d]{0,9}\+", before):
+    if said["word"].lower() in {"total", "sum"} and not re.search(r"\d[^=\d]{0,9}\+", before[-2_000:]):
         return  # the total of more than the step before computes
-    given, computed = _value(said["number"]), _value(result["number"])
-    places = len(said["number"].partition(".")[2])
-    if given is None or computed is None or abs(given - computed) * 10**places < 1 or -given == computed:
+    text = " ".join((work.goal[:5_000], *(step[:2_000] for step in work.steps[:-1])))
+    numbers = [parsed[0] for found in NUMBER.finditer(text) if (parsed := read(found[0]))]
+    if len(numbers) > _MOST_NUMBERS or _follows(given[0], numbers, Fraction(1, 10 ** given[1])):
         return
-    texts = (work.goal[:5_000], *(step[:2_000] for step in work.steps[:-1]))
-    every = re.finditer(rf"(?<![\w.]){_NUMBER}(?!\w)", " ".join(texts))
-    numbers = [value for found in every if (value := _value(found[0])) is not None]
-    if len(numbers) > _MOST_NUMBERS or _follows(given, numbers, Fraction(1, 10**places)):
-        return
-    start = work.steps[-1].find(said["number"])
-    fix = Fix(start=start, end=start + len(said["number"]), text=result["number"]) if start >= 0 else None
-    detail = f"step {len(work.steps) - 1} gives {result['number']}"
-    yield Finding(
-        step=len(work.steps),
-        wrong=True,
-        claim=work.steps[-1].strip(),
-        expected=result["number"],
-        detail=detail,
-        fix=fix,
-    )
-
-
-def _value(text: str) -> Fraction | None:
-    parsed = read(text.removeprefix("-"))
-    return None if parsed is None else -parsed[0] if text[0] == "-" else parsed[0]
+    start, right = last.find(said["number"]), result["number"]
+    fix = Fix(start=start, end=start + len(said["number"]), text=right)
+    detail = f"step {len(work.steps) - 1} gives {right}"
+    yield Finding(step=len(work.steps), wrong=True, claim=last.strip(), expected=right, detail=detail, fix=fix)
 
 
 def _follows(given: Fraction, numbers: list[Fraction], unit: Fraction) -> bool:
     """True if a number is one of these, or made of two of them."""
     made = [*numbers, *(number * 100 for number in numbers), sum(numbers, Fraction(0))]
     for a, b in combinations(dict.fromkeys(numbers), 2):
-        made += (a + b, a - b, b - a, a * b, *([a / b] if b else []), *([b / a] if a else []))
+        made += (a + b, abs(a - b), a * b, *([a / b] if b else []), *([b / a] if a else []))
     return any(abs(given - number) < unit for number in made)

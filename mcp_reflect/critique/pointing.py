@@ -36,6 +36,9 @@ _NUMBERLESS: Final = 0.2  # a line has no number, and the claim has one
 _SUMS_UP: Final = 0.5  # a line says in sum how it ended
 _TELLS: Final = 0.25  # a line says how something ended
 _REFUSES: Final = 0.5  # a line gives an exit code, or says that something was not done
+_LEAST_STEM: Final = 5  # letters
+_SHORT: Final = 0.15  # an output of so few lines decides as a whole
+_SHORT_LINES: Final = 4
 _EDGE: Final = 0.1  # the first line of an output and its last one
 _LATER: Final = 0.1  # the last line beside the first one
 _COVERED: Final = 0.5  # how much less a word counts that a chosen line has shown
@@ -96,7 +99,8 @@ _KINDS: Final = {
 _OUTCOME: Final = _GROUPS[0] | frozenset(map(stem, "run build built installed deployed happy fine".split()))
 _TELLING: Final = re.compile(
     r"\b(?:passed|failed|passing|failing|errors?|exception|fatal|denied|refused|rejected|not found|panic|warnings?|"
-    r"exit(?:ed|code)?|success\w*|ok)\b|\w(?:Error|Exception)\b|[✓✔✖✗❌]|\b[45]\d\d\b|^Traceback ",
+    r"exit(?:ed|code)?|success\w*|ok|timed out|no such|requires? approval|in background|unchanged|up to date)\b|"
+    r"\w(?:Error|Exception)\b|[✓✔✖✗❌]|\b[45]\d\d\b|^Traceback ",
     re.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(
@@ -104,7 +108,11 @@ _SUMMARY: Final = re.compile(
     r"^[^\w\n]{0,4}(?:(?:\w+ )?error\b|fail(?:ed|ure)?\b|fatal|passed|success|found \d)",
     re.IGNORECASE,
 )
-_REFUSAL: Final = re.compile(r"\bexit(?:ed)?\b.{0,20}\b\d|\bnot (?:been )?\w+ed\b", re.IGNORECASE)
+_REFUSAL: Final = re.compile(
+    r"\bexit(?:ed)?\b.{0,20}\b\d|\bnot (?:been )?\w+ed\b|\btimed out\b|\bno such\b|\brequires approval\b|"
+    r"\brunning in background\b|\bwant to (?:proceed|take this)\b",
+    re.IGNORECASE,
+)
 _FREE_NUMBER: Final = re.compile(r"(?<![\w./-])\d[\d.,]{0,20}(?![\w/-])|\d%|:\d+")
 _BESIDE_NUMBER: Final = re.compile(
     r"(?<![\w.])\d[\d.,]{0,20}%?\s{0,3}([^\W\d_]+)(?: ([^\W\d_]+))?|([^\W\d_]{1,30})\s?[:=]\s{0,9}\d"
@@ -231,8 +239,10 @@ class Evidence:
 
     def _hit(self, term: str, alike: Iterable[str]) -> _Hit:
         exact = {line for word in self._forms(term) for line in self._index[word]}
+        exact.update(*(self._index[word] for word in _shorter(term) if word in self._index))
         lines = exact.union(*(self._index[word] for other in alike for word in self._forms(other)))
-        commands = {place for place, own in enumerate(self._commands) if term in own}
+        named = {*alike, *_shorter(term)}
+        commands = {place for place, own in enumerate(self._commands) if not named.isdisjoint(own)}
         return _Hit(lines, exact, {self._result_of[line] for line in lines}, commands)
 
     def _forms(self, term: str) -> list[str]:
@@ -270,7 +280,7 @@ class Evidence:
                 continue
             score = sum(weights[term] * (1 if line in hits[term].exact else _ALIKE) for term in shared)
             score += _LATER * (line - own.start) / len(own) + _EDGE * (line in (own[0], own[-1]))
-            score += _REFUSES * traits.refuses + traits.tells * is_outcome
+            score += _REFUSES * traits.refuses + traits.tells * is_outcome + _SHORT * (len(own) <= _SHORT_LINES)
             if not counted.isdisjoint(traits.beside_numbers):
                 score += _COUNTED
             elif counts and not traits.has_number:
@@ -298,6 +308,11 @@ class Evidence:
         result = self.results[place]
         text = text.strip(" \t=") or text
         return Line(text=text, tool=result.tool or None, exit_code=result.exit_code, result=place + 1)
+
+
+def _shorter(term: str) -> list[str]:
+    """Return the beginnings that a word may be made of: format, of formatter."""
+    return [] if term[0].isdigit() else [term[:length] for length in range(_LEAST_STEM, len(term))]
 
 
 def _alike(term: str) -> set[str]:

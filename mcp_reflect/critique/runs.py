@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_reflect.critique.claims import sentences, stated
-from mcp_reflect.critique.work import Finding, Work
+from mcp_reflect.critique.work import Finding, Work, sentences, stated
 from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
 from mcp_reflect.proofs.kinds import ProofKind, kinds_of
-from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome
+from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome, shows_tests
 from mcp_reflect.shell import chain
 
 MOST_READ: Final = 60_000
@@ -21,27 +20,6 @@ MOST_READ_IN_ALL: Final = 400_000
 """Characters of all results that are read, the latest first."""
 
 _KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)
-# Where no command names a kind, the lines by which its output is known.
-_SHAPES: Final = {
-    kind: re.compile(pattern, re.MULTILINE)
-    for kind, pattern in {
-        ProofKind.TESTS: (
-            r"^test result: |^(?:\d+ \w+,? ?){1,9} ?in [\d.]+ ?m?s\b|^\W{0,4}\d+ (?:tests? )?(?:pass|fail)(?:ed|ing)\b"
-            r"[^a-z]{0,9}(?:$|\d|in)|^Tests:? {1,2}.*\d|^(?:Ran|[#ℹ] tests) \d|\bTests run: \d|<testsuite\b|"
-            r"^\d+ examples?, |^(?:ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[)|^--- (?:PASS|FAIL)|no tests ran|"
-            r"^\d+% tests passed|^OK \(\d+ tests?"
-        ),
-        ProofKind.TYPES: (
-            r"^Found \d+ errors? in \d+ files? \(|^Success: no issues found|^\S.*\berror TS\d+:|"
-            r"^\d+ errors?, \d+ warnings?, \d+ info"
-        ),
-        ProofKind.LINT: r"^Found \d+ errors?(?:\.| \(\d+ fixed)|^All checks passed|^✖ \d+ problems? \(",
-        ProofKind.BUILD: (
-            r"^error: could not compile|^\S+\.java:\d+: error:|^\S+\.go:\d+:\d+: \S|^make(?:\[\d+\])?: \*\*\* |"
-            r"\.(?:c|cc|cpp|h|hpp):\d+:\d+: (?:fatal )?error:"
-        ),
-    }.items()
-}
 _CATEGORY: Final = {
     **dict.fromkeys(("passed", "passing", "pass"), "passed"),
     **dict.fromkeys(("failed", "failing", "fail", "failures", "failure"), "failed"),
@@ -56,22 +34,14 @@ _PAIR: Final = re.compile(
     re.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(
-    r"^[\Wℹ]*(?:\[\w+\]\s*)?(?:testsuite |Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|Passed!|Found|"
+    r"^[\Wℹ]*(?:\[\w+\]\s*)?(?:Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|Passed!|Found|"
     rf"Total\b|Failures:|pass\b|fail\b|skipped\b|todo\b|Summary\b|\d+% tests|\d{{1,7}} (?:tests? )?(?:{_WORD})\b)"
     r"(?!.*\b(?:Suites|Files)\b)",
     re.IGNORECASE,
 )
-_DIAGNOSTIC: Final = re.compile(
-    r"^[^\s:()]{1,300}\.\w{1,5}(?::\d+(?::\d+)?|\(\d+,\d+\)):?\s(?:- )?(?:fatal )?(?P<severity>error|warning)?\b"
-)
 _BAD_START: Final = re.compile(
     r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
 )
-_JSON_BAD: Final = re.compile(
-    r'"(?:ok|success)"\s*:\s*false|"status"\s*:\s*"(?:failed|failure|error|rejected|denied|timeout)"|'
-    r'"error"\s*:\s*(?!null|""|false|\{\}|\[\])'
-)
-_JSON_GOOD: Final = re.compile(r'"(?:ok|success)"\s*:\s*true|"status"\s*:\s*"(?:ok|success\w*|completed|done)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,30 +111,26 @@ def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
 def _ended_well(result: ToolResult) -> bool | None:
     if result.exit_code is not None:
         return result.exit_code == 0
-    text = clipped(result.content)[:20_000]
-    if text.lstrip().startswith("{"):
-        return False if _JSON_BAD.search(text) else True if _JSON_GOOD.search(text) else None
-    return False if _BAD_START.match(text) else None
+    return False if _BAD_START.match(clipped(result.content)) else None
 
 
 def _runs(result: ToolResult) -> Iterator[Run]:
     command = result.tool or ""
     named = kinds_of_command(command) & {*_KINDS}
-    lines = lines_of(result.content.replace("<testsuite ", "\n<testsuite "))
-    text = "\n".join(lines)
-    known = named or {kind for kind, shape in _SHAPES.items() if shape.search(text)}
+    lines = lines_of(result.content)
+    known = named or ({ProofKind.TESTS} if shows_tests("\n".join(lines)) else set[ProofKind]())
     ending = Ending(result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command)
     for kind in sorted(known, key=_KINDS.index):
         outcome = read_outcome(kind, result.content, ending)
-        counts, line = _counts(lines, tests=kind is ProofKind.TESTS)
+        counts, line = _counts(lines)
         fails = any(max(counts.get(name, {0})) for name in ("failed", "errors"))
         passed = False if outcome.passed is None and fails else outcome.passed
         if passed is not None or counts:
             yield Run(kind, command, passed, line or outcome.line, counts)
 
 
-def _counts(lines: Sequence[str], *, tests: bool) -> tuple[dict[str, frozenset[int]], str]:
-    """Return what the summary lines count, and the last one; without any, the diagnostics of a compiler."""
+def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
+    """Return what the summary lines count, and the last one."""
     told: dict[str, list[int]] = {}
     shown = ""
     for line in lines:
@@ -173,9 +139,6 @@ def _counts(lines: Sequence[str], *, tests: bool) -> tuple[dict[str, frozenset[i
             shown = line
             for category, number in pairs.items():
                 told.setdefault(category, []).append(number)
-    severities = [found["severity"] for line in lines if (found := _DIAGNOSTIC.match(line))]
-    if not tests and not told and severities:
-        told = {"errors": [sum(each != "warning" for each in severities)], "warnings": [severities.count("warning")]}
     return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[:160]
 
 

@@ -1,16 +1,15 @@
 """A version of the work as rules see it: its claims with their lines, what is certainly wrong, and its correction."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from mcp_reflect.critique.certain import check
-from mcp_reflect.critique.claims import claims
-from mcp_reflect.critique.numbers import NUMBER, read, write
+from mcp_reflect.critique.numbers import NUMBER, read
 from mcp_reflect.critique.pointing import Evidence
-from mcp_reflect.critique.work import Finding, Work
+from mcp_reflect.critique.work import Finding, Work, claims
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import NO_GOAL, Claim, Verdict
 
@@ -74,8 +73,7 @@ def _verified(work: Work, evidence: Evidence) -> Verified:
     for claim in claims(work.steps, every=bool(evidence.results) and len(certain) < _FEW):
         lines = evidence.lines_for(claim.text, near) if len(found) < _MOST_CLAIMS else ()
         if lines or claim.text in certain:
-            pointed = Claim(number=len(found) + 1, step=claim.step, text=claim.text, lines=lines)
-            found.append(_with_finding(pointed, findings))
+            found.append(_with_finding(replace(claim, number=len(found) + 1, lines=lines), findings))
     if not found and work.goal != NO_GOAL:  # a plan, code, prose: the judge sees it as a whole
         goal = work.goal if len(work.goal) <= _LONGEST_GOAL else f"{work.goal[: _LONGEST_GOAL - 1]}…"
         whole = Claim(number=1, step=1, text=f"{WHOLE}: {goal}", lines=evidence.lines_for(work.goal, near))
@@ -133,7 +131,8 @@ MAX_ROUNDS = 60  # corrections in one call; each is followed by a full check
 MAX_CHECKED = 200_000  # characters that these checks may read; a long work has fewer rounds
 MAX_CHARACTERS = 20_000  # per step: longer ones are left as they are
 
-_MONEY = "$€£¥₹"
+# A number with the sign glued to it: "= -1" has one, "5 - 1" has an operator.
+_SIGNED: Final = re.compile(rf"(?:(?<![\w)\]%])[-−])?{NUMBER.pattern}")
 
 
 def correct(steps: Sequence[str], findings: Iterable[Finding], *, goal: str) -> tuple[str, ...]:
@@ -175,43 +174,20 @@ def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ..
         return steps
     step = steps[index]
     head, wrong, tail = step[: fix.start], step[fix.start : fix.end], step[fix.end :]
-    old, new = _last_value(wrong), _last_value(fix.text)
-    later = list(steps[index + 1 :])
-    earlier = " ".join((goal, *steps[:index], head))
-    if old is not None and new is not None and old not in {value for _, value, _ in _numbers(earlier)}:
-        tail = _replace(tail, old, new)
-        later = [_replace(text, old, new) if len(text) <= MAX_CHARACTERS else text for text in later]
-    return (*steps[:index], head + fix.text + tail, *later)
+    rest = [tail, *steps[index + 1 :]]
+    old, new = _SIGNED.findall(wrong)[-1:], _SIGNED.findall(fix.text)[-1:]
+    value = _value(old[0]) if old and new else None
+    earlier = map(_value, _SIGNED.findall(" ".join((goal, *steps[:index], head))[: 5 * MAX_CHARACTERS]))
+    if value is not None and value not in {*earlier}:
+        rest = [
+            _SIGNED.sub(lambda found: new[0] if _value(found[0]) == value else found[0], text)
+            if len(text) <= MAX_CHARACTERS
+            else text
+            for text in rest
+        ]
+    return (*steps[:index], head + fix.text + rest[0], *rest[1:])
 
 
-def _last_value(text: str) -> Fraction | None:
-    """The last number of a text with its sign: -1 in `(5 - 6) = -1`."""
-    found = list(_numbers(text))
-    return found[-1][1] if found else None
-
-
-def _numbers(text: str) -> Iterator[tuple[re.Match[str], Fraction, int]]:
-    """Each number with the value that it has with the sign glued to it, and where that begins."""
-    for match in NUMBER.finditer(text[: 5 * MAX_CHARACTERS]):
-        parsed, start = read(match[0]), match.start()
-        at = start - 1 if start and text[start - 1] in _MONEY else start
-        if parsed is None:
-            continue
-        # "= -1" and "5 -1" have a sign, "5-1" and "5 - 1" have an operator.
-        if at and text[at - 1] in "-−" and not re.search(r"[\w)\]%]$", text[: at - 1]):
-            yield match, -parsed[0], at - 1
-        else:
-            yield match, parsed[0], start
-
-
-def _replace(text: str, old: Fraction, new: Fraction) -> str:
-    parts: list[str] = []
-    position = 0
-    for match, value, start in _numbers(text):
-        if value == old:
-            money = match.start() > 0 and text[match.start() - 1] in _MONEY
-            currency = text[match.start() - 1] if money and start < match.start() else ""
-            sign = "-" if new < 0 else ""
-            parts += [text[position:start], sign, currency, write(abs(new), match[0], money=money)]
-            position = match.end()
-    return "".join([*parts, text[position:]])
+def _value(text: str) -> Fraction | None:
+    parsed = read(text.lstrip("-−"))
+    return None if parsed is None else -parsed[0] if text[0] in "-−" else parsed[0]

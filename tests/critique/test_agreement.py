@@ -5,10 +5,12 @@ import pytest
 from mcp_reflect.critique.runs import agrees
 from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import output
+from tests.critique.test_runs import COMMANDS
 
 
 def of(name: str, tool: str | None = None, exit_code: int | None = None) -> ToolResult:
-    return ToolResult(content=output(f"{name}.txt"), tool=tool, exit_code=exit_code)
+    command = tool or COMMANDS.get(name.partition("_")[0])
+    return ToolResult(content=output(f"{name}.txt"), tool=command, exit_code=exit_code)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,6 @@ def test_a_green_summary_agrees_with_success_and_not_with_failure(name: str) -> 
         "node_bad",
         "go_bad",
         "cargo_bad",
-        "junit_bad",
         "pytest_import",
         "tsc_bad",
         "eslint_bad",

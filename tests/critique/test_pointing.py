@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_reflect.critique.claims import claims
 from mcp_reflect.critique.pointing import LONGEST_LINE, MOST_LINES, Evidence
+from mcp_reflect.critique.work import claims
 from mcp_reflect.models.critique import Line, ToolResult
 
 NOISE = tuple(
