@@ -37,6 +37,7 @@ _SUMS_UP: Final = 0.5  # a line says in sum how it ended
 _TELLS: Final = 0.25  # a line says how something ended
 _REFUSES: Final = 0.5  # a line gives an exit code, or says that something was not done
 _LEAST_STEM: Final = 5  # letters
+_LONGEST_STEM: Final = 20
 _SHORT: Final = 0.15  # an output of so few lines decides as a whole
 _SHORT_LINES: Final = 4
 _EDGE: Final = 0.1  # the first line of an output and its last one
@@ -302,7 +303,8 @@ class Evidence:
     def _shown(self, line: _Scored) -> Line:
         text, place = self._lines[line.line], self._result_of[line.line]
         if len(text) > LONGEST_LINE:
-            first = next((found.start() for found in _TERM.finditer(text) if terms(found[0]) & line.terms), 0)
+            words = re.search(rf"\b(?:{'|'.join(map(re.escape, sorted(line.terms)))})", text, re.IGNORECASE)
+            first = words.start() if words and line.terms else 0
             begin = max(0, min(first - LONGEST_LINE // 3, len(text) - LONGEST_LINE))
             text = text[begin : begin + LONGEST_LINE]
         result = self.results[place]
@@ -312,7 +314,7 @@ class Evidence:
 
 def _shorter(term: str) -> list[str]:
     """Return the beginnings that a word may be made of: format, of formatter."""
-    return [] if term[0].isdigit() else [term[:length] for length in range(_LEAST_STEM, len(term))]
+    return [] if term[0].isdigit() else [term[:length] for length in range(_LEAST_STEM, min(len(term), _LONGEST_STEM))]
 
 
 def _alike(term: str) -> set[str]:

@@ -10,7 +10,7 @@ from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
 from mcp_reflect.proofs.kinds import ProofKind, kinds_of
-from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome, shows_tests
+from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.shell import chain
 
 MOST_READ: Final = 60_000
@@ -20,6 +20,12 @@ MOST_READ_IN_ALL: Final = 400_000
 """Characters of all results that are read, the latest first."""
 
 _KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)
+# Where no command names a kind, the end of an output by which a runner of tests is known.
+_TESTS_END: Final = re.compile(
+    r"\b\d+ (?:tests? )?(?:passed|passing)\b|^test result: |^Tests: +\d|\b[Rr]an \d+ tests?\b|"
+    r"\b\d+ (?:tests?|examples?|specs?|runs|scenarios?), \d+ |\bTests run: \d",
+    re.MULTILINE,
+)
 _CATEGORY: Final = {
     **dict.fromkeys(("passed", "passing", "pass"), "passed"),
     **dict.fromkeys(("failed", "failing", "fail", "failures", "failure"), "failed"),
@@ -118,7 +124,7 @@ def _runs(result: ToolResult) -> Iterator[Run]:
     command = result.tool or ""
     named = kinds_of_command(command) & {*_KINDS}
     lines = lines_of(result.content)
-    known = named or ({ProofKind.TESTS} if shows_tests("\n".join(lines)) else set[ProofKind]())
+    known = named or ({ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]())
     ending = Ending(result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command)
     for kind in sorted(known, key=_KINDS.index):
         outcome = read_outcome(kind, result.content, ending)

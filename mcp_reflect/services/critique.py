@@ -20,7 +20,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.llm.protocol import Role, TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
-from mcp_reflect.models.common import HOST, RULES, Scope, from_json
+from mcp_reflect.models.common import HOST, RULES, Scope, from_json, plain
 from mcp_reflect.models.critique import NO_OUTPUT, Claim, Critique, Judged, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
@@ -55,7 +55,7 @@ class _Call:
         return await loop.run(
             self.session["steps"],
             goal=self.session["goal"],
-            verify=verifier(_work(self.session)),
+            verify=await asyncio.to_thread(verifier, _work(self.session)),  # it reads all of the output
             critic=self._critic,
             corrector=self._corrector,
             max_iterations=self.session["max_iterations"],
@@ -296,7 +296,7 @@ async def critique(
         "judged": [asdict(judged) for judged in opinion.verdicts] if opinion else session.get("judged", []),
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
-        "answer": json.loads(json.dumps(asdict(answer))),
+        "answer": await asyncio.to_thread(plain, answer),
     }
     await context.bank.critique_sessions.save(scope, session["critique_id"], after)
     keys = {"action": answer.action.value, "thinker": answer.thinker}

@@ -1,5 +1,6 @@
 """The agent judges the claims that critique points to: gate, score and action follow from its verdicts."""
 
+import time
 from typing import Any
 
 import pytest
@@ -172,3 +173,11 @@ async def test_odd_output_and_a_claim_of_50_000_characters_are_answered(client: 
     work = {"goal": "Read it", "response": "All 7 parts " + "are fine and " * 4_000 + "done.", "tool_results": results}
     found = await answered(client, "critique", work)
     assert len(str(found)) < 2_000
+
+
+async def test_much_output_is_read_beside_the_event_loop(engine: Engine) -> None:
+    results = [{"tool": f"pytest -q {n}", "content": "FAILED test_a.py - 3 != 4\n" * 30_000} for n in range(20)]
+    await engine.critique(response="1 + 1 = 2")  # imports
+    begun = time.thread_time()
+    await engine.critique(goal="Fix the tests", response="All 13 tests pass.", tool_results=results)
+    assert time.thread_time() - begun < 0.1
