@@ -108,6 +108,7 @@ _RUNNERS: Final = frozenset(
     "make gmake just task rake invoke inv composer mage nox tox turbo nx moon lerna hatch pdm poe mise pixi rye rush "
     "ant".split()
 )
+_WITH_TASKS: Final = frozenset("gradle mvn sbt bazel cargo mix lein dotnet rails".split())  # a project adds its own
 _PACKAGE_MANAGERS: Final = frozenset("npm pnpm yarn bun deno".split())
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w{0,80}\+?=.{0,2000}", re.DOTALL)
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
@@ -234,6 +235,8 @@ def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple
     if not may_prove(words) or (words[0] in _SHELLS and {"-c", "-lc", "-Command"} & set(words)):
         return False
     starts = words[0] in _RUNNERS | _PACKAGE_MANAGERS | _INTERPRETERS | _SHELLS
+    if words[0] in _WITH_TASKS:
+        return not kinds
     return kinds <= {ProofKind.BUILD} if starts else words[0] not in _by_program(extra)
 
 
