@@ -59,7 +59,9 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
     known = places.words_of(query.table)
     if tool_of(query) in LITERAL:
-        yield Finding(Strategy.REWRITE, 0.92, "the tool compares letter by letter, so other capitals or signs hide it")
+        yield Finding(
+            Strategy.REWRITE, 0.92, "other capitals or signs hide it, since the tool compares letter by letter"
+        )
         return
     plain = without_operators(query.query_text)
     if plain != " ".join(query.query_text.split()):
