@@ -154,8 +154,8 @@ async def reopened(engine: Engine, sent: Sent, *, whole: bool) -> None:
         await services.findings.reopen(engine.context, str(sent["finding"]), sent.get("lesson"))
         return
     found = await _own(engine, sent, whole=whole)
-    state, trust = State(sent["state"]), Trust(sent["trust"])
-    await engine.bank.lessons.put_back(engine.scopes.own, found.id, state, trust, sent.get("held"))
+    before = {"state": State(sent["state"]), "trust": Trust(sent["trust"]), "held": sent.get("held")}
+    await engine.bank.lessons.edit(engine.scopes.own, found.id, before)
 
 
 async def settled(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, Any]:  # noqa: ARG001 - as all uses

@@ -165,16 +165,6 @@ class LessonRepository(Repository):
         return after
 
     @transaction
-    def put_back(
-        self, tx: Writing, scope: Scope, lesson_id: str, state: State, trust: Trust, held: str | None
-    ) -> Lesson:
-        """Undo a person's decision about a lesson; return it."""
-        before = lesson_by_id(tx, scope, lesson_id)
-        after = replace(before, state=state, trust=trust, held=held, updated_at=self.clock.now())
-        revise(tx, scope, before, after, "decision undone")
-        return after
-
-    @transaction
     def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
         before = lesson_by_id(tx, scope, lesson_id)
