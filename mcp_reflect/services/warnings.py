@@ -95,9 +95,11 @@ async def before_call(
     if warned is None or (guard is not None and guard.hold):
         return guard
     exact, due = call.forms.exact_key, warned.due
-    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson": warned.lesson_id, "size": len(warned.text)}
+    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson_id": warned.lesson_id}
+    record |= {"failure": due.known.row, "match": due.match, "certainty": due.certainty}
+    record["characters"] = 0 if call.session.held_out else len(warned.text)
     try:
-        warning_id = await context.bank.warnings.add(scope, call.session, due, **record)
+        warning_id = await context.bank.warnings.add(scope, call.session, **record)
         if warned.hold and not call.session.held_out:
             await context.bank.warnings.note_session(scope, call.session, lambda notes: notes.after_hold(exact))
     except BankError:  # read-only or busy: the warning is worth more than its record

@@ -14,7 +14,6 @@ from mcp_reflect.models.warning import (
     LAST_WORD_COUNTS,
     SETTLED,
     TOLD,
-    Due,
     KnownCalls,
     KnownFailure,
     Sequel,
@@ -102,25 +101,14 @@ class WarningRepository(Repository):
         return await self.db.look(scope.tenant, read)
 
     @transaction
-    def add(
-        self,
-        tx: Writing,
-        scope: Scope,
-        state: SessionState,
-        due: Due,
-        *,
-        exact: str,
-        call_id: str | None,
-        lesson: str | None,
-        size: int,
-    ) -> str:
-        """Note a warning, given or held out; return its id. `size` is its length in characters."""
-        warning_id = self.clock.new_id("warn")
-        values = scoped(scope, id=warning_id, session=state.id, lesson_id=lesson, exact=exact, call_id=call_id)
-        values |= {"failure": due.known.row, "match": due.match, "certainty": due.certainty, "now": self.clock.now()}
-        values |= {"shown": not state.held_out, "characters": 0 if state.held_out else size}
+    def add(self, tx: Writing, scope: Scope, state: SessionState, **noted: Any) -> str:
+        """Note a warning, given or held out; return its id.
+
+        `noted` has its failure (by row), lesson_id, match, certainty, exact, call_id, and its length in characters.
+        """
+        warning_id, given = self.clock.new_id("warn"), {"shown": not state.held_out, "now": self.clock.now()}
         self._begin(tx, scope, state)
-        tx.run("warning_add", values)
+        tx.run("warning_add", scoped(scope, id=warning_id, session=state.id, **given, **noted))
         return warning_id
 
     @brief_transaction
