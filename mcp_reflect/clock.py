@@ -45,5 +45,4 @@ class Clock:
 
 
 def _digits(number: int, width: int) -> str:
-    """Return the last `width` base-32 digits of `number`."""
     return "".join(_ALPHABET[(number >> (5 * place)) & 31] for place in range(width - 1, -1, -1))

@@ -128,9 +128,7 @@ class Settings(Limits):
     llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may use.")
     llm_tokens_per_day: str = setting("", "The most tokens in a day (UTC), over all servers of a bank.")
     enabled: bool = setting(default=True, meaning="False: should_reflect always says no. reflect is still answered.")
-    mode: Literal["lite", "full"] = setting(
-        "full", "`lite` works when it is called; `full` also dreams when it is idle."
-    )
+    mode: Literal["lite", "full"] = setting("full", "`lite` works when it is called; `full` also dreams once a day.")
     quality_threshold: float = setting(
         0.5,
         "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
@@ -187,9 +185,6 @@ class Settings(Limits):
     )
     review: Literal["trust", "ask"] = setting(
         "trust", "`ask`: what agents store waits in `lessons review` too, and is recalled meanwhile; or `trust`."
-    )
-    dream_idle_minutes: float = setting(
-        5.0, "In `full`, minutes after the last call until the dream of the day; 0: no dream at idle."
     )
     holdout: float = setting(
         0.0,

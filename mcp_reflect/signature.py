@@ -104,7 +104,6 @@ def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:
 
 
 def _normalized(value: Json, depth: int, normalize: Callable[[str], str]) -> Json:
-    """Return the value with each text normalized."""
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, str):

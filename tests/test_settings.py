@@ -23,7 +23,6 @@ SETTINGS: list[tuple[str, Any, str, Any]] = [
     ("MAX_ITERATIONS", 2, "3", 3),
     ("BANK", None, "/x/bank.db", Path("/x/bank.db")),
     ("BANK_SIZE", None, "100", 100),
-    ("DREAM_IDLE_MINUTES", 5.0, "0.5", 0.5),
     ("HOLDOUT", 0.0, "0.2", 0.2),
     ("PROJECT", None, "app", "app"),
     ("PROJECTS", (), "a, b", ("a", "b")),

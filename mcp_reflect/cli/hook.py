@@ -21,7 +21,7 @@ from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.hooks.payload import output_ends
 from mcp_reflect.hooks.prompt import ask_to_keep
 from mcp_reflect.models.common import compact
-from mcp_reflect.models.hook import HookInput, Moment
+from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
@@ -99,7 +99,6 @@ def _answer(hook: HookInput, settings: Settings, spool: Spool, left: Spool, bega
 
 
 async def _say(engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
-    """Return the answer if there is one, and note what happened, first what earlier hooks `left`."""
     folder = engine.settings.folder
     if folder and not isinstance(engine.settings.bank, ServerUrl):
         with suppress(OSError):
@@ -195,7 +194,6 @@ def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) 
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
-    """Return one line for the person, where the host shows one, and for the agent."""
     line = f"mcp-reflect: no lessons of the team in this session. {fault}"
     answer = hook_answer(hook, line)
     return {"systemMessage": line, **answer} if answer and "hookSpecificOutput" in answer else answer

@@ -8,12 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_reflect.cli.host_files import Language, parse, remove_entry, set_entry, table, write
+from mcp_reflect.cli.files import Language, parse, remove_entry, set_entry, table, write
 from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
@@ -40,12 +40,14 @@ class Places:
         home = Path.home()
         return cls(home, sys.platform, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
 
-    def settings(self, *names: str, windows: tuple[str, ...] | None = None) -> Path:
-        """Return a file in the folder of programs' settings; `windows` names another one there."""
+    def file(self, place: str) -> Path:
+        """Return the file at a place: `~/` is the home directory, `@/` the folder of programs' settings."""
+        folder, _, names = place.partition("/")
+        if folder == "~":
+            return self.home / names
         if self.system == "win32":
-            return self.app_data.joinpath(*(windows or names))
-        folder = ("Library", "Application Support") if self.system == "darwin" else (".config",)
-        return self.home.joinpath(*folder, *names)
+            return self.app_data / names
+        return self.home / ("Library/Application Support" if self.system == "darwin" else ".config") / names
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,8 @@ class Command:
 
     def entry(self) -> dict[str, Any]:
         """Return the entry in the form that most hosts use."""
-        entry: dict[str, Any] = {"command": self.program}
-        if self.arguments:
-            entry["args"] = list(self.arguments)
-        if self.env:
-            entry["env"] = dict(self.env)
-        return entry
+        arguments = {"args": list(self.arguments)} if self.arguments else {}
+        return {"command": self.program, **arguments, **({"env": dict(self.env)} if self.env else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,111 +77,99 @@ class Remote:
     token_env: str
     project: str | None = None
 
-    def entry(self, variable: str, *, url: str = "url", **more: Any) -> dict[str, Any]:
-        """Return the entry; `variable` is how the host writes a variable of the environment, with NAME."""
-        headers = {"Authorization": f"Bearer {variable.replace('NAME', self.token_env)}"}
-        headers |= {"Mcp-Reflect-Project": self.project} if self.project else {}
-        return {**more, url: self.url, "headers": headers}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostConfig:
-    """A host and its file. `project` is the file that a project shares, if the host has one."""
+    """A host and its file.
+
+    `place` is that of its file (see `Places.file`), `windows` the one there if it is another, `project` the file that a
+    project shares, if the host has one. `typed`: the entry of a program names its type. `variable` is how the host
+    writes a variable of the environment, with NAME, in the headers of a service; None where it reads no address from
+    its file. `url` is the name of that address, `kind` the type of such an entry.
+    """
 
     title: str
     language: Language
     block: str
-    file: Callable[[Places], Path]
+    place: str
+    windows: str | None = None
     project: str | None = None
-    entry: Callable[[Command], dict[str, Any]] = Command.entry
-    remote: Callable[[Remote], dict[str, Any]] | None = None
+    typed: bool = False
+    variable: str | None = None
+    url: str = "url"
+    kind: str | None = None
     restart: str = "Restart it to see the tools."
+
+    def file(self, places: Places) -> Path:
+        """Return the file of a person."""
+        return places.file(self.windows if self.windows and places.system == "win32" else self.place)
 
     def add_entry(self, text: str, command: Command) -> str:
         """Return the file's text with the server's entry in it."""
-        if command.remote and self.remote is None:
-            fix = "Add it in the program, as a connector, if its account may."
-            raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
-        entry = self.remote(command.remote) if command.remote and self.remote else self.entry(command)
+        entry = self._remote(command.remote) if command.remote else self.entry(command)
         return set_entry(self.language, text, self.block, SERVER_NAME, entry)
 
     def remove_entry(self, text: str) -> str:
         """Return the file's text without the server's entry."""
         return remove_entry(self.language, text, self.block, SERVER_NAME)
 
+    def entry(self, command: Command) -> dict[str, Any]:
+        """Return the entry that starts the server."""
+        if self.language != "yaml":
+            return {**({"type": "stdio"} if self.typed else {}), **command.entry()}
+        named = {"name": SERVER_NAME, "type": "stdio", "enabled": True}  # goose
+        arguments, env = list(command.arguments), dict(command.env or {})
+        return {**named, "cmd": command.program, "args": arguments, "envs": env, "timeout": 60}
 
-def _stdio_entry(command: Command) -> dict[str, Any]:
-    return {"type": "stdio", **command.entry()}
-
-
-def _goose_entry(command: Command) -> dict[str, Any]:
-    return {
-        "name": SERVER_NAME,
-        "type": "stdio",
-        "enabled": True,
-        "cmd": command.program,
-        "args": list(command.arguments),
-        "envs": dict(command.env or {}),
-        "timeout": 60,
-    }
-
-
-def _codex_remote(remote: Remote) -> dict[str, Any]:
-    headers = {"http_headers": {"Mcp-Reflect-Project": remote.project}} if remote.project else {}
-    return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
-
-
-def _goose_remote(remote: Remote) -> dict[str, Any]:
-    shared = {"name": SERVER_NAME, "enabled": True, "timeout": 60, "env_keys": [remote.token_env]}
-    return remote.entry("${NAME}", url="uri", type="streamable_http", **shared)
-
-
-def _goose_file(places: Places) -> Path:
-    if places.system == "darwin":
-        return places.home / ".config" / "goose" / "config.yaml"
-    return places.settings("goose", "config.yaml", windows=("Block", "goose", "config", "config.yaml"))
+    def _remote(self, remote: Remote) -> dict[str, Any]:
+        project = {"Mcp-Reflect-Project": remote.project} if remote.project else {}
+        if self.language == "toml":  # Codex
+            headers = {"http_headers": project} if project else {}
+            return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
+        if self.variable is None:
+            fix = "Add it in the program, as a connector, if its account may."
+            raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
+        token = f"Bearer {self.variable.replace('NAME', remote.token_env)}"
+        entry = {self.url: remote.url, "headers": {"Authorization": token, **project}}
+        if self.language == "yaml":
+            shared = {"name": SERVER_NAME, "enabled": True, "timeout": 60, "env_keys": [remote.token_env]}
+            return {"type": self.kind, **shared, **entry}
+        return {"type": self.kind, **entry} if self.kind else entry
 
 
 _NEW_SESSIONS: Final = "Sessions that start from now on have it."
 
 HOSTS: Final[Mapping[str, HostConfig]] = {
     "claude-code": HostConfig(
-        title="Claude Code", language="json", block="mcpServers", file=lambda places: places.home / ".claude.json",
-        project=".mcp.json", entry=_stdio_entry,
-        remote=lambda remote: remote.entry("${NAME}", type="http"), restart=_NEW_SESSIONS,
+        title="Claude Code", language="json", block="mcpServers", place="~/.claude.json", project=".mcp.json",
+        typed=True, variable="${NAME}", kind="http", restart=_NEW_SESSIONS,
     ),
     "claude-desktop": HostConfig(
-        title="Claude Desktop", language="json", block="mcpServers",
-        file=lambda places: places.settings("Claude", "claude_desktop_config.json"),
+        title="Claude Desktop", language="json", block="mcpServers", place="@/Claude/claude_desktop_config.json",
     ),
     "vscode": HostConfig(
-        title="VS Code", language="json", block="servers",
-        file=lambda places: places.settings("Code", "User", "mcp.json"), project=".vscode/mcp.json",
-        entry=_stdio_entry, remote=lambda remote: remote.entry("${env:NAME}", type="http"),
-        restart="It asks once whether you trust the server.",
+        title="VS Code", language="json", block="servers", place="@/Code/User/mcp.json", project=".vscode/mcp.json",
+        typed=True, variable="${env:NAME}", kind="http", restart="It asks once whether you trust the server.",
     ),
     "cursor": HostConfig(
-        title="Cursor", language="json", block="mcpServers", file=lambda places: places.home / ".cursor" / "mcp.json",
-        project=".cursor/mcp.json", remote=lambda remote: remote.entry("${env:NAME}"),
+        title="Cursor", language="json", block="mcpServers", place="~/.cursor/mcp.json", project=".cursor/mcp.json",
+        variable="${env:NAME}",
     ),
     "codex": HostConfig(
-        title="Codex", language="toml", block="mcp_servers",
-        file=lambda places: places.home / ".codex" / "config.toml", remote=_codex_remote,
-        restart=_NEW_SESSIONS,
+        title="Codex", language="toml", block="mcp_servers", place="~/.codex/config.toml", restart=_NEW_SESSIONS,
     ),
     "gemini": HostConfig(
-        title="Gemini CLI", language="json", block="mcpServers",
-        file=lambda places: places.home / ".gemini" / "settings.json", project=".gemini/settings.json",
-        remote=lambda remote: remote.entry("${NAME}", url="httpUrl"), restart=_NEW_SESSIONS,
+        title="Gemini CLI", language="json", block="mcpServers", place="~/.gemini/settings.json",
+        project=".gemini/settings.json", variable="${NAME}", url="httpUrl", restart=_NEW_SESSIONS,
     ),
     "goose": HostConfig(
-        title="goose", language="yaml", block="extensions", file=_goose_file, entry=_goose_entry, remote=_goose_remote,
+        title="goose", language="yaml", block="extensions", place="~/.config/goose/config.yaml",
+        windows="@/Block/goose/config/config.yaml", variable="${NAME}", url="uri", kind="streamable_http",
         restart=_NEW_SESSIONS,
     ),
     "windsurf": HostConfig(
-        title="Windsurf", language="json", block="mcpServers",
-        file=lambda places: places.home / ".codeium" / "windsurf" / "mcp_config.json",
-        remote=lambda remote: remote.entry("${env:NAME}", url="serverUrl"),
+        title="Windsurf", language="json", block="mcpServers", place="~/.codeium/windsurf/mcp_config.json",
+        variable="${env:NAME}", url="serverUrl",
     ),
 }  # fmt: skip
 
@@ -310,7 +296,6 @@ def remove_hooks(text: str, settings: HookSettings) -> str:
 
 
 def _of_others(hooks: Mapping[str, Any], event: str) -> list[Any]:
-    """Return the hooks of an event that are not ours."""
     entries = hooks.get(event, [])
     if not isinstance(entries, list):
         raise InputError(
@@ -346,7 +331,6 @@ def _entry(event: str, settings: HookSettings, command: Command, distil: str | N
 
 
 def _input(event: str) -> dict[str, str]:
-    """Return the arguments of the server's tool; the host fills in the places."""
     names = ["session_id", "transcript_path", "cwd"]
     match event:
         case "Stop":

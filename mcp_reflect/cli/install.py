@@ -216,7 +216,6 @@ def _compact(text: str) -> str:
 
 
 def _is_empty(text: str) -> bool:
-    """Return whether a file is empty, or has only an empty block."""
     return re.fullmatch(r'(\{("\w+":\{\})?\})?', _compact(text)) is not None
 
 
@@ -259,7 +258,6 @@ def _try(remote: Remote) -> None:
 
 
 def _agrees(changes: Sequence[Change], options: Namespace) -> bool:
-    """Show the changes on stderr, and ask. Raises InputError if there is no person to ask."""
     sys.stderr.write("".join(change.diff() for change in changes))
     if options.json or not is_interactive():
         raise InputError("--yes", "there is no terminal to ask in", "Add --yes to make the change shown above.")

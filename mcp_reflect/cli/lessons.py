@@ -25,8 +25,7 @@ from mcp_reflect.cli.review import decide, review
 from mcp_reflect.cli.upkeep import report_undone
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import GLOBAL, plain
-from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import EDITABLE, GuardMode, Lesson, RecordKind, State
+from mcp_reflect.models.lesson import EDITABLE, Filter, GuardMode, Lesson, RecordKind, State
 from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
 
@@ -147,7 +146,6 @@ async def _list(do: Do, options: Namespace) -> None:
 
 
 def _nothing_listed(listed: Listed) -> str:
-    """Return what to tell a person whose list is empty: where lessons are, or how the first one comes."""
     counts = listed.projects
     if counts.get(listed.project) or counts.get(GLOBAL):
         return f"No such lessons in {listed.scope}."

@@ -85,7 +85,6 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
 
 
 def _width(text: str) -> int:
-    """Return the columns that a text takes on a terminal."""
     return sum(_columns(char) for char in text)
 
 
@@ -94,7 +93,6 @@ def _columns(char: str) -> int:
 
 
 def _fitted(text: str, width: int) -> str:
-    """Return a text that takes `width` columns: filled up with spaces, or cut."""
     if _width(text) > width:
         ends = list(accumulate(map(_columns, text)))
         text = text[: bisect_right(ends, width - 1)] + "…"

@@ -152,7 +152,6 @@ def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bo
 
 
 def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
-    """Return whether nothing is known of a call that is to be made."""
     from mcp_reflect.storage.sqlite.hook_reader import may_be_known  # noqa: PLC0415 - calls alone need it
 
     given = unpacked(sent.get("tool_input"))
@@ -178,7 +177,6 @@ def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bo
 
 
 def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, Any]:
-    """Return a call as the spool keeps it."""
     error, result = error_of(event, sent), text_of(result_of(sent))
     return {
         "tool": sent.get("tool_name"),
@@ -222,19 +220,16 @@ def _is_akin(call: dict[str, Any], asked: list[str]) -> bool:
 
 
 def _is_redone(one: list[str], two: list[str]) -> bool:
-    """Return whether two commands do the same thing to the same object, in other words."""
     return one != two and one[1] == two[1] and bool({*one[2:]} & {*two[2:]})
 
 
 def _may_have_failed(call: dict[str, Any]) -> bool:
-    """Return whether a call failed, or its output may be read as a failure."""
     text = call["result"].strip()
     first, last = text[:_OPENING].split("\n", 2)[:2], text[-_OPENING:].rsplit("\n", 3)[-3:]
     return call["error"] is not None or not text or bool(_SIGNS.search("\n".join((*first, *last))))
 
 
 def _leave(event: str, sent: dict[str, Any], options: dict[str, str]) -> None:
-    """Leave a call in the spool that there was no time for."""
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
 
     bank = bank_file(options.get("bank") or os.environ.get(BANK))
@@ -244,7 +239,6 @@ def _leave(event: str, sent: dict[str, Any], options: dict[str, str]) -> None:
 
 
 def _words(given: Any) -> list[str]:
-    """Return the first words of a command, from its program on; none of what is not a command."""
     fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
     command = fields.get("command")
     words = command[:_MOST_CHARS].split() if isinstance(command, str) else []

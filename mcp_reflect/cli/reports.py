@@ -89,7 +89,6 @@ def run_stats(options: Namespace) -> None:
 
 
 def _counts(value: Json) -> bool:
-    """Return whether a value of the report is more than nothing."""
     return any(value.values()) if isinstance(value, dict) else bool(value)
 
 
@@ -115,7 +114,6 @@ def report_text(report: Mapping[str, Json]) -> str:
 
 
 def _value_text(value: Json) -> str:
-    """Return a value of a report as text for a person."""
     if isinstance(value, dict):
         parts = [
             f"{name} ({part})" if isinstance(part, int) else f"{name} {_value_text(part)}"

@@ -72,7 +72,6 @@ def show(item: Item) -> None:
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
-    """Ask a person about one thing after the other; each decision can be undone."""
     done: list[tuple[int, Mapping[str, Any]]] = []
     place = 0
     while place < len(items):
@@ -132,7 +131,6 @@ def _changes_of(item: Item, *, edits: bool) -> dict[str, str] | None:
 async def _settle(
     do: Do, options: Namespace, item: Item, *, approved: bool, changes: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    """Keep or drop what waits, say so, and return what undoes it."""
     if isinstance(item, Lesson):
         if changes:
             await do("edit", {"id": item.id, "changes": changes})

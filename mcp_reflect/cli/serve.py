@@ -37,17 +37,14 @@ def run_serve(options: "Namespace | None" = None) -> None:
 
 
 def _serve_http(options: "Namespace") -> None:
+    from mcp_reflect.loopback import HOST  # noqa: PLC0415 - same
+
     host, _, port = options.http.rpartition(":")
     if not port.isdecimal() or not port.isascii():
         from mcp_reflect.errors import InputError  # noqa: PLC0415 - only an error needs it
 
         raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
-    if host:
-        from mcp_reflect.cli.team import team_options  # noqa: PLC0415 - a web server
-        from mcp_reflect.server.team import serve_team  # noqa: PLC0415 - same
+    from mcp_reflect.cli.team import team_options  # noqa: PLC0415 - a web server
+    from mcp_reflect.server.team import serve_team  # noqa: PLC0415 - same
 
-        serve_team(team_options(host.strip("[]"), int(port), options))
-    else:
-        from mcp_reflect.server.http import serve_http  # noqa: PLC0415 - same
-
-        serve_http(int(port))
+    serve_team(team_options(host.strip("[]") or HOST, int(port), options, own=not host))

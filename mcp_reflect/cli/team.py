@@ -44,7 +44,7 @@ def add_team_arguments(parser: CliParser) -> None:
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
 
 
-def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
+def team_options(host: str, port: int, options: Namespace, *, own: bool) -> "TeamOptions":
     """Return the options of a command line; InputError names the option that cannot be used."""
     from mcp_reflect.server.team import TeamOptions  # noqa: PLC0415 - a web server, which the help does not need
     from mcp_reflect.server.tenants import OAuthOptions  # noqa: PLC0415 - same
@@ -65,7 +65,8 @@ def team_options(host: str, port: int, options: Namespace) -> "TeamOptions":
         )  # fmt: skip
     return TeamOptions(
         host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
-        authenticates=not options.without_authentication, oauth=oauth, state_keys=_state_keys(options.state_key_env),
+        authenticates=not (own or options.without_authentication), own=own, oauth=oauth,
+        state_keys=_state_keys(options.state_key_env),
         lessons=options.tenant_lessons,
         metrics=options.metrics,
     )  # fmt: skip

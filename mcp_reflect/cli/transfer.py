@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
 from mcp_reflect.cli.files import read_text, write_output
-from mcp_reflect.cli.output import ask, confirm, counted, is_interactive, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import confirm, counted, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
@@ -153,7 +153,6 @@ def _object(line: str, place: str) -> dict[str, Any]:
 
 
 def _parts(lines: list[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
-    """Yield lines in parts that a service takes at once."""
     part, size = list[tuple[int, Any]](), 0
     for line in lines:
         size += len(json.dumps(line))
@@ -173,23 +172,9 @@ def add_migrate_arguments(parser: CliParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show tenant and projects, and move nothing")
 
 
-def _tenant_of(options: Namespace) -> str:
-    """Return the tenant that the records get; a person is asked, if there is one."""
-    given = options.tenant or (ask("The team, as its tokens name it (tenant): ") if is_interactive() else None)
-    if not given or not given.strip():
-        fix = "Name that of your tokens (mcp-reflect tokens list), or local for a bank of your own."
-        raise InputError("--tenant", "it is missing, and without it the team would not find the lessons", fix)
-    return stored_name(given.strip())
-
-
 def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[str, str]:
-    """Return the new name of each project that gets one; a person is asked where no option says it."""
+    """Return the new name of each project that gets one."""
     names = dict((word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects)
-    if not options.projects and is_interactive():
-        for old, count in counts.items() if options.tenant != "local" else ():
-            names[old] = (
-                ask(f"Project {old or '(global)'} ({count} lessons) is called there (Enter: the same): ") or old
-            )
     names = {old: stored_name(new) for old, new in names.items() if new != old}
     for old, new in names.items():
         if old not in counts:
@@ -213,12 +198,15 @@ def run_migrate(options: Namespace) -> None:
     if isinstance(settings.bank, ServerUrl):
         raise BankError(f"The bank {settings.bank} is on a server already. For copies of it, use pg_dump.")
 
+    if not (tenant := stored_name((options.tenant or "").strip())):
+        fix = "Name that of your tokens (mcp-reflect tokens list), or local for a bank of your own."
+        raise InputError("--tenant", "it is missing, and without it the team would not find the lessons", fix)
     if find_spec("psycopg") is None:
         raise BankError("A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'")
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
     counts = moving.projects_in(settings.bank_path)
-    names = moving.Names(_tenant_of(options), _new_names(options, counts, Scopes.of(settings).own.project))
+    names = moving.Names(tenant, _new_names(options, counts, Scopes.of(settings).own.project))
     if options.dry_run:
         rows = [(old or "(global)", str(count), names.projects.get(old, old)) for old, count in counts.items()]
         shown = table(rows, ("PROJECT", "LESSONS", "CALLED THERE"), flexible=0)

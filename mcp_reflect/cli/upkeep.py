@@ -17,8 +17,7 @@ from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import plain
-from mcp_reflect.models.consolidation import Dream, Undone
-from mcp_reflect.models.lesson import GuardMode
+from mcp_reflect.models.lesson import Dream, GuardMode, Undone
 from mcp_reflect.projects import folder_is_gone, stored_name
 from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import clean

@@ -135,7 +135,6 @@ def _waiting(run: Run) -> tuple[Claim, ...]:
 
 
 def _next(run: Run, criteria: Sequence[str]) -> dict[str, object]:
-    """Say how to judge the claims that nobody has judged."""
     waiting = _waiting(run)
     unscored = bool(criteria) and run.first.opinion is None
     if not (waiting or (unscored and not run.first.issues)):

@@ -94,7 +94,6 @@ def _entries(value: Any, field: str) -> list[dict[str, Any]]:
 
 
 def _number(said: Any, claims: Sequence[Claim]) -> int | None:
-    """Return the number of the claim that is meant by its number or its words."""
     text = str(said).strip().lstrip("#").removesuffix(".")
     if text.isdigit() and len(text) <= 6:
         return int(text) if 1 <= int(text) <= len(claims) else None
@@ -175,7 +174,6 @@ def read_steps(text: str) -> tuple[str, ...]:
 
 
 def _unnumbered(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Return steps without the numbers under which we showed them."""
     return tuple(_STEP_NUMBER.sub("", step, count=1) for step in steps)
 
 

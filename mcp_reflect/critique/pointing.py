@@ -247,7 +247,6 @@ class Evidence:
         return _Hit(lines, exact, {self._result_of[line] for line in lines}, commands)
 
     def _forms(self, term: str) -> list[str]:
-        """Return the words of the results that begin with a term; of a number or a short word, itself."""
         begin = end = bisect_left(self._words, term)
         short = term[0].isdigit() or len(term) <= 3
         while end < len(self._words) and (self._words[end] == term if short else self._words[end].startswith(term)):

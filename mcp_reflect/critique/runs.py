@@ -249,7 +249,6 @@ def check_reports(work: Work) -> Iterator[Finding]:
 
 
 def _miscounted(clause: str, runs: Sequence[Run]) -> str | None:
-    """Return the summary line of a run where the clause counts what no run counts so."""
     for found in _COUNT.finditer(clause):
         category = next(
             name for name, words in _CATEGORIES.items() if re.fullmatch(words, found["word"], re.IGNORECASE)
@@ -291,13 +290,11 @@ def _relevant(clause: str, runs: Sequence[Run], *, tests: bool) -> list[Run]:
 
 
 def _of_program(program: str, runs: Sequence[Run]) -> list[Run]:
-    """Return the runs of a program: those whose command names it, and of its kind those whose command is not known."""
     kinds = kinds_of(program.split())
     return [run for run in runs if program in run.command.lower() or (run.kind in kinds and " " not in run.command)]
 
 
 def _changes(results: Sequence[ToolResult]) -> dict[str, set[int]]:
-    """Return the numbers that summaries of diffs and commits show, by what they count."""
     shown: dict[str, set[int]] = {}
     for result in results:
         for found in _DIFFSTAT.finditer(result.content[-20_000:]):

@@ -129,7 +129,6 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
 
 
 def _finding(found: StoredFinding) -> dict[str, Any]:
-    """Return a finding beside its evidence, the latest session first."""
     draft = found.finding.draft
     evidence = [
         {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines} for one in found.seen[:-4:-1]

@@ -104,7 +104,6 @@ async def show_board(viewer: Viewer, _: Request) -> Response:
 
 
 async def _use(name: str, viewer: Viewer, request: Request) -> Response:
-    """Do what a person asks for, if their role allows it."""
     use = USES[name]
     viewer.principal.refuse_below(use.role, f"use `{name}`")
     sent = await read_body(request)

@@ -188,7 +188,6 @@ def _is_command(span: str) -> bool:
 
 
 def _commands_said(text: str) -> Iterator[str]:
-    """Yield the commands in a sentence: a known program with the subcommand and flags behind it."""
     raw = text.replace("`", " ").split()
     words = [word.strip("\"'(),;:!?") for word in raw]
     at = 0

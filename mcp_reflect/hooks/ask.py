@@ -52,7 +52,6 @@ def texts_of(draft: Draft) -> dict[str, Any]:
 
 
 def _short(call: Json) -> Json:
-    """Return a call to a shell as its command alone."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
     command = arguments.get("command") if isinstance(arguments, dict) and len(arguments) == 1 else None
     return command if isinstance(command, str) else call

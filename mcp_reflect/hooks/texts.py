@@ -6,7 +6,7 @@ from typing import Final
 from mcp_reflect.models.lesson import Lesson, Source, with_id
 from mcp_reflect.models.warning import Due, KnownFailure, Match
 from mcp_reflect.runs.text import call_text, clip, quote, times
-from mcp_reflect.security.fencing import fence
+from mcp_reflect.security.injection import fence
 
 SHOWN_CALL: Final = 160  # characters of a call in a warning
 SHOWN_ERROR: Final = 240

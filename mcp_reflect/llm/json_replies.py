@@ -91,7 +91,6 @@ def _find_containers(text: str) -> Iterator[dict[str, Json] | list[Json]]:
 
 
 def _read_at(text: str, start: int) -> tuple[dict[str, Json] | list[Json] | None, int]:
-    """Return the object or list at `start`, None where there is none, and its end."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -123,7 +123,6 @@ def _answer(text: str, refusal: str, finish_reason: str | None, sent_usage: obje
 
 
 def _text(content: object) -> str:
-    """Return the words of a message, which are a string or a list of parts."""
     if isinstance(content, list):
         parts = [cast("dict[str, object]", part) for part in cast("list[object]", content) if isinstance(part, dict)]
         return "".join(str(part.get("text", "")) for part in parts)

@@ -192,7 +192,6 @@ class AgentProgram:
 
 
 async def _end(process: Process) -> None:
-    """Kill a program that still runs, with its children."""
     if process.returncode is None:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from mcp_reflect.errors import PromptError
 from mcp_reflect.models.common import Json, json_of
-from mcp_reflect.security.fencing import DATA_RULE, fence, seal
+from mcp_reflect.security.injection import DATA_RULE, fence, seal
 
 NONE = "(none given)"
 """The text in the place of an input that is None or empty."""
@@ -160,7 +160,6 @@ class Prompts:
         return Rendered(template, "\n\n".join(filter(None, parts)), _Places(template.user).substitute(texts))
 
     def _shipped(self, name: str) -> Template:
-        """Return the shipped template; raises PromptError where it is missing or broken."""
         path = self.shipped / f"{name}.md"
         template = self._read(path) if name in self.names() else None
         if template is None:
@@ -180,7 +179,6 @@ class Prompts:
 
 
 def _template(path: Path) -> Template:
-    """Return the template in a file; raises PromptError naming the file and the line."""
     file = str(path)
     if not path.is_file():  # reading a pipe would wait for a writer
         raise PromptError(file, 1, "is not a regular file", "Replace it by one.")

@@ -15,7 +15,7 @@ from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, 
 from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
-from mcp_reflect.security.fencing import fence
+from mcp_reflect.security.injection import fence
 from mcp_reflect.security.redact import quoted
 
 CALL_SECONDS: Final = 45.0

@@ -227,7 +227,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _message(body: object) -> str:
-    """Return the words of an error body, in any of the shapes that servers send."""
     if not isinstance(body, dict):
         return body if isinstance(body, str) else ""
     fields = cast("Mapping[str, object]", body)

@@ -122,7 +122,6 @@ def find_key(settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
 
 
 def _read_key_file(path: Path) -> dict[str, str]:
-    """Return the keys of a file by name."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode

@@ -1,4 +1,4 @@
-"""Known failing calls, warnings before such calls, and their outcomes."""
+"""What a host's hook is given, known failing calls, warnings before such calls, and their outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,47 @@ from typing import Final
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.models.run import FailingCall
+
+
+class Moment(StrEnum):
+    """The moment at which a hook is called."""
+
+    START = "start"
+    PROMPT = "prompt"
+    BEFORE = "before"
+    AFTER = "after"
+    STOP = "stop"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookInput:
+    """What a host sent; None for what it did not send. `error` is set if the host reports a failure.
+
+    `answer_key` is None where the host reads no text, `holds` true where it can refuse the call; `watched` is false
+    in a session whose output no person reads. `message` is the agent's last one, `again` true where it stops after that
+    was held, `of_agent` where a subagent stops.
+    """
+
+    event: str
+    moment: Moment
+    session: str
+    answer_key: str | None = None
+    holds: bool = False
+    watched: bool = True
+    folder: str | None = None
+    tool: str | None = None
+    call_id: str | None = None
+    arguments: Json = None
+    result: Json = None
+    error: str | None = None
+    prompt: str | None = None
+    transcript: str | None = None
+    anew: bool = False
+    message: str | None = None
+    again: bool = False
+    of_agent: bool = False
+
 
 TOLD: Final = " told"
 """Behind a call against a lesson that was made while its agent was told of the lesson."""

@@ -300,7 +300,6 @@ def _from_json(text: str, kind: Kind) -> Fault | None:
 
 
 def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
-    """The first of the values that is a whole number."""
     known = (values.get(key) for key in keys)
     return next((value for value in known if isinstance(value, int) and not isinstance(value, bool)), None)
 
@@ -325,7 +324,6 @@ def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
 
 
 def _exit_code(text: str) -> int | None:
-    """The exit code that a runner printed around the output: `exitcode: 1 (execution failed)`."""
     for line in (*text[:HEAD].split("\n", 2)[:2], *_last_lines(text, 2)):
         match = _EXIT.search(line) if len(line) <= HEAD else None
         if match:

@@ -176,7 +176,6 @@ def _number(value: Json) -> float | None:
 
 
 def _compared(measure: Measure, mark: float | None) -> Verdict | None:
-    """The verdict on a measure by the direction in which its metric is good; None without a value or a mark."""
     if measure.value is None or mark is None:
         return None
     if measure.value == mark:

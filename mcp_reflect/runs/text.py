@@ -197,7 +197,6 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _json(value: Json) -> str | None:
-    """A value as JSON; None where it is nested too deep to write, as arguments of a library caller may be."""
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except RecursionError:

@@ -199,7 +199,6 @@ def in_words(tool: str, arguments: Json) -> str:
 
 
 def _unnamed(arguments: Json) -> str:
-    """A call without a tool in the words of its event."""
     return quote(arguments, 2 * _TOLD) if isinstance(arguments, str) else "An event"
 
 

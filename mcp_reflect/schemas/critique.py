@@ -50,7 +50,6 @@ Results: TypeAlias = Annotated[
 
 
 def _steps(value: Any, info: ValidationInfo) -> Any:
-    """Return steps as texts: from JSON text, one text, or objects."""
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)

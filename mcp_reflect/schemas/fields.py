@@ -146,7 +146,6 @@ def field_of(shape: type[Arguments], name: str) -> str | None:
 
 @cache
 def _names_of(shape: type[Arguments]) -> dict[str, str]:
-    """Return the field of each name that is understood."""
     names = {own: own for own in shape.model_fields}
     return names | {word: own for own, words in shape.SYNONYMS.items() for word in words.split()} | dict(shape.ALIASES)
 
@@ -394,7 +393,6 @@ def as_list(value: Any, info: ValidationInfo) -> Any:
 
 
 def _as_labels(value: Any, info: ValidationInfo) -> Any:
-    """Return a list of names; one text is split at commas."""
     if isinstance(value, str) and "," in value and value.lstrip()[:1] not in ("[", "{", "("):
         value = [part.strip() for part in value.split(",")]
     return as_list(value, info)
@@ -436,7 +434,6 @@ def _as_share(value: Any, info: ValidationInfo) -> Any:
 
 
 def _as_count(value: Any) -> Any:
-    """Return a whole number from `"3"`, `"3 times"` or a list of what is counted."""
     if isinstance(value, str):
         match = re.match(r"\s*(\d{1,9})(?![\d.])", value)
         return int(match[1]) if match else value

@@ -1,4 +1,4 @@
-"""The arguments of reflect, the forms in which agents send events, and the run made of them."""
+"""The arguments of reflect and should_reflect, the forms in which agents send events, and the run made of them."""
 
 import re
 from itertools import accumulate, chain, count, takewhile
@@ -414,3 +414,35 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
     kept = min(most, len(cleaned))
     tail = cleaned[len(cleaned) - (kept - kept // 2) :]
     return f"{cleaned[: kept // 2]}\n[… {gone} characters cut …]\n{tail}", gone
+
+
+class StepArguments(Arguments):
+    """Arguments of should_reflect. Without a `run_id` the steps of the session are counted."""
+
+    ALIASES: ClassVar = {"session_id": "run_id"}
+    SYNONYMS: ClassVar = {
+        "tool_failures": "failures errors failed_calls tool_errors failure_count recent_failures failed_attempts",
+        "step_number": "step steps iteration turn",
+        "risk_level": "risk stakes",
+        "goal_drift": "drift",
+        "is_final_step": "final is_final last_step final_step",
+        "confidence": "confidence_level confidence_score certainty",
+        "verification_failed": "tests_failed",
+    }
+
+    confidence: fields.Share = 1
+    risk_level: fields.Share = 0
+    goal_drift: fields.Share = 0
+    tool_failures: Annotated[fields.Count, Field(ge=0, le=1_000_000)] = 0
+    step_number: Annotated[fields.Count, Field(ge=0, le=1_000_000_000)] = 0
+    is_final_step: bool = False
+    verification_failed: bool = False
+    run_id: fields.Label | None = None
+    project: fields.Label | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "StepArguments":
+        if not self.model_fields_set - {"run_id", "project"}:
+            fix = "Send what you know of this step, such as confidence (0..1)."
+            raise InputError("confidence", "it is missing", fix)
+        return self

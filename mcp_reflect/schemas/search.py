@@ -187,7 +187,6 @@ def _items(value: object, field: str) -> Sequence[Any]:
 
 
 def _queries(value: Any, info: ValidationInfo) -> Any:
-    """Queries as a list of objects and texts."""
     value = fields.as_objects(value, info)
     return [parsed(item) for item in value if item not in (None, "")] if is_list(value) else value
 

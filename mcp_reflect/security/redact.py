@@ -95,7 +95,6 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
 
 
 def _find_everywhere(text: str) -> list[Secret]:
-    """Return the secrets of a text as it stands and in each of its views."""
     found = _find(text)
     for changes, across in _views(text):
         found += _find_in_view(text, changes, across=across) if changes else ()
@@ -103,7 +102,6 @@ def _find_everywhere(text: str) -> list[Secret]:
 
 
 def _find(text: str) -> list[Secret]:
-    """Return the secrets of a text as it stands; they may overlap."""
     folded, words = _folded(text)
     named = named_secrets(text, folded, words) if not text.isascii() or _has_names(words) else ()
     return [*private_keys(text), *shaped_secrets(text), *named, *placed_secrets(text, folded, words)]
@@ -137,7 +135,6 @@ def _folded(text: str) -> tuple[str, str]:
 
 
 def _has_names(words: str) -> bool:
-    """True if a noun of a secret may stand in a text of these words."""
     return any(core in words for core in (*CORES, *FOREIGN_CORES))
 
 
@@ -218,7 +215,6 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _plain_base64(text: str) -> Iterator[Change]:
-    """Yield the texts that stand in base64, beside a command that decodes it."""
     import base64  # noqa: PLC0415 - few texts have any, and a hook has no time
 
     for run in _BASE64.finditer(text):
@@ -332,7 +328,6 @@ def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
 
 
 def _cut_lines(texts: Sequence[str]) -> Sequence[str]:
-    """Return texts without the secrets of the text whose lines they are."""
     if len(texts) < 2:
         return texts
     texts = [normalize(text) for text in texts]

@@ -128,10 +128,6 @@ class _Name(NamedTuple):
 
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
-_WORD_BEFORE: Final = lazy_compile(
-    r"(?i)\b(?:api|access|secret|private|encryption|signing|account|licen[sc]e|master|session|service|shared|aes|hmac|deploy|auth|admin"
-    r"|client|personal|app|server|storage|recovery|root|unseal) \Z"
-)
 
 
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
@@ -166,15 +162,12 @@ _OWN_ID: Final = lazy_compile(
 
 
 def _name(text: str, label: re.Match[str], done: int) -> _Name:
-    """Return the name around a label."""
     start, end = label.span(label.lastgroup or 0)
     before = _BEFORE.search(text, max(start - 60, done), start) if start > done else None
     if before and _OWN_ID.match(text, before.start()):
         return _Name(start, end, "")
     if label.lastgroup != "noun":
         return _Name(start, end, "key" if label.lastgroup == "key" else "password", foreign=True)
-    if label["noun"] == "key" and (word_before := _WORD_BEFORE.search(text, max(start - 13, 0), start)):  # `api key`
-        return _Name(start, end, holds(f"{word_before[0]}key"))
     if before:
         start = before.start()
     marked = text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"  # of ours, a tag of YAML
@@ -183,7 +176,6 @@ def _name(text: str, label: re.Match[str], done: int) -> _Name:
 
 
 def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
-    """Return the value that is given to a name, if it is a secret."""
     if sign[0] == ":" and text[name.start - 1 : name.start] == ":":
         return None
     start = sign.end()
@@ -207,7 +199,6 @@ def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
 
 
 def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
-    """True if the value that is given to a name is a secret."""
     end = sign.end() + len(value)
     password = name.kind == "password"
     flag = bool(_FLAG.match(text, name.start)) and not sign["close"]
@@ -235,7 +226,6 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
 
 
 def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: bool) -> bool:
-    """True if a value without quotes is a password."""
     end = sign.end() + len(value)
     if values.is_reference(value) and ("/" in value or not value[-1].isdigit()):  # `dgXrb2.ug90` reads as an attribute
         return False
@@ -307,7 +297,6 @@ _STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adj
 
 
 def _told(text: str, name: _Name) -> Secret | None:
-    """Return the value that a sentence gives behind its noun."""
     end = min(name.end + _WINDOW, len(text))
     end = text.find("\n", name.end, end) if "\n" in text[name.end : end] else end
     if name.kind == "password" and (span := _beside(text, name, end)):

@@ -34,19 +34,14 @@ _PEM: Final = lazy_compile(
 )
 _PEM_BODY: Final = lazy_compile(r"(?=[A-Za-z0-9+/=]{0,24}[0-9])[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # examples have dots
 _PEM_HEADERS: Final = 400  # characters before the key
-_PUTTY: Final = lazy_compile(
-    r"Private-Lines: \d{1,3}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,80}(?:\s|$)){1,200}(?:Private-MAC: [0-9a-f]{40,64})?)"
-)
 
 
 def private_keys(text: str) -> list[Secret]:
-    """Return the private keys in armor (PEM, PuTTY)."""
-    spans: list[tuple[int, int]] = []
-    if "PRIVATE KEY" in text or "OpenVPN Static key" in text:
-        spans += [key.span() for key in _PEM.finditer(text) if _PEM_BODY.search(key["body"], 0, _PEM_HEADERS)]
-    if "Private-Lines:" in text:
-        spans += [key.span("secret") for key in _PUTTY.finditer(text)]
-    return [(start, end, "private_key") for start, end in spans]
+    """Return the private keys in armor (PEM)."""
+    if "PRIVATE KEY" not in text and "OpenVPN Static key" not in text:
+        return []
+    keys = (key for key in _PEM.finditer(text) if _PEM_BODY.search(key["body"], 0, _PEM_HEADERS))
+    return [(*key.span(), "private_key") for key in keys]
 
 
 _LONG: Final = lazy_compile(r"\S{20,}")  # no shape has fewer characters
@@ -79,7 +74,6 @@ def long_words(text: str) -> list[re.Match[str]]:
 
 
 def _is_mixed(word: str) -> bool:
-    """True if a key could be in a word: a long run of different characters, with a digit or a capital."""
     rule = word.count(word[0]) > len(word) // 2
     return not rule and not (word.islower() and word.isalpha()) and bool(_RUN.search(word))
 
@@ -133,7 +127,6 @@ class Place(NamedTuple):
     fits: Callable[[str], bool]
 
 
-_SEED_WORD: Final = r"(?:\d{1,2}[.)]? ?)?(?-i:[a-z]{3,8})[\"']?"
 _FORMS: Final = {
     "%LINE%": r"[^\n]{0,200}?[ \t]",
     "%VALUE%": r"[\"'`]?(?P<secret>[^\s\"'`\\|;]{4,4000})",
@@ -141,8 +134,6 @@ _FORMS: Final = {
     "%TEXT%": r"b?[\"'`](?P<secret>[^\"'\n\\]{4,200})[\"'`]",
     "%ARGUMENT%": r"(?:[^,()\"'\n]{1,80}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')",
     "%END%": r"(?=[.`\"',;:)*]{0,3}(?:\s|$))",
-    # the 12, 15, 18, 21 or 24 words of a wallet
-    "%SEED%": rf"(?P<secret>(?:{_SEED_WORD}[ ,\n]{{1,3}}[\"']?){{11}}(?:(?:[ ,\n]{{1,3}}[\"']?{_SEED_WORD}){{3}}){{0,4}}{_SEED_WORD})(?![ ]?[\w,])",
 }
 """What the patterns of secret_places.txt have in common, by the names that stand there."""
 
@@ -164,18 +155,9 @@ def _is_base32(value: str) -> bool:
     return len(set(value)) >= 8 and (any(map(str.isdigit, value)) or len(value) >= 26) and value != "JBSWY3DPEHPK3PXP"
 
 
-def _is_seed(value: str) -> bool:
-    words = [word for word in re.split(r"[\s,.)\d\"']+", value) if word]
-    return len(words) in (12, 15, 18, 21, 24) and len(_COMMON.intersection(words)) <= 1 and len(set(words)) > 8
-
-
-_COMMON: Final = frozenset(
-    "the and for you your are was with that this from not must then when which have has use one two so while every "
-    "before because into onto after its last until".split()
-)
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     **{check.__name__: check for check in (values.word, values.random, values.drawn, values.in_prose)},
-    "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32, "seed": _is_seed,
+    "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32,
 }  # fmt: skip
 
 

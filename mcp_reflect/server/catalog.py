@@ -9,9 +9,8 @@ from typing import Any, Final
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import Arguments
 from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, OutcomeArguments, RecallArguments
-from mcp_reflect.schemas.run import ReflectArguments
+from mcp_reflect.schemas.run import ReflectArguments, StepArguments
 from mcp_reflect.schemas.search import ReplanArguments
-from mcp_reflect.schemas.triggers import StepArguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.hooks.payload import unpacked
-from mcp_reflect.models.hook import HookInput, Moment
+from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.hook_events import ends_of, hook_answer, is_watched, kept_call, read_hook
 from mcp_reflect.storage.spool import append

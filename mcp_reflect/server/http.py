@@ -1,28 +1,17 @@
-"""The server over HTTP, for clients on this machine: loopback only, with limits on requests and bodies.
-
-The service of a team (`server/team.py`) has the same limits.
-
-The SDK refuses a foreign Host (421), a foreign Origin (403) and JSON that is nested too deep (400).
-"""
+"""The limits on requests and bodies over HTTP. The SDK refuses JSON that is nested too deep (400)."""
 
 import sys
 from typing import Final
 
 import anyio
 import uvicorn
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_reflect.config import Limits
-from mcp_reflect.loopback import HOST, listening
-from mcp_reflect.server.app import build
 
 PATH: Final = "/mcp"
-MOST_SESSIONS: Final = 1_000
-SESSION_SECONDS: Final = 30 * 60
-"""After so long without a request a session ends; its client begins another."""
-_GRACE_SECONDS: Final = 1  # for answers when the server stops; a stream that a client holds open has no end
 
 
 class RequestLimits:
@@ -82,26 +71,6 @@ class RequestLimits:
 
 def _refusal(status: int, text: str) -> PlainTextResponse:
     return PlainTextResponse(text, status, {"connection": "close"})  # the rest of the body is never read
-
-
-def serve_http(port: int) -> None:
-    """Serve `http://127.0.0.1:PORT/mcp` until SIGINT or SIGTERM; port 0 means any free one.
-
-    The address is printed on stdout when it takes connections. InputError if the port cannot be used.
-    """
-    with listening(port, "--http") as listener:
-        server = build()
-        names = [f"{name}:{listener.getsockname()[1]}" for name in (HOST, "localhost")]
-        app = server.streamable_http_app(
-            streamable_http_path=PATH,
-            max_sessions=MOST_SESSIONS,
-            session_idle_timeout=SESSION_SECONDS,
-            transport_security=TransportSecuritySettings(
-                allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
-            ),
-        )
-        config = configure(app, server.service.settings, f"http://{names[0]}{PATH}", _GRACE_SECONDS)
-        anyio.run(uvicorn.Server(config).serve, [listener])
 
 
 def configure(app: ASGIApp, limits: Limits, url: str, finish_seconds: int) -> uvicorn.Config:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import math
 import re
+import time
 import traceback
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
 _HOOK_SECONDS: Final = 0.25  # that a hook waits for another writer; then it leaves the call in the spool
 _ASKS_HOOKS: Final = ("record_outcome", "critique")  # they use outputs that hooks saw, which may be in the spool
+_DREAM_SECONDS: Final = 300  # from the start, and between two looks whether a dream is due
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
 
@@ -39,56 +42,6 @@ _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a 
 def tools() -> list[dict[str, Any]]:
     """Return the tools as the generated file lists them."""
     return json.loads(Path(__file__).with_name("tools.json").read_text(encoding="utf-8"))
-
-
-class Idle:
-    """Begins a dream after `seconds` without a call (0: never), and gives it up when a call comes. Waits by `wait`.
-
-    A dream that is given up has changed nothing: it is applied in one short transaction at its end.
-    """
-
-    def __init__(
-        self, engine: "Callable[[], Engine]", seconds: float, wait: Callable[[float], Awaitable[object]] = asyncio.sleep
-    ) -> None:
-        self._engine = engine
-        self._seconds = seconds
-        self._wait = wait
-        self._calls = 0
-        self._waiting: asyncio.Task[None] | None = None
-
-    @contextmanager
-    def call(self) -> Generator[None]:
-        """Give up dreaming for a call, and wait for a quiet time after the last running one."""
-        self._calls += 1
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
-        try:
-            yield
-        finally:
-            self._calls -= 1
-            if self._calls == 0 and self._seconds > 0:
-                self._waiting = asyncio.create_task(self._dream_later())
-
-    async def close(self) -> None:
-        """Give up dreaming for good, and wait for it to end."""
-        self._seconds = 0
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.cancel()
-            with suppress(asyncio.CancelledError):
-                await waiting
-
-    async def _dream_later(self) -> None:
-        await self._wait(self._seconds)
-        from mcp_reflect.services.consolidate import dream, due  # noqa: PLC0415 - nothing of it before
-
-        engine = self._engine()
-        try:
-            if await due(engine.context):
-                await dream(engine.context)
-        except McpReflectError as error:  # the bank is busy
-            engine.log.info("dream_failed", error=type(error).__name__)
 
 
 class Service:
@@ -104,7 +57,8 @@ class Service:
         self._engine = engine
         self._own_engine = engine is None
         self._for_hooks: Engine | None = None
-        self.idle = Idle(self.engine, settings.dream_idle_minutes * 60 if settings.mode == "full" else 0)
+        self.next_dream = time.monotonic() + _DREAM_SECONDS if settings.mode == "full" else math.inf
+        self.dreaming: asyncio.Task[None] | None = None
         self._taking: asyncio.Task[None] | None = None
         self.log = Log.of(settings)
         for problem in settings.misspelled() if settings.unknown else ():
@@ -120,13 +74,34 @@ class Service:
 
     async def close(self) -> None:
         """Give up dreaming, and close the engine, if this service made one."""
-        await self.idle.close()
+        if self.dreaming is not None:
+            self.dreaming.cancel()  # it has changed nothing: a dream is applied in one transaction at its end
+            with suppress(asyncio.CancelledError):
+                await self.dreaming
         if self._taking is not None:
             await self._taking
         if self._for_hooks is not None:
             await self._for_hooks.close()
         if self._engine is not None and self._own_engine:
             await self._engine.close()
+
+    def _dream_sometimes(self) -> None:
+        """Begin the dream of the day beside a call, if one is due and nobody looked lately."""
+        if time.monotonic() < self.next_dream:
+            return
+        self.next_dream = time.monotonic() + _DREAM_SECONDS
+
+        async def dream() -> None:
+            from mcp_reflect.services import consolidate  # noqa: PLC0415 - see the class
+
+            engine = self.engine()
+            try:
+                if await consolidate.due(engine.context):
+                    await consolidate.dream(engine.context)
+            except McpReflectError as error:  # the bank is busy
+                engine.log.info("dream_failed", error=type(error).__name__)
+
+        self.dreaming = asyncio.create_task(dream())
 
     def _take_in_spool(self) -> None:
         """Begin to note calls that hooks left beside the bank, if there are any."""
@@ -167,20 +142,20 @@ class Service:
             fix = did_you_mean(name, names, f"Call one of {', '.join(names)}.")
             return failure(f"name: there is no tool '{quoted(name)}'. {fix}")
         try:
-            with self.idle.call():
-                name_agent(agent or _client_name(context))
-                engine = self.engine()
-                if name in _ASKS_HOOKS:
-                    self._take_in_spool()
-                    if self._taking is not None:
-                        await asyncio.shield(self._taking)
-                with logged_with(session=engine.context.session, project=engine.scopes.own.project):
-                    result = await engine.call(name, arguments, _client(context))
+            name_agent(agent or _client_name(context))
+            engine = self.engine()
+            if name in _ASKS_HOOKS:
                 self._take_in_spool()
-                value = answer(result, detail=wants_detail(arguments))
-                if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
-                    value["redacted"] = cut
-                return CallToolResult(content=[_json(value)], structured_content=value)
+                if self._taking is not None:
+                    await asyncio.shield(self._taking)
+            with logged_with(session=engine.context.session, project=engine.scopes.own.project):
+                result = await engine.call(name, arguments, _client(context))
+            self._take_in_spool()
+            self._dream_sometimes()
+            value = answer(result, detail=wants_detail(arguments))
+            if name in _KEEPS_WORDS and (cut := await asyncio.to_thread(cuts, arguments)):
+                value["redacted"] = cut
+            return CallToolResult(content=[_json(value)], structured_content=value)
         except InputNeeded as needed:
             return needed.result
         except McpReflectError as error:
@@ -200,8 +175,7 @@ class Service:
         hook_tool = await asyncio.to_thread(import_module, "mcp_reflect.server.hook_tool")
         value: dict[str, Any] = {}
         try:
-            with self.idle.call():
-                value = await hook_tool.answer(self._hook_engine().context, arguments)
+            value = await hook_tool.answer(self._hook_engine().context, arguments)
         except Exception as error:  # noqa: BLE001 - the outermost handler
             self.log.error("hook_failed", error=type(error).__name__)
         return CallToolResult(content=[_json(value)])
@@ -334,7 +308,6 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 
 def _critique(critique: "Critique") -> dict[str, Any]:
-    """Return a critique with each claim that is still to be judged as one line of text."""
     from mcp_reflect.critique.answers import short_claims  # noqa: PLC0415 - same as in `answer`
 
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
@@ -343,7 +316,6 @@ def _critique(critique: "Critique") -> dict[str, Any]:
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:
-    """Return a hit with its strongest reason, and whether its words came from outside."""
     from mcp_reflect.models.lesson import ORIGINS  # noqa: PLC0415 - same as in `answer`
 
     strongest, *more = hit.why.split("; ")

@@ -1,4 +1,7 @@
-"""The service of a team over HTTP: `mcp-reflect serve --http HOST:PORT`. Any replica answers any request."""
+"""The server over HTTP, for a team or for this machine alone: `mcp-reflect serve --http [HOST:]PORT`.
+
+Any replica answers any request.
+"""
 
 import asyncio
 import time
@@ -41,7 +44,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, is_loopback, listening
 from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL, from_json
-from mcp_reflect.models.hook import HookInput, Moment
+from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
 from mcp_reflect.server.http import PATH, configure
 from mcp_reflect.server.service import name_agent, tools
@@ -71,8 +74,8 @@ class TeamOptions:
     """How the service is reached, and whom it answers.
 
     `public_url` is the address that clients use, where a proxy stands before it; `allowed_hosts` are other names that
-    the proxy calls it by. `state_keys` are shared by all replicas: they seal what a client sends back in a second round
-    of a call.
+    the proxy calls it by. `own`: it is the server of a person, for this machine alone. `state_keys`
+    are shared by all replicas: they seal what a client sends back in a second round of a call.
     """
 
     host: str
@@ -80,6 +83,7 @@ class TeamOptions:
     public_url: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     authenticates: bool = True
+    own: bool = False
     oauth: OAuthOptions | None = None
     state_keys: tuple[str, ...] = ()
     lessons: int = 0
@@ -89,15 +93,20 @@ class TeamOptions:
 class Replica:
     """A replica: its application, and whether it takes requests."""
 
-    def __init__(self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int) -> None:
+    def __init__(
+        self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int, own: Scopes | None = None
+    ) -> None:
+        anyone = None if options.authenticates else _anyone(own or Scopes.of(settings))
         self._bank = bank
         self.metrics = Metrics(bank) if options.metrics else None
-        self._team = Team(settings, bank, log, options.lessons, self.metrics and self.metrics.note_call)
+        self._team = Team(
+            settings, bank, log, options.lessons, self.metrics and self.metrics.note_call, is_own=options.own
+        )
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
-        keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
         authentication = self._authentication(options, log)
+        keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
         server = TeamServer(self._team, request_state_security=keys, **authentication)
         self._api = TeamApi(self._team, authentication.get("token_verifier"), secure=self.url.startswith("https://"))
         app = server.streamable_http_app(
@@ -106,7 +115,6 @@ class Replica:
             json_response=True,  # a stream of events is cut when the service stops
             transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
         )
-        anyone = None if options.authenticates else _anyone(settings)
         app.user_middleware.insert(0, Middleware(Front, names=names, origins=origins, log=log, metrics=self.metrics))
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
@@ -390,7 +398,8 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
     try:
         await bank.open()
         options = await _checked(options, bank, log)
-        replica = Replica(settings, options, bank, log, listener.getsockname()[1])
+        own = await bank.projects.resolve(Scopes.of(settings), stores=True)
+        replica = Replica(settings, options, bank, log, listener.getsockname()[1], own)
         if replica.metrics and options.metrics:
             log.info("metrics", port=replica.metrics.serve(*options.metrics))
         config = configure(replica.app, settings, replica.url, _FINISH_SECONDS)
@@ -413,7 +422,6 @@ async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
 
 
 def _host_names(options: TeamOptions, port: int) -> list[str]:
-    """Return the values of Host that are answered."""
     names = [*options.allowed_hosts, f"{HOST}:{port}", f"localhost:{port}", f"{_bracketed(options.host)}:{port}"]
     if options.public_url:
         names.append(urlsplit(options.public_url).netloc)
@@ -424,8 +432,7 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _anyone(settings: Settings) -> Principal:
-    """Return the caller of a service that asks for no token: the person of the settings."""
-    scopes = Scopes.of(settings)
+def _anyone(scopes: Scopes) -> Principal:
+    """Return the caller of a service that asks for no token: the person of these projects."""
     projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
     return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.ADMIN)

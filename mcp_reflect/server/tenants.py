@@ -153,7 +153,6 @@ def access(principal: Principal, *, client_id: str, expires_at: int | None = Non
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    """Return a claim that is a list of texts, or one text with spaces."""
     parts = value.split() if isinstance(value, str) else cast("list[Any]", value) if isinstance(value, list) else []
     return tuple(part for part in parts if isinstance(part, str))
 
@@ -208,13 +207,21 @@ class Team:
     """The services of recent callers, over one bank, and the limits of their tenants."""
 
     def __init__(
-        self, settings: Settings, bank: Bank, log: Log, most_lessons: int, note_call: NoteCall | None = None
+        self,
+        settings: Settings,
+        bank: Bank,
+        log: Log,
+        most_lessons: int,
+        note_call: NoteCall | None = None,
+        *,
+        is_own: bool = False,
     ) -> None:
         self.settings = replace(settings, unknown=())
         self.bank = bank
         self.log = log
         self.note_call = note_call
         self._most_lessons = most_lessons
+        self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._used: dict[str, Bucket] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -228,7 +235,7 @@ class Team:
         if scopes not in self._services:
             settings = replace(self.settings, project=caller.project, projects=others)
             service = Service(settings, Engine(settings, store=self.bank, scopes=scopes))
-            service.is_of_team = True
+            service.is_of_team = not self._is_own
             self._services[scopes] = service
         self._services.move_to_end(scopes)
         while len(self._services) > _MOST_SERVICES:

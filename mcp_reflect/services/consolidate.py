@@ -11,8 +11,19 @@ from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT
 from mcp_reflect.models.common import HOST, Json, Scope
-from mcp_reflect.models.consolidation import Dream, DreamPlan, Generalization, Merge, Undone
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson import (
+    Dream,
+    DreamPlan,
+    Generalization,
+    Lesson,
+    LessonDraft,
+    Merge,
+    RecordKind,
+    Source,
+    State,
+    Trust,
+    Undone,
+)
 from mcp_reflect.runs.text import clip
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
@@ -83,7 +94,7 @@ async def undo(context: Context, dream_id: str) -> Undone:
 
 
 async def due(context: Context) -> bool:
-    """True if a dream at idle may begin: none was today (UTC), and something changed since the last one."""
+    """True if the dream of the day may begin: none was today (UTC), and something changed since the last one."""
     digest, dreamed_at = await context.bank.consolidations.last(context.scopes.own)
     if dreamed_at // DAY == context.clock.now() // DAY:
         return False

@@ -13,9 +13,8 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.hooks.guarded import mode_in
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, compact, from_json
-from mcp_reflect.models.consolidation import Filter, Undone
 from mcp_reflect.models.finding import StoredFinding
-from mcp_reflect.models.lesson import GuardMode, Lesson, Recall, Source, State, Stored, Trust
+from mcp_reflect.models.lesson import Filter, GuardMode, Lesson, Recall, Source, State, Stored, Trust, Undone
 from mcp_reflect.services.engine import Engine
 
 Sent = Mapping[str, Any]
@@ -137,7 +136,6 @@ async def waiting(engine: Engine, _: Sent, *, whole: bool) -> Waiting:  # noqa: 
 
 
 def _is_of_agents(lesson: Lesson) -> bool:
-    """Return whether nobody vouched for a lesson that an agent, a model or rules stored."""
     return lesson.trust is Trust.OBSERVED and lesson.source in (Source.AGENT, Source.MODEL, Source.RULES)
 
 

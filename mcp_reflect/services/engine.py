@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.prompts import Rendered
     from mcp_reflect.llm.protocol import LLM, TextChunk, TextListener
     from mcp_reflect.llm.runner import ClientCapabilities
-    from mcp_reflect.models.consolidation import Dream, Undone
     from mcp_reflect.models.critique import Critique
+    from mcp_reflect.models.lesson import Dream, Undone
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.models.warning import AfterCall, CallWarning
@@ -49,6 +49,7 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
     "forget_lesson": lambda: services.lessons.forget,
 }
 """The function of each tool. A service is imported when it is named, so each is behind a lambda."""
+
 
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
 

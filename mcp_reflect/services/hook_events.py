@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.hooks.payload import error_of, output_ends, result_of, unpacked, without_middles
-from mcp_reflect.models.hook import HookInput, Moment
+from mcp_reflect.models.warning import HookInput, Moment
 
 _MAX_SESSION_CHARS: Final = 200
 

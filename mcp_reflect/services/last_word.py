@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from mcp_reflect.errors import BankError
 from mcp_reflect.hooks.last_word import at_stop, decides
-from mcp_reflect.models.hook import HookInput
+from mcp_reflect.models.warning import HookInput
 from mcp_reflect.proofs.ledger import Ledger
 from mcp_reflect.runs.session_file import SessionFile
 from mcp_reflect.security.redact import clean_text

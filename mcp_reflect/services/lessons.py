@@ -209,7 +209,6 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 
 
 def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
-    """Return the mistake, the correction and the whole text after an edit of the first or the second."""
     is_one_text = before.text == before.mistake
     mistake, correction = edited.get("mistake", before.mistake) or "", edited.get("correction", before.correction) or ""
     if is_one_text and "mistake" not in edited and lesson_parts(before.text)[1]:
@@ -292,7 +291,6 @@ async def import_own(
 def _read_lines(
     context: Context, kind: type[_Line], lines: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> Iterator[tuple[Scope, _Line]]:
-    """Yield the scope and the fields of each line."""
     own = context.scopes.own
     for number, line in lines:
         try:

@@ -7,8 +7,18 @@ from typing import Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import RULES, Scope
-from mcp_reflect.models.consolidation import Archiving, Dream, DreamPlan, Generalization, Merge, Undone
-from mcp_reflect.models.lesson import Lesson, LessonDraft, State, Trust
+from mcp_reflect.models.lesson import (
+    Archiving,
+    Dream,
+    DreamPlan,
+    Generalization,
+    Lesson,
+    LessonDraft,
+    Merge,
+    State,
+    Trust,
+    Undone,
+)
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.consolidation import Filter
-from mcp_reflect.models.lesson import Lesson, State, Trust, waits
+from mcp_reflect.models.lesson import Filter, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
 from mcp_reflect.storage.warnings import counts

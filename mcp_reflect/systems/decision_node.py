@@ -101,7 +101,6 @@ def _others(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
 
 
 def _title(text: str) -> str | None:
-    """The title of a markdown text, which its first line is."""
     line = text.lstrip().partition("\n")[0]
     return line.lstrip("#").strip(" *") or None if line.startswith("#") else None
 

@@ -21,7 +21,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.schemas.fields import as_text, share_of
-from mcp_reflect.schemas.triggers import StepArguments
+from mcp_reflect.schemas.run import StepArguments
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.services.critique import improvement_prompt, review_prompt
 from mcp_reflect.services.engine import Engine
@@ -272,7 +272,6 @@ def _read(reply: str) -> tuple[Opinion, float | None]:
 
 
 def _issue(item: Json) -> Json:
-    """An issue as text; models also write {"issue": …} and {"description": …}."""
     if not isinstance(item, dict):
         return item
     texts = [value for value in item.values() if isinstance(value, str)]

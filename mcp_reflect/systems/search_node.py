@@ -115,7 +115,6 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
 
 
 def _last_question(messages: Sequence[Any]) -> str:
-    """The last message of a person; the last of all where none is marked as a person's."""
     texts = [(_part(message, "type") or _part(message, "role"), _part(message, "content")) for message in messages]
     of_people = [text for author, text in texts if author in ("human", "user")] or [text for _, text in texts]
     return of_people[-1] if of_people else ""

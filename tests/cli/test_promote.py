@@ -10,8 +10,8 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.models.hook import HookInput
 from mcp_reflect.models.lesson import Lesson, Source, Trust
+from mcp_reflect.models.warning import HookInput
 from mcp_reflect.services import hooks
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook

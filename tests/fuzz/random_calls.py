@@ -50,9 +50,9 @@ GOOD: Final[dict[str, list[dict[str, Any]]]] = {
     "should_reflect": [{"confidence": 0.3, "run_id": "run 1", "step_number": 4}],
 }
 URIS: Final = (
-    "bank://stats", "bank://lessons", "bank://reflections", "prompt://reflect", "prompt://none", "lesson://",
+    "bank://stats", "bank://lessons", "bank://reflections", "lesson://",
     "lesson://les_none", "reflection://../../etc/passwd", "lesson://%00", "lesson://a?b#c", "file:///etc/passwd", "x",
-    "bank://", "prompt://../settings", "lesson://" + "a" * 5_000, "http://[::1", "",
+    "bank://", "lesson://" + "a" * 5_000, "http://[::1", "",
 )  # fmt: skip
 _TEXTS: Final = (
     "", " ", "\n\t", "x", "a" * 30_000, "word " * 3_000, "\u200b\u2060", "\u202eevil", "🙂" * 50, "中文" * 40, "\x00",
@@ -108,7 +108,7 @@ def line(source: random.Random, number: int, envelope: dict[str, Any]) -> bytes:
     match source.randrange(12):
         case 0:
             message["method"] = source.choice(
-                ("tools/list", "resources/read", "prompts/get", "completion/complete", "no/such", "", "initialize",
+                ("tools/list", "resources/read", "prompts/get", "no/such", "", "initialize",
                  "notifications/cancelled", "notifications/initialized", "logging/setLevel", "server/discover")
             )  # fmt: skip
         case 1:

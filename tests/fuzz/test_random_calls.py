@@ -14,9 +14,6 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import (
     CallToolResult,
-    CompletionArgument,
-    PromptReference,
-    ResourceTemplateReference,
     TextContent,
 )
 
@@ -44,10 +41,6 @@ def one(source: random.Random, client: Client) -> Any:
                 source.choice(("start_task", "review_task", "critique_answer", "x", "")),
                 {source.choice(("task", "goal", "tsk")): str(value(source))[:3_000]},
             )
-        case 2:
-            place = source.choice((PromptReference(name="start_task"), ResourceTemplateReference(uri="lesson://{id}")))
-            asked = {"name": source.choice(("task_type", "id", "")), "value": str(value(source))[:500]}
-            return client.complete(place, CompletionArgument(**asked).model_dump())
         case _:
             name = tool_name(source)
             return client.call_tool(name, arguments(source, name))

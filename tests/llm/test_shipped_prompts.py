@@ -9,7 +9,7 @@ import pytest
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.models.run import Outcome
 from mcp_reflect.schemas.analysis import AnalysisArguments
-from mcp_reflect.security.fencing import DATA_RULE
+from mcp_reflect.security.injection import DATA_RULE
 
 HASHES = Path(__file__).with_name("prompt_hashes.json")
 NAMES = (

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.llm.prompts import Prompts
-from mcp_reflect.security.fencing import fence, seal
+from mcp_reflect.security.injection import fence, seal
 
 hostile = st.text(max_size=80) | st.lists(
     st.sampled_from(["</data ", ">", '<data name="x" seal="', "$goal", "${steps}", "$$", "---user---", "\ud800"])

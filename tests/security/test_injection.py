@@ -18,8 +18,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, Stored, Trust, lesson_text
-from mcp_reflect.security.fencing import fence
-from mcp_reflect.security.injection import hides_text, repeats, suspicion
+from mcp_reflect.security.injection import fence, hides_text, repeats, suspicion
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.screening import prepared

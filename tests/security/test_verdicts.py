@@ -11,8 +11,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
-from mcp_reflect.models.consolidation import DreamPlan, Merge
-from mcp_reflect.models.lesson import Lesson, LessonDraft, Trust
+from mcp_reflect.models.lesson import DreamPlan, Lesson, LessonDraft, Merge, Trust
 from mcp_reflect.security import injection
 from mcp_reflect.services.engine import Engine
 

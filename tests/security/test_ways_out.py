@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.types import PromptReference
 
 from mcp_reflect.models.lesson import Source, Trust
 from mcp_reflect.server.app import build
@@ -112,12 +111,3 @@ async def test_a_prompt_sends_no_secret_on_to_a_model(engine: Engine) -> None:
             found = str((await client.get_prompt(prompt, {name: f"Log in with {token} and look"})).messages)
             assert token not in found
             assert "and look" in found
-
-
-async def test_a_task_type_that_is_an_order_completes_nothing(engine: Engine) -> None:
-    for task_type in ("deploy the shop", EVIL[:60]):
-        await engine.store_lesson(**LESSON, task_type=task_type)
-    async with Client(build(engine=engine)) as client:
-        reference = PromptReference(type="ref/prompt", name="start_task")
-        completed = await client.complete(reference, {"name": "task_type", "value": ""})
-    assert completed.completion.values == ["deploy the shop"]

@@ -1,10 +1,8 @@
 """The server over HTTP, as a process: for this machine alone, with the same answers in both eras."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -21,7 +19,7 @@ from mcp_reflect.config import DEFAULT
 from mcp_reflect.server.http import Message, Receive, RequestLimits, Send
 from tests.conftest import Era
 from tests.server.calls import told
-from tests.server.servers import LESSON, ROOT, SERVE
+from tests.server.servers import LESSON
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -32,19 +30,6 @@ def serving(bank: Path) -> Generator[tuple[str, Forked]]:
     env = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
     with Forked(("serve", "--http", "0"), env) as process:
         yield process.stdout.readline().decode().strip(), process
-
-
-@contextmanager
-def started(bank: Path) -> Generator[tuple[str, subprocess.Popen[str]]]:
-    """The same, started by a command as people start it."""
-    env = {**os.environ, "MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app"}
-    command = (*SERVE, "serve", "--http", "0")
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip(), process
-        finally:
-            process.kill()
 
 
 def answer(url: str, body: bytes, length: int | None = None, **headers: str) -> int:
@@ -78,22 +63,6 @@ def test_http_is_for_this_machine_and_its_own_pages_alone(bank_path: Path) -> No
         assert answer(url, hello, Origin=f"http://{urlsplit(url).netloc}") == 200
         assert answer(url, b"[" * 100_000) == 400
         assert answer(url, hello, length=5 << 20) == 413
-
-
-def test_a_client_that_holds_a_stream_open_does_not_keep_the_server_from_its_end(bank_path: Path) -> None:
-    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
-    with started(bank_path) as (url, process):
-        place = urlsplit(url)
-        with closing(HTTPConnection(place.netloc, timeout=20)) as first:
-            first.request("POST", place.path, hello, SENT)
-            answered = first.getresponse()
-            answered.read()
-            session = answered.getheader("mcp-session-id") or ""
-            with closing(HTTPConnection(place.netloc, timeout=20)) as stream:
-                stream.request("GET", place.path, headers={**SENT, "Mcp-Session-Id": session})
-                assert stream.getresponse().status == 200
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(20) in {0, -signal.SIGTERM}
 
 
 async def _answered(app: RequestLimits, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:

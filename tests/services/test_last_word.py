@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect import services
 from mcp_reflect.config import Settings
-from mcp_reflect.models.hook import HookInput
+from mcp_reflect.models.warning import HookInput
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, read_hook
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.config import Settings
-from mcp_reflect.schemas.triggers import StepArguments
+from mcp_reflect.schemas.run import StepArguments
 from mcp_reflect.services.triggers import trigger_of
 
 RAISED: dict[str, dict[str, Any]] = {

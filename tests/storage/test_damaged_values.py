@@ -11,7 +11,7 @@ import pytest
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
-from mcp_reflect.models.consolidation import Filter
+from mcp_reflect.models.lesson import Filter
 from mcp_reflect.services.engine import Engine
 
 COUNT = 12

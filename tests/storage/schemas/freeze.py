@@ -45,7 +45,7 @@ def file_of(version: int) -> Path:
 async def fill(bank: Path) -> None:
     """Use every tool once, so that there is a row in each table."""
     clock = HeldClock()
-    settings = Settings(bank=bank, project="app", dream_idle_minutes=0)
+    settings = Settings(bank=bank, project="app")
     async with Engine(settings, clock=clock, embedder=Concepts()) as engine:
         first = await engine.store_lesson(
             mistake="Deployed the orders service on a Friday", correction="Deploy on a Tuesday morning",
