@@ -185,6 +185,16 @@ def test_refresh_shows_what_was_stored_meanwhile(acting: Opened, bank: Path) -> 
     acting.page.locator(".row .first", has_text="quokka").wait_for()
 
 
+def test_a_refresh_does_not_take_the_search_from_a_person_who_types(acting: Opened) -> None:
+    acting.page.locator("#search").focus()
+    with acting.page.expect_response("**/api/**"):
+        acting.page.locator("#reload").dispatch_event("click")
+    expect(acting.page.locator("#reload")).to_be_enabled()
+    expect(acting.page.locator("#search")).to_be_focused()
+    acting.page.keyboard.type("Friday")
+    expect(acting.page.locator(".row").filter(has_text="Friday").first).to_be_visible()
+
+
 def test_every_action_that_the_server_has_is_a_button_somewhere(acting: Opened) -> None:
     acting.view("deciding")
     seen = {*acting.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")}

@@ -131,6 +131,7 @@ function drawProjects({ project, projects }) {
 }
 
 function draw(data) {
+  const focused = document.activeElement; // loses the focus when it is put in again, while a person types
   store = new Store(data);
   drawProjects(data);
   const cut = data.records > store.lessons.length
@@ -149,6 +150,7 @@ function draw(data) {
     choose("lessons");
     viewOf("lessons").made.only(ids);
   });
+  if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
 function drawEmpty() {
