@@ -188,7 +188,7 @@ def _compared(measure: Measure, mark: float | None) -> Verdict | None:
 _SURE_FROM: Final = 3  # comparisons that agree give high confidence; fewer give medium
 _SPEAKS_FOR: Final = {"keep": True, "kill": False, "marry": True}  # an action whose metrics hold their marks
 _ADVICE: Final = {
-    True: "Go on with it, and write down these figures.",
+    True: "Go on as decided, and write down these figures.",
     False: "Decide again, or say what the metrics miss.",
     None: "Measure both before and after, and decide by them.",
 }

@@ -196,13 +196,19 @@ def _changed(before: Sequence[SessionCall], call: SessionCall) -> Finding | None
         return None
     tries = [item for item in before[-NEAR:] if item.says_no and not item.expected and not _is_known(before, item)]
     pairs = [(item, difference_between(item, call)) for item in tries]
-    found = [(item, made) for item, made in pairs if made is not None]
+    found = [(item, made) for item, made in pairs if made is not None and not _edits_explain(before, item, made)]
     if not found:
         return None
     last, made = found[-1]
     akin = [pair for pair in found if _head(pair[1], pair[0]) == _head(made, last)]
     # The first try is what the next agent would do too.
     return _finding(FindingKind.CHANGED, [item for item, _ in akin], call, akin[0][1], shown=akin[0][0])
+
+
+def _edits_explain(before: Sequence[SessionCall], failed: SessionCall, difference: Difference) -> bool:
+    """True for a command where files were edited since it failed, and its error is not about a missing file."""
+    edited = any(_is_edit(item) and not item.failed for item in before if item.number > failed.number)
+    return difference.wrong is not None and edited and not _ABSENT.search(failed.line)
 
 
 def _is_known(before: Sequence[SessionCall], failed: SessionCall) -> bool:
@@ -222,7 +228,10 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
     absent = bool(_ABSENT.search(failed.line))
     if wrong and right:
         difference = difference_of(wrong, right, missing=absent)
-        if difference is None or not _is_corrected(failed, difference, absent=absent):
+        if difference is None or _tries(difference, (*wrong, *right)):
+            return None
+        difference = _as_step(difference, right, failed.line)
+        if not _is_corrected(failed, difference, absent=absent):
             return None
         steps = tuple(part for part in difference.added if not _reads(part))
         return difference._replace(added=steps) if steps or not difference.added else None
@@ -348,9 +357,29 @@ def _last_part(call: SessionCall) -> object:
     return parts[-1] if parts else exact_call(call.tool, call.arguments)
 
 
+def _tries(difference: Difference, parts: Sequence[Part]) -> bool:
+    """True where what differs is one of many forms of a command that were tried."""
+    wrong = difference.wrong
+    return bool(difference.changes) and wrong is not None and _forms(wrong, parts) > MANY_FORMS
+
+
 def _forms(part: Part, parts: Sequence[Part]) -> int:
     """In how many forms the commands have this one."""
     return sum((part.program, part.subcommand) == (one.program, one.subcommand) for one in {*parts})
+
+
+def _as_step(difference: Difference, right: Sequence[Part], line: str) -> Difference:
+    """The changed command as a step before a later one that both calls have, if the error is about that one."""
+    step = difference.right
+    later = right[right.index(step) + 1 :] if step in right and difference.changes else ()
+    named = [part for part in later if step and part.program == step.program and _is_named(part, line)]
+    if step is None or not named or _is_named(step, line):
+        return difference
+    return Difference((), named[0], named[0], added=(step,))
+
+
+def _is_named(part: Part, line: str) -> bool:
+    return any(len(word) > 2 and word in line for word in part.operands)
 
 
 def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:

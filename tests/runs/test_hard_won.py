@@ -52,7 +52,8 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
     "a step that was changed before the command that failed": (
         [(f"./deployctl index; {PUSH}; ./deployctl check", "41\nerror E42: no candidate for billing\nnot done", 1),
          (f"./deployctl index --rebuild && {PUSH}; ./deployctl check", "index rebuilt\nlive\ndone")],
-        "./deployctl index", "./deployctl index --rebuild", "E42", "Add `--rebuild`",
+        PUSH, f"./deployctl index --rebuild && {PUSH}", "E42",
+        "Run `./deployctl index --rebuild` before `./deployctl push`",
     ),
     "a longer time limit, with both values": (
         [("helm upgrade web ./c --timeout 30s", "Error: UPGRADE FAILED: timed out waiting after 30s", 1),

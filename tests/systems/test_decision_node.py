@@ -48,7 +48,7 @@ def test_the_state_gains_five_keys_and_keeps_the_earlier_reflections(made: Calla
     insights = gained["reflection_insights"]
     assert insights["improvements"] == ["Accuracy 0.3 is worse than the threshold (0.5)."]
     assert (insights["strengths"], len(insights["raw_sections"])) == ([], 7)
-    assert insights["recommendation"] == "Go on with it, and write down these figures."
+    assert insights["recommendation"] == "Go on as decided, and write down these figures."
     json.dumps(gained)
 
 
