@@ -106,7 +106,7 @@ class ConsolidationRepository(Repository):
 
     async def load(self, scope: Scope) -> list[Lesson]:
         """Return the important recent records of a project, without global ones."""
-        return await self.db.look(scope.tenant, lambda reading: _records(reading, scope))
+        return await self.db.look(scope.tenant, lambda reading: _records(reading, scope), long=True)
 
     async def last(self, scope: Scope) -> tuple[str, float]:
         """Return the digest of the records as the last dream left them, and its time; ("", 0) before the first."""

@@ -88,7 +88,7 @@ class GuardRepository(Repository):
             calls += [Call(row["tool"], json.loads(row["arguments"])[0]) for row in failed]
             return calls[:_MOST_CALLS]
 
-        return await self.db.look(scope.tenant, read)
+        return await self.db.look(scope.tenant, read, long=True)
 
     async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
         """Return the lessons whose guards wait for a person, newest first."""

@@ -267,7 +267,8 @@ class Opened:
     read_only: str | None = None
 
 
-Mode: TypeAlias = Literal["read", "write", "brief"]
+Mode: TypeAlias = Literal["read", "long read", "write", "brief"]
+READS: Final = ("read", "long read")
 """How a transaction runs, see `Database`."""
 
 
@@ -296,9 +297,12 @@ class Database(ABC):
         """Return the first row of a named query, None if there is none."""
         return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result]) -> _Result:
-        """Return the result of `work`, which reads as of one moment, outside of the event loop."""
-        return await self._transact("read", tenant, work)
+    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
+        """Return the result of `work`, which reads as of one moment, outside of the event loop.
+
+        With `long`, recalls do not wait for it.
+        """
+        return await self._transact("long read" if long else "read", tenant, work)
 
     async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
         """Return the result of `work`, a transaction that is kept then, and undone if it fails.

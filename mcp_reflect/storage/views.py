@@ -52,7 +52,7 @@ class Views(Repository):
         """
         now = self.clock.now()
         return await self.db.look(
-            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole)
+            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
         )
 
     async def stats(self, scope: Scope) -> dict[str, Json]:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.storage.repository import Reading, scoped
 from mcp_reflect.storage.sqlite.files import APPLICATION_ID, OpenedFile, migrations, newest, statements
 
 ROOT = Path(__file__).parent.parent.parent
@@ -235,6 +237,23 @@ async def test_a_bank_with_a_negative_schema_version_is_left_as_it_is(settings: 
     async with Engine(settings) as engine:
         with pytest.raises(BankError, match="has the schema version -1, which no release writes"):
             await engine.recall(task="Forgot the key")
+
+
+async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine) -> None:
+    await engine.store_lesson(**LESSON)
+    begun, over = threading.Event(), threading.Event()
+
+    def long_read(reading: Reading) -> int:
+        begun.set()
+        assert over.wait(20)
+        return len(reading.rows("stats_lessons", scoped(engine.scopes.own)))
+
+    reading = asyncio.create_task(engine.bank.db.look("local", long_read, long=True))
+    await asyncio.to_thread(begun.wait, 20)
+    assert (await asyncio.wait_for(engine.recall(task=LESSON["mistake"]), 20)).lessons
+    assert not reading.done()
+    over.set()
+    assert await reading == 1
 
 
 @pytest.mark.sqlite  # it takes away the rights on the file

@@ -26,6 +26,7 @@ from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotA
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
 from mcp_reflect.storage.repository import (
+    READS,
     Bound,
     Mode,
     Opened,
@@ -155,8 +156,10 @@ _ROLE: Final = "mcp_reflect_service"
 _Result = TypeVar("_Result")
 _Connection: TypeAlias = psycopg.Connection[Any]
 
+_SNAPSHOT: Final = sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 _BEGIN: Final[dict[Mode, sql.SQL]] = {
-    "read": sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),  # one snapshot
+    "read": _SNAPSHOT,
+    "long read": _SNAPSHOT,
     # Each statement sees what was committed before it: so a transaction that waited for the tenant's lock sees all of
     # the one before.
     "write": sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED"),
@@ -221,7 +224,7 @@ class Database(repository.Database):
 
     async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
         def transact(connection: _Connection, opened: Opened) -> _Result:
-            if mode != "read" and opened.read_only:
+            if mode not in READS and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, mode, tenant, opened)
             try:
@@ -229,7 +232,7 @@ class Database(repository.Database):
             except BaseException:
                 connection.rollback()
                 raise
-            if mode == "read":
+            if mode in READS:
                 connection.rollback()
                 return result
             try:
@@ -243,7 +246,7 @@ class Database(repository.Database):
                 ) from error
             return result
 
-        return await self._repeat(transact, WAIT_SECONDS if mode == "read" else self.busy_seconds)
+        return await self._repeat(transact, WAIT_SECONDS if mode in READS else self.busy_seconds)
 
     async def truncate_log(self) -> None:
         """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""

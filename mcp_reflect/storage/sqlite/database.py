@@ -20,7 +20,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import Bound, Mode, Row, Values, Writing, compared, damaged, name_of, queries
+from mcp_reflect.storage.repository import READS, Bound, Mode, Row, Values, Writing, compared, damaged, name_of, queries
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
@@ -32,7 +32,7 @@ _CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetche
 _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
 
 _Result = TypeVar("_Result")
-_Use: TypeAlias = Literal["write", "read"]
+_Use: TypeAlias = Literal["write", "read", "long read"]
 
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
@@ -266,24 +266,24 @@ class Database(repository.Database):
 
     async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
-            raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+            raw.execute("BEGIN" if mode in READS else "BEGIN IMMEDIATE")
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
                 result = work(SqliteTransaction(raw, self._log))
-                if mode != "read":
+                if mode not in READS:
                     raw.commit()
             finally:
                 raw.rollback()  # nothing after a commit
-            if mode != "read" and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
+            if mode not in READS and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
                 with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
             return (result,)
 
-        use: _Use = "write" if mode == "write" else "read"
+        use: _Use = "read" if mode == "brief" else mode
         wait = BRIEF_WAIT_SECONDS if mode == "brief" else self.busy_seconds
-        async with nullcontext() if mode == "read" else self._writing[use]:
-            return (await self._attempt(use, transact, wait, writes=mode != "read"))[0]
+        async with nullcontext() if mode in READS else self._writing[use]:
+            return (await self._attempt(use, transact, wait, writes=mode not in READS))[0]
 
     async def _attempt(
         self,
