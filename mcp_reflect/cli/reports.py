@@ -79,11 +79,11 @@ def run_stats(options: Namespace) -> None:
     }
     told |= {"lessons_stored": stats["lessons_stored"], "embeddings": vector_summary(stats["embeddings"])}
     if any(arm["tasks"] for arm in (stats["uplift"]["shown"], stats["uplift"]["held_out"])):
-        told |= {"uplift": stats["uplift"]}
+        told |= {"uplift": _uplift(stats["uplift"])}
     groups: dict[str, Any] = stats.get("proof") or {}
     for name, group in (("warned sessions", groups.get("warned")), ("only watched", groups.get("held_out"))):
         if group and group["sessions"]:
-            told[name] = group
+            told[name] = _group(group)
     first = f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
     write_result(options, stats, first + report_text(told))
 
@@ -106,6 +106,22 @@ def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> 
         "MCP_REFLECT_HOLDOUT compares with sessions without lessons."
     )
     return f"{'; '.join(parts)}.\n{limits}"
+
+
+def _uplift(uplift: Mapping[str, Any]) -> str:
+    shown, held = (
+        f"{arm['success']:.0%} of {arm['tasks']} tasks succeeded" if arm["tasks"] else "no task yet"
+        for arm in (uplift["shown"], uplift["held_out"])
+    )
+    return f"with lessons {shown}, without {held}"
+
+
+def _group(group: Mapping[str, Any]) -> str:
+    repeats = sum(count for name, count in group["sequels"].items() if name not in ("heeded", "open"))
+    return (
+        f"{group['recurrences']} known failures again in {group['sessions']} sessions; "
+        f"{group['warnings_due']} warnings due, {repeats} calls made anyway"
+    )
 
 
 def report_text(report: Mapping[str, Json]) -> str:
