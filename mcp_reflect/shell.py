@@ -16,6 +16,11 @@ _UNREMARKED: Final = frozenset("time command exec env".split())
 _SILENT: Final = frozenset("cd pushd popd export set source . true echo".split())
 # Programs that, at the end of a pipe, only cut or show what the command before them printed.
 _VIEWERS: Final = frozenset("head tail less more cat tee".split())
+TELLING_FLAGS: Final = frozenset("--help --version --usage --list --markers --fixtures".split())
+"""Flags with which a program only tells about itself."""
+
+_IDLE: Final = TELLING_FLAGS | frozenset("--collect-only --co --dry-run --just-print --fake --list-tests".split())
+_IDLE_WITH_N: Final = frozenset(("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm"))
 # Programs whose first word after the options says what they do: git push, npm run, docker compose.
 WITH_SUBCOMMAND: Final = frozenset(
     (
@@ -73,6 +78,13 @@ def segments(text: str) -> list[list[str]]:
     """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
     commands = chain(text)
     return [words for at, (before, words) in enumerate(commands) if not (before == "|" and at and is_viewer(words))]
+
+
+def is_idle(words: Sequence[str]) -> bool:
+    """Return whether a command, from its program on, does not do its work: it lists, tells, or only pretends."""
+    flags = {word.partition("=")[0] for word in words[1:]}
+    dry = "-n" in flags and not _IDLE_WITH_N.isdisjoint((words[0], " ".join(words[:2])))
+    return dry or not _IDLE.isdisjoint(flags)
 
 
 def is_viewer(words: Sequence[str]) -> bool:

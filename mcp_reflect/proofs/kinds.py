@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.guards.commands import VALUED
+from mcp_reflect.shell import is_idle
 
 
 class ProofKind(StrEnum):
@@ -159,7 +160,7 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
         return frozenset()
     program, *rest = words[1:] if words[0] == "php" and len(words) > 1 else words
     plain = _plain(rest)
-    if {"--help", "--version", "--dry-run", "--collect-only"} & set(rest) or rest == ["-h"]:
+    if is_idle((program, *rest)) or rest == ["-h"]:
         return frozenset()
     listed = _by_program(extra).get(program, ())
     found = {kind for kind, wanted in listed if _follows(wanted, rest, plain, program)}

@@ -43,6 +43,11 @@ class Part(NamedTuple):
         return _line(self.words)
 
     @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words from the program on."""
+        return (self.program, *self.words[len(self.runner) + 1 :])
+
+    @property
     def operands(self) -> tuple[str, ...]:
         """The words after the program that are not flags."""
         return tuple(word for word in self.words[len(self.runner) + 1 :] if not word.startswith("-"))

@@ -32,7 +32,7 @@ _SUPPRESSES: Final = re.compile(
     r"(?i)continue-on-error|allow[_-]failure|--no-verify|--force\b|--legacy-peer-deps|\|\|\s*(?:true|:)|skip[_-]|ignore"
     r"|noqa|--fake|\bdisabled?\b|--no-check"
 )
-HIDES: Final = re.compile(r"(?i)--fake\b|--no-verify|--no-check|--exit-zero|continue-on-error|allow[_-]failure")
+HIDES: Final = re.compile(r"(?i)--no-verify|--no-check|--exit-zero|continue-on-error|allow[_-]failure")
 """What a changed call has that only keeps a failure from being seen."""
 
 _VALUE: Final = re.compile(r"[=\d]")

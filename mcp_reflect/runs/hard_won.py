@@ -29,6 +29,7 @@ from mcp_reflect.runs.differences import (
 from mcp_reflect.runs.drafts import HIDES, draft_of, told_call
 from mcp_reflect.runs.text import word_set
 from mcp_reflect.runs.tools import READING_PROGRAMS, Kind, command_of, file_of, is_shell, kind_of, may_change
+from mcp_reflect.shell import TELLING_FLAGS, is_idle
 from mcp_reflect.signature import exact_call, fingerprint
 
 MOST_CALLS: Final = 40  # of a session that are looked at
@@ -58,7 +59,7 @@ _NO: Final = lazy_compile(
     r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
 )
 _USAGE: Final = lazy_compile(r"(?i)^\W*(?:usage\b|see help|try .{0,40}--?help|unknown (?:sub)?command)")
-_HELP: Final = word_set("help --help --version man usage --usage --list --markers --fixtures")
+_HELP: Final = TELLING_FLAGS | {"help", "man", "usage"}
 _HELP_ALONE: Final = word_set("-h -v -V version")  # with other words a host, a folder that is mounted, more output
 _PROBES: Final = word_set(
     "which command type test [ ls stat ping pgrep lsof grep egrep rg ag find diff cmp nc dig host ps kill sleep wait"
@@ -66,6 +67,7 @@ _PROBES: Final = word_set(
 # Programs whose operands are the work itself: another operand is other work.
 _CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch sleep wait true false source . export")
 _CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
+_HOOKED: Final = (("git", "commit"), ("git", "push"))  # that fail where a hook's check does
 _CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
 _RUNS_TESTS: Final = word_set(
     "pytest jest vitest mocha rspec phpunit tox nox mypy pyright tsc eslint ruff ty biome flake8 pylint clippy act"
@@ -75,6 +77,10 @@ _LOOKS: Final = word_set("""
     inspect
 """)
 _EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
+# What git says where a commit lacks a file that was not added, or that its hook formatted.
+_UNSTAGED: Final = lazy_compile(
+    r"(?i)no changes added|nothing (?:added )?to commit|not staged|untracked|unmerged|modified by this hook|pathspec"
+)
 _VALID: Final = lazy_compile(
     r"(?i)\bone of\b|valid|allowed|choose|available|expected|must be|known|similar|did you mean"
 )
@@ -246,6 +252,10 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
     wrong, right = difference.wrong, difference.right
     if wrong is None or right is None:
         return False
+    if is_idle(right.own_words) and not is_idle(wrong.own_words):
+        return False
+    if [part.own_words[:2] for part in difference.added[-1:]] == [("git", "add")] and wrong.subcommand == "commit":
+        return bool(_UNSTAGED.search(failed.line))
     if any(HIDES.search(str(change.after)) or _is_next(failed.line, change) for change in difference.changes):
         return False
     if steps := (*difference.added, *difference.removed):
@@ -327,6 +337,11 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     acts = [pair for item in between if not item.says_no for pair in _acts(item) if pair[1] != key]
     acts += [(call, part) for part in parts[: parts.index(key)] if not _looks(part)] if key in parts else []
     edited = any(_is_edit(item) and not item.failed for item in between)
+    checked = [item for item in between if not item.failed and is_check(item.tool, item.arguments)]
+    if edited and checked and isinstance(key, Part) and (key.program, key.subcommand) in _HOOKED and no.failed:
+        brief = key._replace(words=(*key.runner, key.program, key.subcommand))
+        check = parts_of(checked[-1].tool, checked[-1].arguments)[-1]
+        return _finding(FindingKind.PREPARED, [no], call, Difference((), brief, brief, added=(check,)))
     if parts and acts:
         earlier = [pair for item in before if item.number <= no.number for pair in _acts(item)]
         redone = _redone(earlier, acts)
@@ -393,7 +408,7 @@ def _looks(part: Part) -> bool:
 
 
 def _reads(part: Part) -> bool:
-    if part.program in READING_PROGRAMS | _PROBES or _is_test(part) or _asks_for_help(part):
+    if part.program in READING_PROGRAMS | _PROBES or _is_test(part) or _asks_for_help(part) or is_idle(part.own_words):
         return True
     return part.subcommand.split(" ")[-1] in _LOOKS | _CHECKS
 

@@ -18,7 +18,7 @@ from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.differences import Part, parts_of
 from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
-from mcp_reflect.runs.hard_won import MOST_CALLS, REFUSED, found_after, is_check, session_call
+from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, REFUSED, found_after, is_check, session_call
 from mcp_reflect.runs.text import clip
 from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
 from mcp_reflect.runs.transcripts import (
@@ -45,6 +45,12 @@ _BREAKS: Final = (
     "`{tool}` that leaves a syntax error in the file is refused.",
     "Replace whole statements, to their last line, with the indentation of the file.",
 )
+_OF_EDITS: Final = frozenset(row[2] for row in (*EDIT_REFUSALS, _BREAKS))
+_NONE_SELECTED: Final = re.compile(r"\b0 selected\b")
+# What a tool reads to know how it is to work; another task needs it as well.
+_SETTINGS: Final = re.compile(r"(?i)(?:\.(?:toml|cfg|ini|ya?ml|conf)|\Wpackage\.json|rc|config\.\w+|file)\Z")
+_MOST_SETTING: Final = 160  # characters of the lines of a setting that are told
+_OLD_TEXTS: Final = ("old_string", "old_str", "oldText", "old_text")
 _NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
@@ -180,12 +186,15 @@ class SessionReader(RunBuilder):
             self._failed.pop(number, None)
             self.found.pop(self._refused.pop(number, ""), None)  # what was accepted instead says more
         draft, form, thing = found.draft, found.form, found.thing
-        if not draft.correction and failed and (known := self._known_mistake(failed[-1])):
+        blamed = found.failed[0]
+        if not form and any(item.call.number == blamed and not item.call.says_no for item in failed):
+            return  # the evidence would not show what is wrong with it
+        if not form and failed and (known := self._known_mistake(failed[-1])):
             draft, form = replace(draft, mistake=known[0], correction=known[1]), True
         if form and not is_shell(found.tool):
-            thing = draft.mistake
+            thing = draft.correction if draft.correction in _OF_EDITS else draft.mistake
         checks = is_check(worked.call.tool, worked.call.arguments)
-        if found.kind is FindingKind.CHANGED and checks and not form and self._edit_between(failed, worked):
+        if found.kind is FindingKind.CHANGED and checks and not form and self._edit_between(failed, worked)[0]:
             return  # the edit made it pass, not its other form
         if found.kind is FindingKind.RETRIED:
             said = [item.call.line for item in failed]
@@ -193,28 +202,47 @@ class SessionReader(RunBuilder):
             if not stuck and checks:
                 return  # the next edit put it right: that is the work of a task
             thing += fingerprint(found.line)
-            draft = replace(draft, correction=draft.correction or self._edit_between(failed, worked))
+            if not draft.correction:
+                correction, form = self._edit_between(failed, worked)
+                draft, form = replace(draft, correction=correction), form and not checks
         found = replace(found, thing=thing[:300], draft=draft, form=form)
-        lines = [(item.line, _told(item)) for item in (*failed[:3], worked)]
+        numbers = {*found.failed[:3], found.worked}
+        right = draft.right_call.get("arguments") if isinstance(draft.right_call, dict) else None
+        steps = {*parts_of(found.tool, right)[:-1]} if found.kind is FindingKind.PREPARED else set[Part]()
+        lines = [
+            (item.line, _told(item))
+            for item in self._calls
+            if item.call.number in numbers
+            or (item.call.number > min(numbers) and steps.intersection(parts_of(item.call.tool, item.call.arguments)))
+        ]
+        lines.append((worked.line, _told(worked)))
         self._note(found, self.worked - min((item.began for item in failed), default=self.worked), lines)
 
-    def _edit_between(self, failed: list[_Answered], worked: _Answered) -> str:
-        """Return what the last edit between a failure and the success changed."""
+    def _edit_between(self, failed: list[_Answered], worked: _Answered) -> tuple[str, bool]:
+        """Return what the last edit between a failure and the success changed, and whether that is a setting."""
         last = failed[-1].call.number if failed else worked.call.number
         for item in reversed(self._calls):
             values = item.call.arguments if isinstance(item.call.arguments, dict) else {}
-            text = next((str(values[name]) for name in _NEW_TEXTS if isinstance(values.get(name), str)), "")
+            old, text = (
+                next((value for name in names if isinstance(value := values.get(name), str)), "")
+                for names in (_OLD_TEXTS, _NEW_TEXTS)
+            )
             useful = text and not HIDES.search(text) and not item.call.failed
             if item.call.number > last and useful and (file := file_of(values)):
                 name = file.replace("\\", "/").rsplit("/", 1)[-1]
-                return f"It worked after an edit of `{name}`: `{clip(text, 160)}`"
-        return ""
+                lines = [line for line in text.splitlines() if line.strip() and line not in old.splitlines()]
+                told = " and ".join(f"`{line.strip()}`" for line in lines)
+                whole = old and told and len(text) <= MOST_TEXT and len(told) <= _MOST_SETTING
+                setting = bool(whole and _SETTINGS.search(f"/{name}"))
+                return f"It worked after an edit of `{name}`{f', with {told}' if setting else ''}.", setting
+        return "", False
 
     def end(self) -> list[tuple[Finding, Seen]]:
         """Return all that was found, with the calls that failed and were not put right."""
         for seen in self._failed.values():
             known = self._known_mistake(seen)
-            if thing := known[0] if known else _thing_of(seen):
+            thing = known[known[1] in _OF_EDITS] if known else _thing_of(seen)
+            if thing:
                 what, line = in_words(seen.call.tool, seen.call.arguments), seen.call.line
                 mistake, correction = known or (f"{what} failed: {clip(line)}", "")
                 draft, form = Draft(mistake, correction, _call(seen.call), None), known is not None
@@ -231,6 +259,9 @@ class SessionReader(RunBuilder):
         if "edit" in seen.call.tool.lower():
             known = next((row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None)
             return (known[1].format(tool=seen.call.tool), known[2]) if known else None
+        if _NONE_SELECTED.search(seen.call.line) and (parts := parts_of(seen.call.tool, seen.call.arguments)):
+            chosen = next((" ".join(pair) for pair in pairwise(parts[-1].own_words) if pair[0] in ("-m", "-k")), "")
+            return (f"`{chosen}` selects no test.", "Run the tests without it, or name their file.") if chosen else None
         if _NO_FOLDER.search(seen.call.line):
             parts = [part for part in parts_of(seen.call.tool, seen.call.arguments) if part.program == "cd"]
             if parts and parts[0] in self._entered:
@@ -247,9 +278,13 @@ class SessionReader(RunBuilder):
                 known,
                 seconds=known.seconds + seen.seconds,
                 times=known.times + 1,
-                lines=tuple(dict.fromkeys((*known.lines, *shown)))[: self.most_lines],
+                lines=tuple(sorted(dict.fromkeys((*known.lines, *shown)), key=_line_of))[: self.most_lines],
             )
         self.found[finding.thing] = finding, seen
+
+
+def _line_of(text: str) -> int:
+    return int(text.partition(":")[0])
 
 
 def _call(call: SessionCall) -> Json:

@@ -257,7 +257,7 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
 def _is_worth_a_look(finding: Finding) -> bool:
     """Return whether what one session shows can hold for another: its correction is known, and not only a value."""
     wrong, right = _words_of(finding.draft.wrong_call), _words_of(finding.draft.right_call)
-    if finding.form or not finding.draft.correction:
+    if finding.form or not finding.draft.correction or finding.kind is FindingKind.RETRIED:
         return finding.form
     if finding.kind is not FindingKind.CHANGED or not is_shell(finding.tool):
         return is_shell(finding.tool)
