@@ -84,7 +84,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMove:
-    """A move whose words the caller has to write: `rewrite` or `ask`. `write` says what to write."""
+    """A move whose words the caller has to write: `rewrite`, `pivot` or `ask`. `write` says what to write."""
 
     move: str
     write: str

@@ -71,13 +71,13 @@ class Catalog:
     def fit(self, entry: CatalogEntry, need: str) -> float:
         """Return how well a table's name and description answer a need; 0 is not at all.
 
-        A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, the share
-        of the words that the table's vocabulary knows up to 1, and people or companies where the need asks who 1.
+        A word shared with the description counts 1, with the name 2, the nearness of the meanings up to 3, a word
+        of the vocabulary 1 and the share of such words up to 1, and people or companies where the need asks who 1.
         """
         described, named = stems(f"{entry.description} {' '.join(entry.fields)}"), stems(entry.table)
         words, shared = content(need), stems(need)
         known = self.words_of(entry.table).matches(words).values() if entry.vocabulary else ()
-        share = sum(map(bool, known)) / max(1, len(words))
+        share = any(known) + sum(map(bool, known)) / max(1, len(words))
         alike = _ALIKE * max(0.0, likeness(need, f"{entry.table} {entry.description}"))
         asks_who = bool(_ASKS_WHO.intersection(tokens(need))) and bool((described | named) & _PEOPLE)
         return len(shared & described) + 2.0 * len(shared & named) + share + alike + asks_who

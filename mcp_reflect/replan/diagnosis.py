@@ -5,6 +5,7 @@ Weights order the strategies by plausibility; they are not measured rates. What 
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import EmptyCause, Query, SearchRequest, Strategy
@@ -17,6 +18,7 @@ from mcp_reflect.replan.words import Vocabulary, content, is_quoted, tokens
 _HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
 _READ_WORDS: Final = 12  # the plan asks for no more either
 _MANY_WORDS: Final = 4  # a search that asks for all of four words finds nothing for most questions
+_QUOTES: Final = '"“”„«»'
 _LISTED: Final = 15  # entries of a vocabulary that a note to the caller lists
 
 
@@ -59,9 +61,10 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
     known = places.words_of(query.table)
     if tool_of(query) in LITERAL:
-        yield Finding(
-            Strategy.REWRITE, 0.92, "other capitals or signs hide it, since the tool compares letter by letter"
-        )
+        detail = "other capitals or signs hide it, since the tool compares letter by letter"
+        if tool_of(query) is Tool.SQL and re.search(r"\band\b|\d", query.query_text, re.IGNORECASE):
+            detail = "a value is written otherwise, or no row meets all conditions (words, dates, numbers) at once"
+        yield Finding(Strategy.REWRITE, 0.92, detail)
         return
     plain = without_operators(query.query_text)
     if plain != " ".join(query.query_text.split()):
@@ -74,9 +77,9 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         written = known.written(word for found in other.values() for word in found)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
         yield Finding(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
-    if lacking := ", ".join(f'"{term}"' for term, found in matches.items() if not found):
+    if lacking := ", ".join(f'"{term.strip(_QUOTES)}"' for term, found in matches.items() if not found):
         weight = 0.6 if any(matches.values()) or known.near(" ".join(words)) else 0.2
-        detail = f"the vocabulary of {query.table} does not have {lacking:.200}"
+        detail = f"the vocabulary of {query.table} does not have {lacking:.200}, so that may not be there"
         yield Finding(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
 
 
@@ -108,10 +111,12 @@ def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Fin
     """Does it ask for too much at once?"""
     entry = places.entry(query.table)
     closing = closing_filters(query, entry)
+    matches = places.words_of(query.table).matches(content(query.query_text)[:_READ_WORDS]).values()
+    is_partly_known = any(matches) and not all(matches)
     for name, meant in closing.items():
         values = ", ".join(map(str, entry.fields[name][:4])) if entry else ""
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
-        strategy, weight = (Strategy.REWRITE, 0.9) if meant else (Strategy.RELAX, 0.84)
+        strategy, weight = (Strategy.REWRITE, 0.9) if meant or is_partly_known else (Strategy.RELAX, 0.84)
         yield Finding(strategy, weight, detail, EmptyCause.TOO_MANY_CONDITIONS)
     if query.filters and not closing:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
@@ -121,7 +126,7 @@ def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Fin
         yield Finding(Strategy.RELAX, weight, f"the threshold of {query.score_threshold:g} is too high")
     if is_quoted(query.query_text) or (query.search_mode and breadth(query.search_mode) == 0):
         yield Finding(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
-    count = len(tokens(" ".join(content(query.query_text))))
+    count = len(content(without_operators(query.query_text)))
     is_lexical = breadth(f"{query.search_mode} {query.tool}") < breadth("vector")
     if count > 1 and is_lexical and tool_of(query) not in LITERAL:
         weight = 0.6 if count >= _MANY_WORDS else 0.2 + 0.1 * count
@@ -196,7 +201,17 @@ def to_write(query: Query, message: str, known: Vocabulary) -> str:
         said = "the same in other words, as the data may say it; a catalog with a vocabulary would show them"
         return _ADVICE.get(tool_of(query), said)
     matches = known.matches(content(query.query_text or message))
-    lacking = [f'"{term}"' for term, found in matches.items() if not found][:3]
+    lacking = [f'"{term.strip(_QUOTES)}"' for term, found in matches.items() if not found][:3]
     wanted = f"another word for {', '.join(lacking)}" if lacking else "other words"
     listed = ", ".join(known.entries[:_LISTED])
     return f"{wanted} from the vocabulary of {query.table} and in its language: {listed:.400}"
+
+
+def elsewhere(query: Query, message: str, places: Catalog) -> str:
+    """Return what other tables have where the vocabulary of this one lacks words of the search; else nothing."""
+    known = places.words_of(query.table)
+    if not known.words or all(known.matches(content(query.query_text or message)).values()):
+        return ""
+    others = (entry for entry in places.described if entry.table != query.table and entry.vocabulary)
+    listed = (f"{entry.table} ({', '.join(entry.vocabulary[:_LISTED]):.200})" for entry in islice(others, 3))
+    return "; ".join(listed)

@@ -96,7 +96,15 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     base = replace(base, filters={} if retry > 0 else kept)
     if any(closing.values()) or not query.query_text.strip():
         yield replace(base, query_text=query.query_text or " ".join(map(str, query.filters.values())))
-    texts = list(filter(None, wordings(query, message, places.words_of(query.table), suggestions)))
+    known = places.words_of(query.table)
+    lacking = {tokens(term): term for term, words in known.matches(content(query.query_text)).items() if not words}
+    fields = entry.fields.items() if entry and known.words else ()
+    asked = {name: value for name, values in fields for value in values if tokens(value) in lacking}
+    base = replace(base, filters=asked | dict(base.filters))
+    texts = list(filter(None, wordings(query, message, known, suggestions)))
+    if asked and not texts:
+        rest = [term for words, term in lacking.items() if words not in map(tokens, asked.values())]
+        yield replace(base, query_text=" ".join(rest) if breadth(base.search_mode) >= breadth("semantic") else "")
     yield from (replace(base, query_text=text) for text in texts[:2])
     if texts and entry and tool_of(query) not in LITERAL:
         yield replace(base, query_text=texts[0], search_mode=widest(entry))
@@ -114,11 +122,11 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
     text = re.sub(r"[^\W_]+", lambda match: said.get(plain_umlauts(fold(match[0])), match[0]), query.query_text)
     tool = tool_of(query)
     if tool is Tool.SQL:
-        yield from simple_statements(text)
+        yield from simple_statements(text, message)
     elif tool is Tool.COMMAND:
         yield ignoring_case(text)
     elif tool is Tool.PATTERN:
-        yield from pattern_rewrites(text)
+        yield from pattern_rewrites(text, message)
     else:
         own = _in_words_of_the_data(text, message, known) if known.words else _in_own_words(text, message, query)
         offered = ranked_suggestions(suggestions, text, message)
@@ -133,6 +141,10 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     own = set(chain.from_iterable(found.values()))
     said = known.matches(content(message)[:_MOST_WORDS])
     added = telling(tuple(term for term, words in said.items() if words and own.isdisjoint(words)), message)[:_FEW]
+    first, last = (*matches, "", "")[:2]
+    is_general = len(matches) == 2 and matches[last] == tokens(last) and not is_name(last, plain)
+    if is_general and not matches[first] and weight(first) >= _RARE and shared_table().knows(fold(first)):
+        return  # of two words the first says which: `quantum computing` is no `edge computing`
     changed = {word for term, words in found.items() if words != tokens(term) for word in words}
     phrase = known.phrase(changed or {*own, *(word for term in added for word in said[term])})
     every, ranked = found | said, telling(tuple(found), message)

@@ -54,7 +54,8 @@ class _Case:
     def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> SearchPlan:
         """The plan with these queries; without any, the search is given up, or it found something."""
         cause = next((finding.cause for finding in self.findings if finding.cause), EmptyCause.UNKNOWN)
-        moves: tuple[OpenMove, ...] = ()
+        ask = OpenMove(move="ask", write="one question to the person: which part matters most?")
+        moves = () if new or self.is_found else (ask,)
         if self.is_found:
             reasoning, message = "The search returned something; there is nothing to plan.", diagnosis.FOUND
         elif new:
@@ -63,10 +64,12 @@ class _Case:
         else:
             message = diagnosis.GAVE_UP if len(self.state.tried) > 2 else diagnosis.ASKS
             reasoning = self._last_words()
-            moves = (OpenMove(move="ask", write="one question to the person: which part matters most?"),)
         if self.is_open and len(new) < MOST_QUERIES * len(self.failed):
             query = self.failed[0]
             write = diagnosis.to_write(query, self.request.user_message, self.places.words_of(query.table))
+            other = diagnosis.elsewhere(query, self.request.user_message, self.places)
+            if other and len(new) < MOST_QUERIES - 1:  # four moves are enough
+                moves = (OpenMove(move="pivot", write=f"the same in another table: {other}"), ask)
             moves = (OpenMove(move="rewrite", write=write), *moves)
         return SearchPlan(
             strategy=strategy,

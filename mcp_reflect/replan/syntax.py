@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_reflect.models.search import Query
 from mcp_reflect.patterns import CAMEL
-from mcp_reflect.replan.words import terms, tokens
+from mcp_reflect.replan.words import terms, tokens, weight
 
 
 class Tool(StrEnum):
@@ -37,8 +37,10 @@ _MARKS: Final = re.compile(
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
 _PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
-_LOOSE: Final = "[-_. ]*"
+_LOOSE: Final = "[-_. /]*"
+_RARE: Final = 290  # weight of a word that may be looked for alone
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
+_DATED: Final = re.compile(r"[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE)
 _CONDITION: Final = re.compile(r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
@@ -95,38 +97,46 @@ def variants(term: str) -> tuple[str, ...]:
 
 
 def loose_pattern(words: tuple[str, ...]) -> str:
-    """Return a pattern that finds words capitalized or not, with any separators between them.
+    """Return a pattern that finds words in capitals or not, with any separators between them.
 
     Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
     """
-    written = [word.lower() if word.isupper() else word for word in words]
-    firsts = (f"[{word[0].lower()}{word[0].upper()}]" if word[0].isalpha() else word[0] for word in written)
-    rests = (re.sub(r"([^\w ])", r"[\1]", word[1:]) for word in written)
-    return _LOOSE.join(map(str.__add__, firsts, rests))
+    loose = {sign: "".join(dict.fromkeys(f"{sign.lower()}{sign.upper()}")) for word in words for sign in word}
+    written = (re.sub(r"[a-zA-Z]|[^\w ]", lambda sign: f"[{loose[sign[0]]}]", word) for word in words)
+    return _LOOSE.join(written)
 
 
-def pattern_rewrites(text: str) -> Iterator[str]:
-    """Yield patterns for grep: the identifier alone, however it is written and in the singular, then a part of it."""
+def pattern_rewrites(text: str, message: str) -> Iterator[str]:
+    """Yield patterns for grep: identifiers as they are and however written, else all words; then a part of them."""
     # A pattern of an earlier plan begins with a bracket, and is loose already.
-    literal = [part.strip() for part in _PATTERN_SIGN.split(text) if len(part.strip()) > 2 and text[0] != "["]
-    for part in sorted(literal, key=len, reverse=True):
-        for term in [term for term in terms(part) if is_identifier(term)] or [part]:
-            words = parts(term.removesuffix("s"))
-            yield term if is_identifier(term) else ""
-            yield loose_pattern(words)
-            if len(words) > 2:
-                yield from map(loose_pattern, (words[1:], words[:-1]))
+    every = [term for part in _PATTERN_SIGN.split(text) for term in terms(part) if len(term) > 2 and text[0] != "["]
+    named = sorted(filter(is_identifier, every), key=len, reverse=True)
+    yield from named
+    if not named and "|" not in text:
+        yield ".*".join(loose_pattern((term.removesuffix("s"),)) for term in every)
+        return
+    for term in named or every:
+        words, asked = parts(term.removesuffix("s")), tokens(message)
+        said = (word for word in words if {word.lower(), f"{word}s".lower()} & {*asked})
+        alone = tuple(word for word in said if weight(word) >= _RARE)[-1:]
+        shorter = [words[1:], alone, words[:-1]] if len(words) > 2 else [alone]
+        yield from map(loose_pattern, [words, *shorter])
 
 
-def simple_statements(text: str) -> Iterator[str]:
-    """Yield a statement that looks for a part of the first text that is compared, in any case, and one for some rows.
+def simple_statements(text: str, message: str) -> Iterator[str]:
+    """Yield statements for the dates and what the `message` says of the first text, in any case, and for some rows.
 
-    A letter that is not ASCII is any letter, since LOWER of many databases does not know it.
+    A letter that is not ASCII is any letter, since LOWER of many databases does not know it; so is an apostrophe.
     """
     table, condition = _TABLE.search(text), _CONDITION.search(text)
     words = re.findall(r"\w(?:[^\s%*/+()-]|'')*", condition[2]) if condition else []
-    if table and condition and words:
-        pattern = re.sub(r"[^\x00-\x7f]", "_", "%".join(words).lower())
-        yield f"SELECT * FROM {table[1]} WHERE LOWER({condition[1]}) LIKE '%{pattern}%'"  # noqa: S608 - the caller runs it
+    said = [word for word in words if not set(tokens(message)).isdisjoint(tokens(word))]
+    dates = [match[0] for match in _DATED.finditer(text)]
+    where = [dates]
+    if condition and words:
+        pattern = re.sub(r"[^\x00-\x7f]|''", "_", "%".join(said or words).lower())
+        loose = f"LOWER({condition[1]}) LIKE '%{pattern}%'"
+        where = [[loose, *dates], [loose]] if said or not dates else [dates, [loose]]
     if table:
+        yield from (f"SELECT * FROM {table[1]} WHERE {' AND '.join(some)}" for some in where if some)  # noqa: S608 - the caller runs it
         yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608

@@ -16,7 +16,12 @@ from mcp_reflect.word_vectors import shared_table
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _QUOTED: Final = r'["“„«][^"“”„«»]+["”“»]'
-_TERM: Final = re.compile(rf"({_QUOTED})|\S+")
+# What is not wanted stays with the word that says so.
+_OPPOSED: Final = (
+    r"\b(?:without|ohne|(?:an)?statt|instead of)\s+(?:(?:an?|the|any|mit|de[mnrs]|die|das|eine?[mnrs]?)\s+)?\w[\w-]*"
+    r"|\b\w{4,} free(?=\s+\w{4,})"
+)
+_TERM: Final = re.compile(rf"({_QUOTED})|({_OPPOSED})|\S+", re.IGNORECASE)
 _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
 _WRITTEN: Final = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
 _LONG: Final = 4000  # characters read of one text; a message longer than that is a document, not a question
@@ -50,7 +55,7 @@ def tokens(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def terms(text: str) -> tuple[str, ...]:
     """Return the parts of a text between blanks as they are written, without punctuation; quoted parts stay whole."""
-    found = (match[1] or match[0].strip(_OUTSIDE) for match in _TERM.finditer(text[:_LONG]))
+    found = (match[1] or match[2] or match[0].strip(_OUTSIDE) for match in _TERM.finditer(text[:_LONG]))
     return tuple(filter(None, found))
 
 
@@ -221,7 +226,8 @@ class Vocabulary:
             return (slip,)
         is_beginning = len(word) >= _LONG_PREFIX or short in _BEGINNINGS
         longer = [other for other in near if other.startswith(short)] if is_beginning else []
-        return (min(longer, key=len),) if longer else ()
+        plain = plain_umlauts(word)
+        return (min(longer, key=len),) if longer else self.match(plain) if plain != word else ()
 
     def _long_form(self, word: str) -> tuple[str, ...]:
         """What an abbreviation stands for, if the data has it; `k8s` are a k, eight letters and an s."""

@@ -1,3 +1,4 @@
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -31,12 +32,29 @@ def test_a_term_with_a_form_has_a_family(term: str, others: set[str]) -> None:
     assert others <= set(variants(term))
 
 
-@pytest.mark.parametrize("written", ["reviewReminder", "review-reminder", "Review reminder"])
+@pytest.mark.parametrize("written", ["reviewReminder", "review-reminder", "Review reminder", "A/REVIEW_REMINDER"])
 def test_a_loose_pattern_finds_every_way_to_write_a_term_with_grep(tmp_path: Path, written: str) -> None:
     (tmp_path / "a.txt").write_text(f"the {written} mail")
     for flags in ("-r", "-rE"):
         command = ["grep", flags, "-e", loose_pattern(parts("review_reminder")), "."]
         assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "finds", "passes"),
+    [
+        ("REQUEST_TIMEOUT_SECONDS", "where is the timeout read", "REQUEST_TIMEOUT = 3", "seconds = 3"),
+        ("TODO.*cache", "TODO comments about the cache", "# todo: Cache it", "the cache"),
+        ("/api/v1/payments", "which file defines the payments route", 'route("payments")', "def api"),
+        ("CREATE TABLE orders", "the SQL of the table", 'create table if not exists "orders"', "CREATE TABLE a"),
+    ],
+)
+def test_the_patterns_for_grep_find_capitals_and_paths_and_no_common_word(
+    text: str, message: str, finds: str, passes: str
+) -> None:
+    patterns = planned(text, message, "grep")
+    assert any(re.search(pattern, finds) for pattern in patterns)
+    assert not any(re.search(pattern, passes) for pattern in patterns)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -104,6 +122,26 @@ def test_a_simple_statement_looks_for_the_name_in_any_case(statement: str, store
         assert connection.execute(loose).fetchall()
     assert rows == "SELECT * FROM t LIMIT 20"
     assert planned(loose) == [rows]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "where"),
+    [
+        (
+            "SELECT id FROM t WHERE a LIKE '%Login problem%' AND made > '2026-11-16'",
+            "tickets about login from last week",
+            "LOWER(a) LIKE '%login%' AND made > '2026-11-16'",
+        ),
+        (
+            "SELECT * FROM t WHERE made BETWEEN '2026-01-01' AND '2026-03-31' AND region = 'EMEA'",
+            "orders between january and march",
+            "made BETWEEN '2026-01-01' AND '2026-03-31'",
+        ),
+        ("SELECT * FROM t WHERE a = 'O''Neill'", "employee O'Neill", "LOWER(a) LIKE '%o_neill%'"),
+    ],
+)
+def test_a_statement_keeps_what_the_person_asked_for(statement: str, message: str, where: str) -> None:
+    assert planned(statement, message)[0] == f"SELECT * FROM t WHERE {where}"  # noqa: S608
 
 
 def test_a_question_that_begins_with_find_is_no_command() -> None:

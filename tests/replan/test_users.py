@@ -9,7 +9,7 @@ import pytest
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan.planner import plan
-from mcp_reflect.replan.words import content, tokens
+from mcp_reflect.replan.words import content, tokens, vocabulary
 from mcp_reflect.schemas.search import read_catalog, read_queries
 from tests.replan.samples import empty_state, request, texts
 from tests.replan.written_searches import cases, engine
@@ -35,9 +35,15 @@ def _planned(search: dict[str, Any]) -> SearchPlan:
         ("events4", "speakers", "Alexandra Nowak"),
         ("events10", "speakers", "Jürgen Möller"),
         ("events11", "sessions", "PostgreSQL"),
+        ("events21", "sessions", ""),
         ("kb28", "articles", "Ratenzahlung"),
+        ("kb32", "tickets", "App stürzt ab"),
+        ("kb33", "tickets", "doppelt abgebucht"),
+        ("kb34", "articles", "Vertrag Kündigung"),
+        ("shop42", "products", "hiking boots"),
         ("shop44", "products", "head lamp"),
         ("web97", "web_search", "flights Linz Tirana sunday"),
+        ("web102", "web_search", "gluten free Sachertorte recipe without almonds"),
         ("web100", "web_search", "Niederösterreich population"),
         ("fulltext113", "documents", '"Nordwind AG" contract'),
         ("fulltext122", "documents", "Angebot Fenster"),
@@ -54,8 +60,51 @@ def test_a_statement_has_no_splinters_of_umlauts() -> None:
 
 def test_words_that_the_vocabulary_lacks_are_left_to_the_caller() -> None:
     made = _planned(_SEARCHES["events8"])
-    assert made.reasoning.startswith('The vocabulary of sessions does not have "Barrierefreiheit", "Vorträge".')
+    assert made.reasoning.startswith('The vocabulary of sessions does not have "Barrierefreiheit", "Vorträge"')
     assert "accessibility" in made.open_moves[0].write
+
+
+@pytest.mark.parametrize(
+    ("search", "swapped"), [("events1", {"edge computing", "computing"}), ("kb38", {"Kreditkarte"})]
+)
+def test_a_subject_is_not_swapped_for_another_or_its_opposite(search: str, swapped: set[str]) -> None:
+    made = _planned(_SEARCHES[search])
+    assert swapped.isdisjoint(texts(made))
+    assert "may not be there" in made.reasoning
+    assert [move.move for move in made.open_moves] == ["rewrite", "pivot", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("search", "table", "has"),
+    [("events14", "venue_info", "first aid"), ("events16", "exhibitors", "recruiting"), ("kb36", "tickets", "Rabatt")],
+)
+def test_what_other_tables_have_is_told_where_this_one_has_nothing(search: str, table: str, has: str) -> None:
+    pivot = next(move.write for move in _planned(_SEARCHES[search]).open_moves if move.move == "pivot")
+    assert f"{table} (" in pivot
+    assert has in pivot
+
+
+def test_a_word_that_is_the_value_of_a_field_becomes_a_filter() -> None:
+    assert _planned(_SEARCHES["events21"]).new_queries[0].filters == {"day": "monday"}
+    assert _planned(_SEARCHES["shop53"]).new_queries[0].filters == {"colour": "blue"}
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        ("events17", 'not have "Observability for everyone"'),
+        ("sql89", "no row meets all conditions"),
+        ("fulltext112", "all 5 words"),
+    ],
+)
+def test_the_diagnosis_says_what_the_query_shows(search: str, told: str) -> None:
+    assert told in _planned(_SEARCHES[search]).reasoning
+
+
+@pytest.mark.parametrize(("asked", "written"), [("Moeller", "Möller"), ("Möller", "Moeller"), ("kuenden", "künden")])
+def test_umlauts_and_their_two_letters_are_one(asked: str, written: str) -> None:
+    known = vocabulary((f"Anna {written}",))
+    assert known.written(known.matches((asked,))[asked]) == written
 
 
 def test_a_cause_is_named_only_where_the_call_shows_it() -> None:
