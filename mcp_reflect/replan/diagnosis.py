@@ -5,7 +5,6 @@ Weights order the strategies by plausibility; they are not measured rates. What 
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.search import EmptyCause, Query, SearchRequest, Strategy
@@ -209,9 +208,7 @@ def to_write(query: Query, message: str, known: Vocabulary) -> str:
 
 def elsewhere(query: Query, message: str, places: Catalog) -> str:
     """Return what other tables have where the vocabulary of this one lacks words of the search; else nothing."""
-    known = places.words_of(query.table)
-    if not known.words or all(known.matches(content(query.query_text or message)).values()):
+    if all(places.words_of(query.table).matches(content(query.query_text or message)[:_READ_WORDS]).values()):
         return ""
-    others = (entry for entry in places.described if entry.table != query.table and entry.vocabulary)
-    listed = (f"{entry.table} ({', '.join(entry.vocabulary[:_LISTED]):.200})" for entry in islice(others, 3))
-    return "; ".join(listed)
+    others = [entry for entry in places.described if entry.table != query.table and entry.vocabulary][:3]
+    return "; ".join(f"{entry.table} ({', '.join(entry.vocabulary[:_LISTED]):.200})" for entry in others)

@@ -90,17 +90,17 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     base = eased(in_table(query, entry), entry, retry)
     if entry and breadth(base.search_mode) == 0:
         base = replace(base, search_mode=widest(entry))
+    known = places.words_of(query.table)
+    words = known.matches(content(query.query_text)[:_MOST_WORDS])
+    lacking = {tokens(term): term for term, found in words.items() if not found}
+    fields = entry.fields.items() if entry and known.words else ()
+    asked = {name: value for name, values in fields for value in values if tokens(value) in lacking}
     closing = closing_filters(query, entry)
     corrected = {name: closing.get(name, value) for name, value in query.filters.items()}
-    kept = {name: value for name, value in corrected.items() if value is not None}
+    kept = asked | {name: value for name, value in corrected.items() if value is not None}
     base = replace(base, filters={} if retry > 0 else kept)
     if any(closing.values()) or not query.query_text.strip():
         yield replace(base, query_text=query.query_text or " ".join(map(str, query.filters.values())))
-    known = places.words_of(query.table)
-    lacking = {tokens(term): term for term, words in known.matches(content(query.query_text)).items() if not words}
-    fields = entry.fields.items() if entry and known.words else ()
-    asked = {name: value for name, values in fields for value in values if tokens(value) in lacking}
-    base = replace(base, filters=asked | dict(base.filters))
     texts = list(filter(None, wordings(query, message, known, suggestions)))
     if asked and not texts:
         rest = [term for words, term in lacking.items() if words not in map(tokens, asked.values())]

@@ -111,7 +111,7 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
     def value(term: str) -> tuple[bool, bool, int]:
         parts = [plain_umlauts(part) for part in tokens(term)] if weight(term) else []
         named = any(is_name(asked.get(part, term), said) for part in parts)
-        return named, not asked.keys().isdisjoint(parts), weight(term)
+        return not asked.keys().isdisjoint(parts), named, weight(term)
 
     return tuple(sorted(words, key=value, reverse=True))
 
