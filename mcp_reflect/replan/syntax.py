@@ -101,9 +101,10 @@ def loose_pattern(words: tuple[str, ...]) -> str:
 
     Only bracket expressions and `*` are used, so basic, extended and Perl expressions read it alike.
     """
-    loose = {sign: "".join(dict.fromkeys(f"{sign.lower()}{sign.upper()}")) for word in words for sign in word}
-    written = (re.sub(r"[a-zA-Z]|[^\w ]", lambda sign: f"[{loose[sign[0]]}]", word) for word in words)
-    return _LOOSE.join(written)
+    marked = (re.sub(r"([^\w ])", r"[\1]", word) for word in words)
+    return _LOOSE.join(
+        re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", word) for word in marked
+    )
 
 
 def pattern_rewrites(text: str, message: str) -> Iterator[str]:

@@ -131,7 +131,6 @@ _LONG_FORMS: Final = {
     "ai": ("artificial intelligence",),
     "db": ("database",),
     "email": ("e mail",),
-    "handy": ("telefon",),
     "kennwort": ("passwort",),
     "mail": ("email",),
     "ml": ("machine learning",),
@@ -139,7 +138,6 @@ _LONG_FORMS: Final = {
     "phone": ("telephone",),
     "pw": ("password", "passwort"),
     "ui": ("user interface",),
-    "wifi": ("wireless",),
 }
 
 
