@@ -161,8 +161,8 @@ def _stated(clause: str, programs: _Programs) -> Iterator[tuple[frozenset[ProofK
         yield CHECKS, found
     elif not named and good:
         said = re.findall(r"[\w.+-]+\w", clause.lower())
-        named = (word for word in said if word in programs and len(word) >= _LEAST_NAME)
-        if ran := next((programs[word] for word in named), None):
+        known = (word for word in said if word in programs and len(word) >= _LEAST_NAME)
+        if ran := next((programs[word] for word in known), None):
             yield frozenset(ran), good
 
 
