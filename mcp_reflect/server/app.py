@@ -45,9 +45,9 @@ JSON: Final = "application/json"
 APP: Final = "text/html;profile=mcp-app"
 """A page that a host may show in a conversation (the MCP extension io.modelcontextprotocol/ui, 2026-01-26)."""
 BOARD: Final = "ui://mcp-reflect/board"
+_ABOUT: Final = "The template as it serves now, and whether it is overridden"
 _LISTS: Final = json.loads(Path(__file__).with_name("lists.json").read_text(encoding="utf-8"))
 PROMPTS: Final = {prompt["name"]: types.Prompt.model_validate(prompt) for prompt in _LISTS["prompts"]}
-_ABOUT: Final = "The template as it serves now, and whether it is overridden"
 RESOURCES: Final = [
     *map(types.Resource.model_validate, _LISTS["resources"]),
     *(
@@ -77,6 +77,7 @@ class ReflectServer(MCPServer[None]):
             cache_hints=dict.fromkeys(lists, static),
             **options,
         )
+        self.completion()(self._complete)
 
     async def service_of_caller(self) -> Service:
         """Return the service that answers the present call."""
@@ -134,6 +135,20 @@ class ReflectServer(MCPServer[None]):
 
         service = await self.service_of_caller()
         return await content.prompt(await service.engine().open(), PROMPTS, name, arguments or {})
+
+    async def _complete(
+        self,
+        ref: types.PromptReference | types.ResourceTemplateReference,
+        argument: types.CompletionArgument,
+        context: types.CompletionContext | None,
+    ) -> types.Completion | None:
+        del context
+        from mcp_reflect.server import content  # noqa: PLC0415 - nothing of the engine at the start
+
+        service = await self.service_of_caller()
+        name = ref.uri if isinstance(ref, types.ResourceTemplateReference) else argument.name
+        values = await content.complete(await service.engine().open(), name, argument.value)
+        return types.Completion(values=values, total=len(values), has_more=False)
 
     async def run_stdio_async(self) -> None:
         """Serve over stdio, and answer also the lines that the SDK's reader would drop (see `stdio`)."""

@@ -28,6 +28,7 @@ from mcp_reflect.security.redact import clean_text, quoted
 from mcp_reflect.services.engine import Engine
 
 _LONGEST_NAME: Final = 40  # characters; one plain word of this length is not an instruction
+_MOST_COMPLETED: Final = 100
 _WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "external_id")
 _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
 
@@ -79,6 +80,26 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             return {**compact(template), "overridden": template["overridden"], "inputs": template["inputs"]}
         case _:
             raise ResourceNotFoundError(f"Unknown resource: {quoted(unquote(uri), 200)}")
+
+
+async def complete(engine: Engine, name: str, start: str) -> list[str]:
+    """Return values that begin with `start` for an argument of a prompt, or for a template of addresses."""
+    bank, scope, values = engine.bank, engine.scopes.own, []
+    match name:
+        case "lesson_id" | "lesson://{id}":
+            values = [lesson.id for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)]
+        case "reflection_id" | "reflection://{id}":
+            values = [reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)]
+        case "prompt://{name}":
+            values = engine.context.runner.prompts.names()
+        case "task_type":
+            types = await bank.lessons.task_types(scope)  # most frequent first
+            values = [value for value in types if without_orders(value) == value]
+        case "outcome":
+            values = [*Outcome]
+        case _:
+            pass
+    return [value for value in values if value.startswith(start)][:_MOST_COMPLETED]
 
 
 async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
@@ -185,6 +206,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str, Any]:
+    """Return the inputs of a prompt's template."""
     match name:
         case "start_task":
             await services.triggers.begin_task(engine.context)

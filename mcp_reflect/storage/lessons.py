@@ -122,6 +122,10 @@ class LessonRepository(Repository):
         """Return lessons for the start of a session, first what a person or an agent told."""
         return await self.lessons("lessons_for_start", scope, limit=limit)
 
+    async def task_types(self, scope: Scope) -> list[str]:
+        """Return the task types of a scope's lessons, the most frequent first."""
+        return [row["task_type"] for row in await self.db.rows("task_types", scoped(scope))]
+
     async def history(self, scope: Scope, record_id: str) -> list[dict[str, Any]]:
         """Return the earlier and other wordings of a record, oldest first."""
         await self.get(scope, record_id)

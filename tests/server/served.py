@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from mcp.types import TextContent, TextResourceContents
+from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
@@ -34,6 +34,19 @@ async def prompt_text(client: Client, name: str, arguments: Mapping[str, str] | 
     assert message.role == "user"
     assert isinstance(message.content, TextContent)
     return message.content.text
+
+
+async def completed(client: Client, prompt: str, argument: str, start: str = "") -> list[str]:
+    """The values that are offered for an argument of a prompt."""
+    ref = PromptReference(type="ref/prompt", name=prompt)
+    return list((await client.complete(ref, {"name": argument, "value": start})).completion.values)
+
+
+async def completed_uri(client: Client, uri: str, start: str = "") -> list[str]:
+    """The values that are offered for the place in an address."""
+    ref = ResourceTemplateReference(type="ref/resource", uri=uri)
+    place = uri.split("{")[1].rstrip("}")
+    return list((await client.complete(ref, {"name": place, "value": start})).completion.values)
 
 
 async def resource_text(client: Client, uri: str) -> str:

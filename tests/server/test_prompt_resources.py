@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
-from tests.server.served import prompt_text, resource_text, served
+from tests.server.served import completed_uri, prompt_text, resource_text, served
 
 MINE = """---
 name: start_task
@@ -53,7 +53,18 @@ async def test_an_override_shows_itself_and_serves_the_prompt(tmp_path: Path) ->
     assert after.startswith("In our house.")
 
 
-async def test_an_unknown_template_is_not_found(tmp_path: Path) -> None:
+async def test_names_are_completed_and_an_unknown_one_is_not_found(tmp_path: Path) -> None:
     async with served(tmp_path) as (client, _):
+        assert await completed_uri(client, "prompt://{name}", "re") == [
+            "reflect_decision",
+            "reflect_error",
+            "reflect_failure",
+            "reflect_partial",
+            "reflect_success",
+            "reflect_timeout",
+            "replan",
+            "replan_search",
+            "review_task",
+        ]
         with pytest.raises(MCPError, match="prompt://critic"):
             await client.read_resource("prompt://critic")

@@ -6,7 +6,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_reflect.security.injection import DATA_RULE
-from tests.server.served import CORRECTION, TASK, a_lesson, a_reflection, prompt_text, served
+from tests.server.served import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text, served
 
 NAMES = ["start_task", "review_task", "critique_answer", "replan_search", "distill_lessons"]
 TOOLS = {
@@ -155,3 +155,20 @@ async def test_a_bad_argument_is_told_what_to_send(
         with pytest.raises(MCPError, match=r"\S") as caught:
             await client.get_prompt(name, arguments)
     assert said in str(caught.value)
+
+
+async def test_arguments_are_completed_from_the_bank(tmp_path: Path) -> None:
+    async with served(tmp_path) as (client, engine):
+        lesson_id, reflection_id = await a_lesson(engine), await a_reflection(engine)
+        for name in ("start_task", "critique_answer", "distill_lessons"):
+            assert await completed(client, name, "task_type", "te") == ["testing"]
+        assert await completed(client, "review_task", "outcome", "") == [
+            "success",
+            "failure",
+            "partial",
+            "timeout",
+            "error",
+        ]
+        assert await completed(client, "review_task", "reflection_id", reflection_id[:5]) == [reflection_id]
+        assert lesson_id in await completed(client, "distill_lessons", "lesson_id", lesson_id[:4])
+        assert await completed(client, "start_task", "task", "") == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp.types import TextResourceContents
+from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from mcp_reflect.services.engine import Engine
 from tests.dashboard.pages import Context, records
@@ -108,6 +108,28 @@ async def test_a_record_of_another_project_is_not_found(client: Client) -> None:
     stored = await told(client, "store_lesson", {**LESSON, "project": "other"})
     with pytest.raises(MCPError, match="in project app"):
         await client.read_resource(f"lesson://{stored['lesson_id']}")
+
+
+async def test_ids_are_completed_from_what_was_typed(client: Client) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    run = await told(client, "reflect", FAILED_RUN)
+
+    async def completed(uri: str, start: str) -> list[str]:
+        reference = ResourceTemplateReference(type="ref/resource", uri=uri)
+        return (await client.complete(reference, {"name": "id", "value": start})).completion.values
+
+    assert stored["lesson_id"] in await completed("lesson://{id}", "les_")
+    assert await completed("lesson://{id}", "nope") == []
+    assert await completed("reflection://{id}", "") == [run["reflection_id"]]
+    assert await completed("nothing://{id}", "") == []
+
+
+async def test_task_types_are_completed_the_most_frequent_first(client: Client) -> None:
+    for number, kind in enumerate(("deploy", "debugging", "debugging")):
+        await told(client, "store_lesson", {"mistake": f"Mistake {number}", "correction": "Mend", "task_type": kind})
+    reference = PromptReference(type="ref/prompt", name="start_task")
+    found = await client.complete(reference, {"name": "task_type", "value": "de"})
+    assert found.completion.values == ["debugging", "deploy"]
 
 
 async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:

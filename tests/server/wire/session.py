@@ -61,6 +61,10 @@ def requests(version: str) -> list[dict[str, Any]]:
         ("prompts/list", {}),
         ("prompts/get", {"name": "start_task", "arguments": {"task": "deploy on a Friday"}}),
         ("prompts/get", {"name": "start_tasks", "arguments": {}}),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "start_task"}, "argument": {"name": "task_type", "value": ""}},
+        ),
         ("tools/call", {"name": "forget_lesson", "arguments": {"lesson_id": "{lesson}", "reason": "outdated"}}),
         ("no/such/method", {}),
     ]

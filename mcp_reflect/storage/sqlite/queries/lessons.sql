@@ -114,6 +114,13 @@ ORDER BY id LIMIT :limit;
 -- The records of a reflection: its summary, its strategy and its lessons.
 SELECT * FROM lessons WHERE reflection_id = :reflection_id AND tenant = :tenant ORDER BY id;
 
+-- name: task_types
+-- The task types there are, the most frequent first.
+SELECT task_type FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
+  AND task_type IS NOT NULL
+GROUP BY task_type ORDER BY count(*) DESC, task_type LIMIT 1000;
+
 -- name: lesson_browse
 -- The records of a scope that a person filters for, newest first; NULL means any.
 SELECT * FROM lessons
