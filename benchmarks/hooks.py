@@ -2,7 +2,8 @@
 
 The command `mcp-reflect hook` is started in turns with `python -c "import sqlite3, json, re"`; the figures are medians
 of the processor time of each process, and their ratio to that bare one. Then a running server over stdio is asked the
-same through its tool `hook`; these figures are milliseconds of the answers.
+same through its tool `hook`; these figures are milliseconds of the answers. At last, an agent stops with a claim after
+a session of 20 MB: the run that decides stands at the end of the file or at its start.
 """
 
 import argparse
@@ -45,6 +46,9 @@ EVENTS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
 }
 WANTED: Final = 2.5
 WANTED_MS: Final = 10.0
+LONG: Final = 20_000_000
+RED: Final = "Exit code 1\nTests:       1 failed, 17 passed, 18 total"
+STOP_MS: Final = {"command": 1000, "server": 300}
 
 
 async def fill(settings: Settings, count: int) -> None:
@@ -112,6 +116,54 @@ def server(env: Mapping[str, str], folder: Path, rounds: int) -> bool:
     return all(sorted(times[20:])[len(times[20:]) * 95 // 100] <= WANTED_MS for times in took.values())
 
 
+def session_of(size: int, *, at_start: bool) -> str:
+    """Return a session of about `size` bytes in Claude Code's form, some 10 kB a call, with one failed run of tests."""
+    output = "\n".join(f"src/part_{line}.ts({line},7): checked, nothing to say" for line in range(200))
+    lines: list[str] = []
+
+    def add(command: str, printed: str) -> None:
+        name = f"t{len(lines)}"
+        about = {"sessionId": "long", "cwd": "/srv/shop", "timestamp": "2026-11-02T09:00:00.000Z"}
+        used = {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}
+        told = {"type": "tool_result", "tool_use_id": name, "content": printed, "is_error": printed.startswith("Exit")}
+        for role, part in (("assistant", used), ("user", told)):
+            lines.append(json.dumps({**about, "type": role, "message": {"role": role, "content": [part]}}) + "\n")
+
+    if at_start:
+        add("npx jest", RED)
+    while sum(map(len, lines[-2:])) * len(lines) / 2 < size:
+        look = len(lines) % 3
+        add(f"cat src/part_{len(lines)}.ts" if look else f"node tools/count.js {len(lines)}", output)
+    if not at_start:
+        add("npx jest", RED)
+    return "".join(lines)
+
+
+def stops(env: Mapping[str, str], folder: Path) -> bool:
+    """Stop after a long session; print the times of a command, and of a server; return whether the wanted ones hold."""
+    held: list[bool] = []
+    print("the agent stops after 20 MB, clock time")
+    for name, at_start in (("run at the end", False), ("run at the start", True)):
+        file = folder / f"{name}.jsonl"
+        file.write_text(session_of(LONG, at_start=at_start))
+        sent = {"hook_event_name": "Stop", "session_id": "long", "transcript_path": str(file), "cwd": str(folder)}
+        sent |= {"last_assistant_message": "All tests pass."}
+        began = time.perf_counter()
+        words = (*HOOK, "Stop")
+        done = subprocess.run(words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True)
+        command = 1000 * (time.perf_counter() - began)
+        with RawServer((sys.executable, "-m", "mcp_reflect"), env=dict(env)) as running:
+            running.open()
+            running.call_tool("hook", {**sent, "session_id": "other", "hook_event_name": "PreToolUse"})
+            began = time.perf_counter()
+            answer = running.call_tool("hook", {**sent, "session_id": "served"})
+            server = 1000 * (time.perf_counter() - began)
+        told = b"npx jest" in done.stdout and "npx jest" in json.dumps(answer)
+        print(f"  {name:20} command {command:6.0f} ms   server {server:6.0f} ms   {'held' if told else 'NOT HELD'}")
+        held += [told, command <= STOP_MS["command"], server <= STOP_MS["server"]]
+    return all(held)
+
+
 def main() -> int:
     """Measure; the status is 1 if a wanted figure is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -125,7 +177,7 @@ def main() -> int:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MCP_REFLECT")}
         env = {**kept, "MCP_REFLECT_BANK": str(settings.bank_path), "MCP_REFLECT_PROJECT": PROJECT}
         print(f"{options.lessons} lessons")
-        held = [commands(env, options.rounds), server(env, folder, options.rounds)]
+        held = [commands(env, options.rounds), server(env, folder, options.rounds), stops(env, folder)]
     return 0 if all(held) else 1
 
 

@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from mcp_reflect.guards.guard import command_text
 from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
 from mcp_reflect.runs.transcripts import (
     LOOKS,
@@ -34,6 +35,8 @@ _TOLD: Final = re.compile(
     re.IGNORECASE,
 )
 _TYPED: Final = re.compile(r"<bash-input>(.{1,2000}?)</bash-input>", re.DOTALL)
+# A command that only shows files: what it prints proves nothing.
+_SHELL_LOOK: Final = re.compile(r"\s*(?:cd [^|;&<>`$\n]+ && )?(?:cat|head|tail|ls|grep|rg|wc|pwd|tree) ?[^|;&<>`$\n]*")
 _PRINTED: Final = re.compile(r"<bash-stdout>(.{0,20000}?)</bash-stdout>", re.DOTALL)
 
 
@@ -70,10 +73,13 @@ class _Calls(RunBuilder):
         if name.lower() in LOOKS:
             self.looked.add(key.encode("utf-8", "replace"))
             return
+        self.said = ""
         if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
             arguments = parsed(arguments) or arguments
-        self.open[key] = (name, arguments)
-        self.said = ""
+        if isinstance(arguments, dict) and _SHELL_LOOK.fullmatch(command_text(cast("dict[str, Any]", arguments))):
+            self.looked.add(key.encode("utf-8", "replace"))
+        else:
+            self.open[key] = (name, arguments)
 
     def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
         key = call_id if isinstance(call_id, str) and call_id else ""
