@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIG
 def importing(file: Path, bank: Path) -> subprocess.Popen[str]:
     env = {**os.environ, "MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "mcp_reflect", "import", "--json", str(file)]
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+    # A small pipe: the import waits for its reader, so it cannot end before it is killed.
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, pipesize=4096)
 
 
 def test_an_import_that_was_killed_adds_the_rest_when_it_is_run_again(bank_path: Path, tmp_path: Path) -> None:
