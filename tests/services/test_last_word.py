@@ -75,6 +75,14 @@ async def test_a_long_session_is_read_from_its_end_and_whole_where_that_does_not
         assert (await held(engine, stop(path, session_id=name)) is not None) is holds
 
 
+async def test_a_run_of_tests_is_remembered_behind_hundreds_of_other_runs(engine: Engine, transcript: Path) -> None:
+    others = [("Bash", {"command": f"node tools/count.js {number}"}, f"{number} rows") for number in range(600)]
+    transcript.write_text(session(RED, *others), "utf-8")
+    text = await held(engine, stop(transcript))
+    assert text is not None
+    assert "npx jest" in text
+
+
 async def test_where_nobody_watches_it_is_told_at_the_next_prompt(engine: Engine, transcript: Path) -> None:
     transcript.write_text(session(EDIT, RED), "utf-8")
     prompt = read_hook("UserPromptSubmit", {"session_id": "s", "prompt": "Go on"})
