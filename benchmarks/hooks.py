@@ -146,7 +146,7 @@ def stops(env: Mapping[str, str], folder: Path) -> bool:
     for name, at_start in (("run at the end", False), ("run at the start", True)):
         file = folder / f"{name}.jsonl"
         file.write_text(session_of(LONG, at_start=at_start))
-        sent = {"hook_event_name": "Stop", "session_id": "long", "transcript_path": str(file), "cwd": str(folder)}
+        sent = {"hook_event_name": "Stop", "session_id": name, "transcript_path": str(file), "cwd": str(folder)}
         sent |= {"last_assistant_message": "All tests pass."}
         began = time.perf_counter()
         words = (*HOOK, "Stop")
@@ -156,7 +156,7 @@ def stops(env: Mapping[str, str], folder: Path) -> bool:
             running.open()
             running.call_tool("hook", {**sent, "session_id": "other", "hook_event_name": "PreToolUse"})
             began = time.perf_counter()
-            answer = running.call_tool("hook", {**sent, "session_id": "served"})
+            answer = running.call_tool("hook", {**sent, "session_id": f"{name}, served"})
             server = 1000 * (time.perf_counter() - began)
         told = b"npx jest" in done.stdout and "npx jest" in json.dumps(answer)
         print(f"  {name:20} command {command:6.0f} ms   server {server:6.0f} ms   {'held' if told else 'NOT HELD'}")
