@@ -174,10 +174,8 @@ class Ledger:
         elif not self._more_output(call, arguments) and ("__" in call.tool or _RUNS_CHECKS.match(name)):
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
             self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
-        if (surplus := len(self.proofs) - _MOST_PROOFS) > 0:
-            unknown = [proof for proof in self.proofs if proof.kind is ProofKind.ANY]
-            least = {*map(id, unknown[:surplus])}  # runs whose kind is known say more
-            self.proofs = [proof for proof in self.proofs if id(proof) not in least][-_MOST_PROOFS:]
+        while len(self.proofs) > _MOST_PROOFS:  # runs whose kind is known say more
+            del self.proofs[next((at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY), 0)]
 
     def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
         for kind in sorted(kinds):
