@@ -2,8 +2,9 @@
 
 The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
 any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
-aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about
-other results and before the ranking was changed. With `--bare`, results name their tool but not their command.
+aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about other
+results and before the ranking was changed. The claim is the whole work; in a real one, others stand beside it. With
+`--bare`, results name their tool but not their command.
 """
 
 import argparse
@@ -31,7 +32,6 @@ class Puzzle:
     results: tuple[ToolResult, ...]
     result: int
     lines: tuple[str, ...]
-    context: str = ""
 
     @property
     def aside(self) -> bool:
@@ -73,7 +73,7 @@ def _results(run: Mapping[str, Any], *, bare: bool) -> Iterator[tuple[int, ToolR
 def pointed(puzzle: Puzzle, most: int = MOST_LINES) -> tuple[Line, ...]:
     """Return the lines that are pointed to."""
     evidence = Evidence(puzzle.results)
-    return evidence.lines_for(puzzle.claim, evidence.near(puzzle.context), most)
+    return evidence.lines_for(puzzle.claim, evidence.near(puzzle.claim), most)
 
 
 def shows(puzzle: Puzzle, most: int = MOST_LINES) -> bool:
