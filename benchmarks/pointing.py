@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs = read(file)
     found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
     sets = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
-    for name in ("second", "third", "fourth", "fifth", "sixth"):
+    for name in ("second", "third", "fourth", "fifth", "sixth", "seventh"):
         sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=options.bare))
     for name, half in sets.items():
         for most in (1, MOST_LINES):

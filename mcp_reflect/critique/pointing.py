@@ -9,12 +9,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from mcp_reflect.critique.runs import clipped_results, kinds_of_command
+from mcp_reflect.critique.runs import clipped_results
 from mcp_reflect.models.critique import Line, ToolResult
-from mcp_reflect.proofs.kinds import ProofKind
 from mcp_reflect.stemmer import stem
 
 MOST_LINES: Final = 3
@@ -25,27 +24,18 @@ _ENDS: Final = 6  # lines at the start and at the end of an output that are comp
 _MOST_COMPARED: Final = 60  # lines
 _MOST_LOOKED_AT: Final = 2_000  # characters of a line, for what it tells
 
-# What a score is made of. A result or a line that has all the words of a claim has 1 for them.
-_COMMAND: Final = 2.0  # how much more a word counts in the command of a result than in its text
-_KIND: Final = 1.0  # the command is known for the kind of run that the claim is about
+# What a score is made of. A result or a line that has all the words of a claim has 1 for them. Each part was taken out
+# by itself and stays only where benchmarks.pointing missed it.
 _NEAR: Final = 1.5  # the result shares words with the whole work: a claim alone seldom names its subject
 _ALIKE: Final = 0.7  # how much a word counts in whose place another one stands that programs use
 _NUMBER: Final = 0.7  # the most that a number weighs: a wrong one stands nowhere
 _COUNTED: Final = 0.5  # a line has a number beside a word of a claim that counts something
-_NUMBERLESS: Final = 0.2  # a line has no number, and the claim has one
 _SUMS_UP: Final = 0.5  # a line says in sum how it ended
 _TELLS: Final = 0.25  # a line says how something ended
-_REFUSES: Final = 0.5  # a line gives an exit code, or says that something was not done
-_LEAST_STEM: Final = 5  # letters
-_LONGEST_STEM: Final = 20
-_SHORT: Final = 0.15  # an output of so few lines decides as a whole
-_SHORT_LINES: Final = 4
 _EDGE: Final = 0.1  # the first line of an output and its last one
-_LATER: Final = 0.1  # the last line beside the first one
 _COVERED: Final = 0.5  # how much less a word counts that a chosen line has shown
-_STALE: Final = 0.5  # of a run that was made again, or of another kind than the claim is about
-_LEAST: Final = 0.15  # the least that a result shares with the claim, unless it is this near to the whole work
-_CLOSE: Final = 0.6
+_STALE: Final = 0.5  # of a run that was made again
+_LEAST: Final = 0.15  # the least that a result shares with the claim
 
 _STOP: Final = frozenset(
     "a an the of in on at to for from by with and or but so as is are was were be been has have had it its this that "
@@ -56,8 +46,6 @@ _STOP: Final = frozenset(
 )
 # A number, and the parts of a name in camel case.
 _TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
-# A name in camel case or with underscores, as a whole.
-_NAME: Final = re.compile(r"[^\W\d_]\w{0,60}?(?:[a-z\d][A-Z]|_)\w{1,60}")
 # Words that programs use for one another: a claim with one of them is decided by lines with the others.
 _GROUPS: Final = tuple(
     frozenset(map(stem, group.split()))
@@ -66,37 +54,18 @@ _GROUPS: Final = tuple(
             "pass passed green succeeded success ok fail failed failing failures errors red broken clean exception "
             "traceback fatal works runs crash"
         ),
-        "skip skipped ignored pending xfail",
         "test tests spec specs suite",
         "type types typing mypy pyright tsc tsgo",
         "lint linter ruff eslint flake8 biome clippy",
         "add added insertion insertions create created wrote written",
         "delete deleted remove removed deletion deletions",
         "clean dirty untracked modified uncommitted unstaged staged",
-        "commit committed",
-        "push pushed origin ahead behind rejected",
         "coverage cover total",
-        "health status http healthy",
         "server port listening localhost http url local",
         "ms milliseconds time took elapsed duration latency respond responds response",
-        "version upgrade newer newest latest available outdated",
-        "match occurrences occurs occurrence once twice",
-        "apply applied edit edited updated replaced",
         "touched changed",
-        "exist exists missing nonexistent",
-        "permission denied blocked approval granted allowed requires",
-        "size bytes kb mb",
-        "install installed uninstalled reinstalled",
-        "line lines",
     )
 )
-# What a claim calls a kind of run; commands are in the table of kinds.
-_KINDS: Final = {
-    ProofKind.TYPES: re.compile(r"\btype[ -]?check|\btypes? (?:errors?|are)\b|\btyping\b", re.IGNORECASE),
-    ProofKind.LINT: re.compile(r"\blint", re.IGNORECASE),
-    ProofKind.TESTS: re.compile(r"\btests?\b|\bsuite\b", re.IGNORECASE),
-    ProofKind.BUILD: re.compile(r"\bbuilds?\b|\bcompil(?:es?|ed|ation)\b", re.IGNORECASE),
-}
 _OUTCOME: Final = _GROUPS[0] | frozenset(map(stem, "run build built installed deployed happy fine".split()))
 _TELLING: Final = re.compile(
     r"\b(?:passed|failed|passing|failing|errors?|exception|fatal|denied|refused|rejected|not found|panic|warnings?|"
@@ -109,18 +78,8 @@ _SUMMARY: Final = re.compile(
     r"^[^\w\n]{0,4}(?:(?:\w+ )?error\b|fail(?:ed|ure)?\b|fatal|passed|success|found \d)",
     re.IGNORECASE,
 )
-_REFUSAL: Final = re.compile(
-    r"\bexit(?:ed)?\b.{0,20}\b\d|\bnot (?:been )?\w+ed\b|\btimed out\b|\bno such\b|\brequires approval\b|"
-    r"\brunning in background\b|\bwant to (?:proceed|take this)\b",
-    re.IGNORECASE,
-)
-_FREE_NUMBER: Final = re.compile(r"(?<![\w./-])\d[\d.,]{0,20}(?![\w/-])|\d%|:\d+")
 _BESIDE_NUMBER: Final = re.compile(
     r"(?<![\w.])\d[\d.,]{0,20}%?\s{0,3}([^\W\d_]+)(?: ([^\W\d_]+))?|([^\W\d_]{1,30})\s?[:=]\s{0,9}\d"
-)
-_EARLIER: Final = re.compile(
-    r"\b(?:at first|first (?:run|attempt)|initially|earlier|before (?:the|my|that)|to begin with|originally)\b",
-    re.IGNORECASE,
 )
 _COUNTS: Final = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|no|none|both|all)\b", re.IGNORECASE
@@ -129,7 +88,7 @@ _COUNTS: Final = re.compile(
 
 def terms(text: str) -> set[str]:
     """Return the words and numbers of meaning in a text, words by their stem."""
-    words = {word.lower() for word in (*_TERM.findall(text), *_NAME.findall(text))}
+    words = {word.lower() for word in _TERM.findall(text)}
     return {
         word.replace(",", "") if word[0].isdigit() else stem(word)
         for word in words - _STOP
@@ -158,8 +117,6 @@ class _Traits(NamedTuple):
     """What a line is like: how well it tells how something ended, and the words that stand beside its numbers."""
 
     tells: float
-    refuses: bool
-    has_number: bool
     beside_numbers: frozenset[str]
 
 
@@ -199,12 +156,9 @@ class Evidence:
             having = hit.results | hit.commands
             for place in having:
                 rare = math.log(1 + len(self.results) / len(having))
-                scores[place] += rare * (_COMMAND if place in hit.commands else 1) / self._size(place)
+                scores[place] += rare / math.log(10 + len(self.results[place].content))
         most = max(scores, default=0.0) or 1.0
         return [score / most for score in scores]
-
-    def _size(self, place: int) -> float:
-        return math.log(10 + len(self.results[place].content))
 
     def lines_for(self, claim: str, near: Sequence[float], most: int = MOST_LINES) -> tuple[Line, ...]:
         """Return the lines that decide a claim, the most telling one first; none where no output speaks of it."""
@@ -214,25 +168,14 @@ class Evidence:
         weights = {term: self._weight(term, hit) for term, hit in hits.items()}
         whole = sum(weights.values())
         weights = {term: weight / whole for term, weight in weights.items()}
-        kinds = {kind for kind, pattern in _KINDS.items() if pattern.search(claim)}
-        of_kind = {place for place, own in enumerate(self._kinds if kinds else ()) if not kinds.isdisjoint(own)}
-        shared = [_KIND if place in of_kind else 0.0 for place in range(len(self.results))]
+        shared = [0.0] * len(self.results)
         for term, hit in hits.items():
             for place in hit.results | hit.commands:
-                shared[place] += weights[term] * (_COMMAND if place in hit.commands else 1)
-        if max(shared) < _LEAST:
-            return ()
-        ranks = {
-            place: own + _NEAR * near[place]
-            for place, own in enumerate(shared)
-            if own >= _LEAST or near[place] >= _CLOSE
-        }
+                shared[place] += weights[term]
+        ranks = {place: own + _NEAR * near[place] for place, own in enumerate(shared) if own >= _LEAST}
         best = sorted(ranks, key=lambda place: (ranks[place], place), reverse=True)[:_BEST_RESULTS]
-        stale = set[int]() if _EARLIER.search(claim) else set(self._replaced)
-        if of_kind:  # "All checks passed!" of another kind of run does not speak of this one
-            stale |= {place for place in best if self._kinds[place]} - of_kind
         scored = [
-            _Scored((score + ranks[place]) * (_STALE if place in stale else 1), line, own)
+            _Scored((score + ranks[place]) * (_STALE if place in self._replaced else 1), line, own)
             for place in best
             for score, line, own in self._scored(self._ranges[place], claim, hits, weights)
         ]
@@ -240,10 +183,8 @@ class Evidence:
 
     def _hit(self, term: str, alike: Iterable[str]) -> _Hit:
         exact = {line for word in self._forms(term) for line in self._index[word]}
-        exact.update(*(self._index[word] for word in _shorter(term) if word in self._index))
         lines = exact.union(*(self._index[word] for other in alike for word in self._forms(other)))
-        named = {*alike, *_shorter(term)}
-        commands = {place for place, own in enumerate(self._commands) if not named.isdisjoint(own)}
+        commands = {place for place, own in enumerate(self._commands) if not own.isdisjoint(alike)}
         return _Hit(lines, exact, {self._result_of[line] for line in lines}, commands)
 
     def _forms(self, term: str) -> list[str]:
@@ -258,10 +199,6 @@ class Evidence:
         having = len(hit.results | hit.commands)
         rare = math.log(1 + len(self.results) / having) if having else _NUMBER
         return min(rare, _NUMBER) if term[0].isdigit() else rare
-
-    @cached_property
-    def _kinds(self) -> list[frozenset[ProofKind]]:
-        return [kinds_of_command(result.tool or "") for result in self.results]
 
     def _scored(self, own: range, claim: str, hits: dict[str, _Hit], weights: dict[str, float]) -> Iterable[_Scored]:
         """Score the lines of a result by shared terms, by their place, and by telling what the claim tells."""
@@ -279,12 +216,8 @@ class Evidence:
             if not (shared or is_end or (is_outcome and traits.tells)):
                 continue
             score = sum(weights[term] * (1 if line in hits[term].exact else _ALIKE) for term in shared)
-            score += _LATER * (line - own.start) / len(own) + _EDGE * (line in (own[0], own[-1]))
-            score += _REFUSES * traits.refuses + traits.tells * is_outcome + _SHORT * (len(own) <= _SHORT_LINES)
-            if not counted.isdisjoint(traits.beside_numbers):
-                score += _COUNTED
-            elif counts and not traits.has_number:
-                score -= _NUMBERLESS
+            score += _EDGE * (line in (own[0], own[-1])) + traits.tells * is_outcome
+            score += _COUNTED * (not counted.isdisjoint(traits.beside_numbers))
             yield _Scored(score, line, shared)
 
     def _covering(self, lines: Sequence[_Scored], weights: dict[str, float], most: int) -> list[_Scored]:
@@ -311,11 +244,6 @@ class Evidence:
         return Line(text=text, tool=result.tool or None, exit_code=result.exit_code, result=place + 1)
 
 
-def _shorter(term: str) -> list[str]:
-    """Return the beginnings that a word may be made of: format, of formatter."""
-    return [] if term[0].isdigit() else [term[:length] for length in range(_LEAST_STEM, min(len(term), _LONGEST_STEM))]
-
-
 def _alike(term: str) -> set[str]:
     """Return a term and those that programs use for it."""
     return {term, *(word for group in _GROUPS if term in group for word in group)}
@@ -326,4 +254,4 @@ def _traits(line: str) -> _Traits:
     beside = {stem(word.lower()) for found in _BESIDE_NUMBER.finditer(line) for word in found.groups() if word}
     beside |= {"%"} if "%" in line and re.search(r"\d ?%", line) else set[str]()
     tells = 0.0 if not _TELLING.search(line) else _SUMS_UP if _SUMMARY.search(line) else _TELLS
-    return _Traits(tells, bool(_REFUSAL.search(line)), bool(_FREE_NUMBER.search(line)), frozenset(beside))
+    return _Traits(tells, frozenset(beside))
