@@ -277,7 +277,7 @@ async def _text(engine: Engine, record_id: str) -> str:
 def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
-    async def work(engine: Engine) -> tuple[int, dict[str, object]]:
+    async def work(engine: Engine) -> tuple[int, Any]:
         embeddings = engine.bank.embeddings
         if embeddings is None:
             fault = "it names no embedder: every lesson got its word vector when it was stored"
@@ -287,7 +287,7 @@ def run_embed(options: Namespace) -> int:
             total += count
             if not options.json:
                 write_line(f"{total} lessons embedded ...")
-        return total, dict(await embeddings.state(engine.scopes.own))
+        return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
 
     total, state = with_engine(work)
     text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."

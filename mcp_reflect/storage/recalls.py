@@ -242,13 +242,18 @@ class RecallRepository(Repository):
         tx.drop_old("recall", self.clock.now(), self.context.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:
-        """Return which vectors the lessons of a scope have; "off" where none are compared."""
-        if self._embeddings:
-            return await self._embeddings.state(scope)
+        """Return how many active lessons of a scope have a vector, of which embedder, and its problem.
+
+        "off" where no vectors are compared.
+        """
         if self._words_only:
             return "off"
-        (counts,) = await self.db.rows("vector_counts", {"name": WORDS, **scoped(scope)})
-        return {"embedder": "words", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
+        embedder = self._embeddings and self._embeddings.embedder
+        values = scoped(scope, name=embedder.name if embedder else WORDS)
+        (counts,) = await self.db.rows("vector_counts", values)
+        name = (embedder.name or "none") if embedder else "words"
+        state: dict[str, Json] = {"embedder": name, "lessons": counts["lessons"], "with_vector": counts["vectors"]}
+        return {**state, "problem": embedder.problem} if embedder and embedder.problem else state
 
     async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
         """Return the few lessons of a scope that fit a task best, each with how well it fits, and log the recall.

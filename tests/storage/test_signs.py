@@ -1,7 +1,8 @@
-"""Vectors: the nearest signs, one by one and in columns, whatever was changed in between; cosines of packed vectors."""
+"""Vectors: the nearest signs, whatever was changed in between; cosines of packed vectors."""
 
 import math
 import random
+from collections.abc import Sequence
 from operator import mul
 
 from mcp_reflect.storage.retrieval.vectors import NearestSigns, cosines, packed, unpacked
@@ -17,21 +18,23 @@ def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
         assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01  # of 8 bits a number
 
 
-def test_the_nearest_rows_are_found_in_columns_and_among_changed_rows() -> None:
+def test_the_nearest_rows_are_found_whatever_was_added_changed_and_dropped() -> None:
     chance = random.Random(20261122)
-    signs, kept = NearestSigns(), dict[int, int]()
-    for row in range(3_000):
-        kept[row] = chance.getrandbits(256)
-        signs.put(row, kept[row])
+    signs, kept = NearestSigns(), dict[int, bytes]()
+
+    def put(rows: Sequence[int]) -> None:
+        new = {row: chance.randbytes(32) for row in rows}
+        signs.add(rows, list(new.values()))
+        kept.update(new)
+
+    put(range(3_000))
     for _ in range(4):
-        query = chance.getrandbits(256)
-        differences = sorted((bits ^ query).bit_count() for bits in kept.values())
+        query = chance.randbytes(32)
+        away = {row: (int.from_bytes(bits) ^ int.from_bytes(query)).bit_count() for row, bits in kept.items()}
         rows = signs.nearest(query, 40)
-        assert {row for row, bits in kept.items() if (bits ^ query).bit_count() <= differences[39]} <= set(rows)
-        assert len(rows) == len(set(rows)) < 150
+        assert set(rows) == {row for row, count in away.items() if count <= sorted(away.values())[39]}
+        assert len(rows) == len(set(rows))
         for row in chance.sample(sorted(kept), 30):
-            signs.put(row, None)
+            signs.drop(row)
             del kept[row]
-        for row in chance.sample(sorted(kept), 30):
-            kept[row] = chance.getrandbits(256)
-            signs.put(row, kept[row])
+        put([*chance.sample(sorted(kept), 30), 10_000 + len(kept)])

@@ -6,7 +6,7 @@ import struct
 import threading
 from array import array
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import dist, hypot
@@ -16,10 +16,10 @@ from typing import Final, Protocol, TypeAlias
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError
-from mcp_reflect.models.common import GLOBAL, Json, Scope
+from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Database, Reading, Row, Writing, scoped
+from mcp_reflect.storage.repository import Database, Reading, Row, Writing
 from mcp_reflect.word_vectors import shared_table
 
 Vector: TypeAlias = Sequence[float]  # of length 1
@@ -32,7 +32,6 @@ WORDS_BACKGROUND: Final = 0.1
 MOST_COMPARED: Final = 200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
-_MOST_FRESH: Final = 1_000  # signs that are compared one by one
 _FACTOR: Final = struct.Struct("<f")
 _SIGNS: Final = bytes(ord("1") if 0 < number < 128 else ord("0") for number in range(256))
 _BIT: Final = [bytes(ord("0") + (number >> bit & 1) for number in range(256)) for bit in range(8)]
@@ -125,51 +124,44 @@ class Closeness:
 
 
 class NearestSigns:
-    """The sign bits of the vectors of one model and scope by row; `last` is the number of the last that was read.
+    """The signs of vectors in memory: one integer for each dimension, with a bit for each row that was added.
 
-    Many of them are also held as `_columns`: one integer for each dimension, with a bit for each of `_rows`.
-    `_fresh` are the rows that have changed since, or are not there.
+    `last` is the number of the last vector that was read.
     """
 
     def __init__(self) -> None:
         self.last = 0
-        self._bits: dict[int, int] = {}
-        self._fresh: set[int] = set()
         self._rows: list[int] = []
+        self._places: dict[int, int] = {}
         self._columns: list[int] = []
-        self._searched = False
+        self._valid = 0  # a bit for each place; one whose row lost its vector, or got another, is not set
 
-    def put(self, row: int, bits: int | None) -> None:
-        """Set the bits of a row, or remove it."""
-        if bits is not None:
-            self._bits[row] = bits
-            self._fresh.add(row)
-        elif self._bits.pop(row, None) is not None:
-            self._fresh.add(row)
+    def add(self, rows: Sequence[int], bits: Sequence[bytes]) -> None:
+        """Add the signs of rows, in place of those that they had."""
+        start, size, data = len(self._rows), len(bits[0]), b"".join(reversed(bits))
+        self._valid |= ((1 << len(rows)) - 1) << start
+        for place, row in enumerate(rows, start):
+            self.drop(row)
+            self._places[row] = place
+        self._rows += rows
+        self._columns = self._columns or [0] * (8 * size)
+        for bit in range(8 * size):
+            self._columns[bit] |= int(data[bit // 8 :: size].translate(_BIT[bit % 8]), 2) << start
 
-    def nearest(self, query: int, limit: int) -> list[int]:
-        """Return about `limit` rows, or twice as many, whose bits differ least from the query's."""
-        if self._searched and len(self._fresh) > _MOST_FRESH:
-            self._transpose()
-        self._searched = True  # a process that searches once has no use for columns
-        fresh = [row for row in self._fresh if row in self._bits]
-        differences = list(map(int.bit_count, map(query.__xor__, map(self._bits.__getitem__, fresh))))
-        least = sorted(differences)[:limit][-1:]
-        rows = [row for row, difference in zip(fresh, differences, strict=True) if difference <= least[0]]
-        return rows + [row for row in self._nearest_columns(query, limit) if row not in self._fresh]
+    def drop(self, row: int) -> None:
+        """Forget a row, if it is there."""
+        if (place := self._places.pop(row, None)) is not None:
+            self._valid ^= 1 << place
 
-    def _transpose(self) -> None:
-        self._fresh.clear()
-        self._rows = list(self._bits)
-        size = (max(self._bits.values(), default=0).bit_length() + 7) // 8
-        data = b"".join(bits.to_bytes(size, "little") for bits in self._bits.values())
-        self._columns = [int(data[bit // 8 :: size].translate(_BIT[bit % 8]), 2) for bit in range(8 * size)]
+    def nearest(self, query: bytes, limit: int) -> list[int]:
+        """Return `limit` rows whose signs differ least from the query's, and those that differ as little.
 
-    def _nearest_columns(self, query: int, limit: int) -> list[int]:
-        """Count the differences of all rows at once, a binary digit of the counts at a time, with full adders."""
+        The differences of all rows are counted at once, a binary digit of the counts at a time, with full adders.
+        """
         every = (1 << len(self._rows)) - 1
-        signs = reversed(f"{query:0{len(self._columns)}b}")
-        digit = [column if sign == "0" else column ^ every for column, sign in zip(self._columns, signs, strict=False)]
+        digit = [
+            column ^ every if query[bit // 8] >> bit % 8 & 1 else column for bit, column in enumerate(self._columns)
+        ]
         digits: list[int] = []  # of the counts, the lowest first
         while digit:
             total, *others = digit
@@ -180,7 +172,7 @@ class NearestSigns:
                 total ^= either
             digits.append(total)
             digit = carries
-        chosen, equal = 0, every  # rows that are nearer than the last one wanted, and those that may be
+        chosen, equal = 0, self._valid  # rows that are nearer than the last one wanted, and those that may be
         for bits in reversed(digits):
             nearer = equal & ~bits
             if (chosen | nearer).bit_count() >= limit:
@@ -190,9 +182,9 @@ class NearestSigns:
         chosen |= equal
         rows: list[int] = []
         while chosen:
-            place = chosen.bit_length()
-            rows.append(self._rows[-place])
-            chosen ^= 1 << place - 1
+            place = chosen.bit_length() - 1
+            rows.append(self._rows[place])
+            chosen ^= 1 << place
         return rows
 
 
@@ -209,28 +201,25 @@ class VectorIndex:
 
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
-        text = "".join("1" if number > 0 else "0" for number in query.numbers)
-        bits, model = int(text, 2), query.model
+        bits, model = signs(packed(query.numbers)), query.model
         with self._lock:
             return [row for scope in scopes for row in self._up_to_date(reading, model, scope).nearest(bits, limit)]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have lost their vector."""
         with self._lock:
-            for row in rows:
-                for (embedder, _), signs in self._signs.items():
-                    if embedder == model:
-                        signs.put(row, None)
+            for nearest in [signs for (embedder, _), signs in self._signs.items() if embedder == model]:
+                for row in rows:
+                    nearest.drop(row)
 
     def _up_to_date(self, reading: Reading, model: int, scope: int) -> NearestSigns:
-        key = model, scope
-        if key not in self._signs and len(self._signs) >= _MOST_SCOPES:
+        if (model, scope) not in self._signs and len(self._signs) >= _MOST_SCOPES:
             self._signs.clear()
-        signs = self._signs.setdefault(key, NearestSigns())
-        for seq, row, bits in reading.rows("vectors_after", {"embedder": model, "scope": scope, "after": signs.last}):
-            signs.put(row, int.from_bytes(bits, "big"))
-            signs.last = seq
-        return signs
+        known = self._signs.setdefault((model, scope), NearestSigns())
+        if new := reading.rows("vectors_after", {"embedder": model, "scope": scope, "after": known.last}):
+            known.add([row["lesson"] for row in new], [row["signs"] for row in new])
+            known.last = new[-1]["seq"]
+        return known
 
 
 # Vectors of an embedder that a person named: given to lessons in the background, and to questions.
@@ -269,7 +258,6 @@ class Embeddings:
         self._seconds = settings.embeddings_seconds
         self.embedder = embedder
         self.use(scopes)
-        self._model: Row | None = None
         self.task: asyncio.Task[None] | None = None
         self._due = False
         self._working = asyncio.Lock()
@@ -281,22 +269,14 @@ class Embeddings:
 
     async def ask(self, text: str) -> QueryVector | None:
         """Return the vector of a question, redacted like a stored text, or None if the embedder gives none in time."""
-        if self._model is None:
+        if self.task is None:
             self.wake()  # another process may have left lessons without a vector
         vectors = await self.embedder.embed([clean_text(text)[:LONGEST_TEXT]], self._seconds)
         if not vectors:
             return None
         named = {"name": self.embedder.name, "dims": len(vectors[0]), "tenant": self._tenant}
-        if self._model is None or self._model["dims"] != named["dims"]:
-            self._model = await self._db.row("embedder_by_name", named)
-        return QueryVector(vectors[0], self._model["id"], self._model["background"]) if self._model else None
-
-    async def state(self, scope: Scope) -> dict[str, Json]:
-        """Return the embedder's name, how many of a scope's active lessons have a vector of it, and its problem."""
-        name = self.embedder.name
-        (counts,) = await self._db.rows("vector_counts", {"name": name, **scoped(scope)})
-        state = {"embedder": name or "none", "lessons": counts["lessons"], "with_vector": counts["vectors"]}
-        return {**state, "problem": self.embedder.problem} if self.embedder.problem else state
+        model = await self._db.row("embedder_by_name", named)
+        return QueryVector(vectors[0], model["id"], model["background"]) if model else None
 
     def wake(self) -> None:
         """Begin to embed soon, in the background."""
@@ -312,23 +292,16 @@ class Embeddings:
                 await self.task
             self.task = None
 
-    async def embed_all(self) -> AsyncGenerator[int]:
-        """Give every lesson its vector now; yield how many each batch brought; `embedder.problem` says why it ends."""
-        await self.close()  # what waits in the background is done here
-        async with aclosing(self._catch_up()) as batches:
-            async for done in batches:
-                yield done
-
     async def _in_background(self) -> None:
         while self._due:
             await asyncio.sleep(WAIT_SECONDS)
             self._due = False
             with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
-                async for _ in self._catch_up():
+                async for _ in self.embed_all():
                     pass
 
-    async def _catch_up(self) -> AsyncGenerator[int]:
-        """Embed lessons without a vector, until none is left or the embedder fails."""
+    async def embed_all(self) -> AsyncGenerator[int]:
+        """Give every lesson its vector now; yield how many each batch brought; `embedder.problem` says why it ends."""
         async with self._working:
             model = await self._registered()
             if model is None:
