@@ -18,6 +18,7 @@ from mcp_reflect.storage.repository import (
     Bound,
     Reading,
     Repository,
+    Values,
     Writing,
     bound,
     lesson_from,
@@ -25,11 +26,15 @@ from mcp_reflect.storage.repository import (
     scoped,
     transaction,
 )
-from mcp_reflect.storage.retrieval import index, scoring
+from mcp_reflect.storage.retrieval import index
 
 REPLACES: Final = "replaces"  # the relation of a lesson to one that it replaced
 _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
+# `index_rewrite` last: none of the record's terms stays in the file.
+_ERASING: Final = (
+    *("version_erase", "link_erase", "failure_erase", "guard_cut", "lesson_erase", "reflection_erase", "index_rewrite"),
+)
 
 
 class LessonRepository(Repository):
@@ -177,15 +182,8 @@ class LessonRepository(Repository):
 
         def erase(tx: Writing) -> None:
             values = {"id": lesson_by_id(tx, scope, lesson_id).id, "tenant": scope.tenant}
-            index.erase(tx, lesson_id)
-            for name in (
-                "version_erase",
-                "link_erase",
-                "failure_erase",
-                "guard_cut",
-                "lesson_erase",
-                "reflection_erase",
-            ):
+            index.remove(tx, lesson_id)
+            for name in _ERASING:
                 tx.run(name, values)
 
         await self.db.write(scope.tenant, erase)
@@ -193,19 +191,17 @@ class LessonRepository(Repository):
 
 
 class LessonRows(NamedTuple):
-    """A record's values as they are bound, its index entry (None unless it is active), its symptoms."""
+    """A record's values as they are bound, its index entry (None unless it is active), the keys of its guard."""
 
     row: Bound
-    entry: index.Entry | None
-    symptoms: list[Bound]
+    entry: Values | None
     guards: list[Bound]
 
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    symptoms = [bound(values) for values in scoring.symptom_values(scope, lesson)]
-    guards = [bound(values) for values in guards_table.values_of(scope, lesson)]
-    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), symptoms, guards)
+    guards = [*map(bound, guards_table.values_of(scope, lesson))]
+    return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), guards)
 
 
 def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
@@ -213,7 +209,6 @@ def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
     tx.run_many("lesson_add", [record.row for record in records])
     tx.run_many("guard_add", [values for record in records for values in record.guards])
     index.add(tx, [record.entry for record in records if record.entry])
-    tx.run_many("symptom_add", [values for record in records for values in record.symptoms])
 
 
 def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
@@ -302,7 +297,6 @@ def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Write a changed record and its index entry, without a version."""
     tx.run("lesson_change", lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
-    scoring.renew_symptoms(tx, scope, lesson)
     guards_table.renew(tx, scope, lesson)
 
 

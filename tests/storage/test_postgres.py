@@ -147,7 +147,7 @@ async def test_a_statement_without_its_scope_sees_and_changes_nothing_of_another
             await south.bank.lessons.get(south.scopes.own, own.lesson_id)
         import psycopg  # noqa: PLC0415 - the fixture skips the test without it
 
-        tables = "lessons features terms sizes symptoms vectors versions outcomes links recalls".split()
+        tables = "lessons features terms sizes vectors versions outcomes links recalls".split()
         with psycopg.connect(server_bank.whole) as connection:
             rows = {name: connection.execute(f"TABLE mcp_reflect.{name}".encode()).fetchall() for name in tables}
             assert not any(rows.values())  # no tenant is set

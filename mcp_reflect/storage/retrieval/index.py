@@ -3,18 +3,18 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.signature import fingerprint
 from mcp_reflect.stemmer import ENGLISH, STOP_WORDS, stem
-from mcp_reflect.storage.repository import Derived, Reading, Writing, lesson_from, readable
+from mcp_reflect.storage.repository import Derived, Reading, Row, Values, Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
@@ -118,27 +118,13 @@ _CONTEXT_WEIGHT: Final = 0.3
 BUDGET: Final = 400
 """Postings that are read for a question in one scope: those of its rarest terms."""
 
-ANALYZER: Final = 1
-"""The version of `terms_of` and of the table of word vectors: another one makes another index of the same texts."""
+ANALYZER: Final = 2
+"""The version of `entry` and of the table of word vectors: another one makes another index of the same texts."""
 
 _COMMON_TERMS: Final = 4  # of a question whose terms are all beyond the budget, so many are combined in pairs
 
-Groups = tuple[tuple[str, ...], ...]
-"""Marks that a row must have: at least one of each group."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The index entry of one record, with its vector. `scope` is the number of its scope.
-
-    `terms` is a JSON object of each term's weighted count, `length` the weighted number of terms without stop words.
-    """
-
-    id: str
-    scope: int
-    length: float
-    terms: Derived
-    vector: bytes | None
+LEAST_CHARS: Final = 12
+"""Of the fingerprint of an error that identifies a lesson: "error" or "failed" identify nothing."""
 
 
 def scope_number(scope: Scope) -> int:
@@ -150,20 +136,27 @@ def scope_number(scope: Scope) -> int:
 
 
 def mark(name: str, value: str) -> str:
-    """Return the term of all records of a kind, or with a tag; no text has a term that begins with `_`."""
+    """Return the term of all records of a kind, with a tag or error; no text has a term that begins with `_`."""
     return f"_{name}_{blake2b(value.encode(), digest_size=6).hexdigest()}"
 
 
-def entry(scope: Scope, lesson: Lesson) -> Entry | None:
+def error_marks(errors: Iterable[str]) -> list[str]:
+    """Return the terms of the records that one of these errors identifies."""
+    return [mark("error", text) for text in sorted(set(map(fingerprint, errors))) if len(text) >= LEAST_CHARS]
+
+
+def entry(scope: Scope, lesson: Lesson) -> Values | None:
     """Return the index entry of a record, or None if recall may not show it. The project is the lesson's own.
 
-    Making an entry takes longer than writing it: bulk imports make entries before they take the write lock.
+    `terms` is a JSON object of each term's weighted count, `length` the weighted number of terms without stop words,
+    `scope` the number of the scope. Making an entry takes longer than writing it: bulk imports make entries before
+    they take the write lock.
     """
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         return None
     text = "\n".join((lesson.text, lesson.why or "", *lesson.symptoms, *lesson.keywords))
     names = "\n".join(dict.fromkeys((lesson.task_type or "", *lesson.tags)))
-    marks = (mark("kind", lesson.kind), *(mark("tag", tag) for tag in lesson.tags))
+    marks = (mark("kind", lesson.kind), *(mark("tag", tag) for tag in lesson.tags), *error_marks(lesson.symptoms))
     counts: dict[str, float] = dict.fromkeys(marks, 1)
     length = 0.0
     for part, weight in ((text, 1), (names, _NAME_WEIGHT), (lesson.context or "", _CONTEXT_WEIGHT)):
@@ -171,27 +164,23 @@ def entry(scope: Scope, lesson: Lesson) -> Entry | None:
             counts[term] = round(counts.get(term, 0) + weight * count, 2)
             if term not in STOP_WORDS:
                 length += weight * count
-    return Entry(
-        id=lesson.id,
-        scope=scope_number(Scope(scope.tenant, lesson.project)),
-        length=round(length, 2),
-        terms=Derived(json.dumps(counts, ensure_ascii=False, separators=(",", ":"))),
-        # The mistake counts twice: it names the situation in which the lesson is wanted.
-        vector=word_vector("\n".join((lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords)))),
-    )
-
-
-def erase(writing: Writing, record_id: str) -> None:
-    """Remove a record from the index and rewrite the index, so that none of its terms stays in the file."""
-    remove(writing, record_id)
-    writing.run("index_rewrite", {})
+    # The mistake counts twice: it names the situation in which the lesson is wanted.
+    words = "\n".join((lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords)))
+    return {
+        "id": Derived(lesson.id),
+        "scope": scope_number(Scope(scope.tenant, lesson.project)),
+        "length": round(length, 2),
+        "terms": Derived(json.dumps(counts, ensure_ascii=False, separators=(",", ":"))),
+        "vector": word_vector(words),
+        "analyzer": ANALYZER,
+    }
 
 
 def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to date with a changed record."""
     new = entry(scope, lesson)
     row = writing.row("index_of", {"id": lesson.id})
-    if row and new and (row["scope"], row["terms"]) == (new.scope, new.terms):
+    if row and new and (row["scope"], row["terms"]) == (new["scope"], new["terms"]):
         _add_vectors(writing, [new])  # a change of the text removes the vector, even where the terms stay
         return
     remove(writing, lesson.id)
@@ -199,35 +188,27 @@ def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
         add(writing, [new])
 
 
-def add(writing: Writing, entries: Sequence[Entry]) -> None:
+def add(writing: Writing, entries: Sequence[Values]) -> None:
     """Index stored records, on the database's thread."""
-    rows: list[dict[str, Any]]
-    rows = [{"id": Derived(one.id), "scope": one.scope, "length": one.length, "terms": one.terms} for one in entries]
-    writing.run_many("index_add_features", [{**row, "analyzer": ANALYZER} for row in rows])
-    writing.run_many("index_add_terms", [{**row, "terms": document(row["scope"], row["terms"])} for row in rows])
+    writing.run_many("index_add_features", entries)
+    writing.run_many("index_add_terms", [{**one, "terms": document(one["scope"], one["terms"])} for one in entries])
     _add_vectors(writing, entries)
-    for number in {one.scope for one in entries}:
-        _count(writing, number, [one for one in entries if one.scope == number], 1)
+    _count(writing, entries, 1)
 
 
-def _add_vectors(writing: Writing, entries: Sequence[Entry]) -> None:
+def _add_vectors(writing: Writing, entries: Sequence[Values]) -> None:
     """Store the word vectors of indexed records that have none."""
-    rows: list[dict[str, Any]]
-    rows = [{"id": Derived(one.id), "scope": one.scope, "vector": one.vector} for one in entries if one.vector]
-    writing.run_many("vector_add_words", [{**row, "signs": signs(row["vector"])} for row in rows])
+    rows = [{**one, "signs": signs(one["vector"])} for one in entries if one["vector"]]
+    writing.run_many("vector_add_words", rows)
 
 
 def remove(writing: Writing, *record_ids: str) -> None:
     """Remove records from the index, those that are there."""
-    gone: list[Entry] = []
-    for record_id in record_ids:
-        for row in writing.rows("index_of", {"id": record_id}):
-            stored = Entry(record_id, row["scope"], row["length"], Derived(row["terms"]), None)
-            writing.run("index_remove_terms", {"row": row["row"], "terms": document(stored.scope, stored.terms)})
-            writing.run("index_remove_features", {"row": row["row"]})
-            gone.append(stored)
-    for number in {one.scope for one in gone}:
-        _count(writing, number, [one for one in gone if one.scope == number], -1)
+    gone = [row for record_id in record_ids for row in writing.rows("index_of", {"id": record_id})]
+    for row in gone:
+        writing.run("index_remove_terms", {"row": row["row"], "terms": document(row["scope"], row["terms"])})
+        writing.run("index_remove_features", {"row": row["row"]})
+    _count(writing, gone, -1)
 
 
 def renew_outdated(writing: Writing, limit: int) -> int:
@@ -246,16 +227,18 @@ def document(scope: int, terms: str) -> Derived:
     return Derived(" ".join(f"{scope:010x}_{term}" for term in json.loads(terms)))
 
 
-def _count(writing: Writing, number: int, entries: Sequence[Entry], sign: int) -> None:
-    """Add entries of a scope to its counts of rows and terms, or (`sign` -1) subtract them."""
-    terms = Counter(term for one in entries for term in json.loads(one.terms))
-    # One statement for all, in the order of the table, so that neighbors are written together.
-    counted = Derived(json.dumps({term: sign * rows for term, rows in sorted(terms.items())}, ensure_ascii=False))
-    writing.run("index_count", {"scope": number, "terms": counted})
-    if sign < 0:
-        writing.run("index_forget", {"scope": number, "terms": Derived(json.dumps([*terms]))})
-    length = sign * sum(round(one.length) for one in entries)
-    writing.run("index_resize", {"scope": number, "rows": sign * len(entries), "length": length})
+def _count(writing: Writing, entries: Sequence[Values | Row], sign: int) -> None:
+    """Add entries to the counts of rows and terms of their scopes, or (`sign` -1) subtract them."""
+    for scope in {one["scope"] for one in entries}:
+        own = [one for one in entries if one["scope"] == scope]
+        terms = Counter(term for one in own for term in json.loads(one["terms"]))
+        # One statement for all, in the order of the table, so that neighbors are written together.
+        counted = Derived(json.dumps({term: sign * rows for term, rows in sorted(terms.items())}, ensure_ascii=False))
+        writing.run("index_count", {"scope": scope, "terms": counted})
+        if sign < 0:
+            writing.run("index_forget", {"scope": scope, "terms": Derived(json.dumps([*terms]))})
+        length = sign * sum(round(one["length"]) for one in own)
+        writing.run("index_resize", {"scope": scope, "rows": sign * len(own), "length": length})
 
 
 class TermCounts:
@@ -277,11 +260,19 @@ class TermCounts:
             self.by_scope[scope][term] = rows
         return {term: sum(known.get(term, 0) for known in self.by_scope.values()) for term in terms}
 
+    def newest(self, scope: int, groups: Iterable[Iterable[str]], most: int) -> list[int]:
+        """Return the newest rows of a scope that hold a term of each group."""
+        match = self.reading.matching([[f"{scope:010x}_{term}" for term in some] for some in groups])
+        return [row["row"] for row in self.reading.rows("index_search", {"match": match, "limit": most})]
 
-def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, groups: Groups = ()) -> list[int]:
+
+def find_rows(
+    counts: TermCounts, weights: Mapping[str, float], limit: int, groups: Sequence[Sequence[str]] = ()
+) -> list[int]:
     """Return at most `limit` rows that share most of the weight of these terms, the heaviest and newest first.
 
-    The terms must be looked up in `counts`. The rarest are read first, as far as BUDGET goes.
+    A row must have a mark of each group. The terms must be looked up in `counts`; the rarest are read first, as far as
+    BUDGET goes.
     """
     sums: dict[int, float] = {}
     for number, known in counts.by_scope.items():
@@ -289,19 +280,12 @@ def find_rows(counts: TermCounts, weights: Mapping[str, float], limit: int, grou
         for term in sorted(weights.keys() & known.keys(), key=lambda term: (known[term], term)):
             left -= known[term]
             (rare if left >= 0 else common).append(term)
-
-        def search(terms: Sequence[str], most: int, prefix: str = f"{number:010x}_") -> list[int]:
-            """Return the newest rows that hold all terms and a mark of each group."""
-            every = (*((term,) for term in terms), *groups)
-            match = counts.reading.matching([[prefix + term for term in some] for some in every])
-            return [row["row"] for row in counts.reading.rows("index_search", {"match": match, "limit": most})]
-
         for term in rare:
-            for row in search((term,), BUDGET):
+            for row in counts.newest(number, ((term,), *groups), BUDGET):
                 sums[row] = sums.get(row, 0.0) + weights[term]
         if len(sums) < limit:
             common = common[:_COMMON_TERMS]
             for terms in (*combinations(common, 2), *((term,) for term in common)):
-                for row in search(terms, limit):
+                for row in counts.newest(number, (*((term,) for term in terms), *groups), limit):
                     sums[row] = max(sums.get(row, 0.0), sum(weights[term] for term in terms))
     return sorted(sums, key=lambda row: (-sums[row], -row))[:limit]

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -10,10 +10,9 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
-from mcp_reflect.signature import fingerprint
 from mcp_reflect.stemmer import STOP_WORDS
-from mcp_reflect.storage.repository import Reading, Writing, lesson_from, scoped
-from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, mark, words_of
+from mcp_reflect.storage.repository import Reading, lesson_from, scoped
+from mcp_reflect.storage.retrieval.index import TermCounts, error_marks, find_rows, mark, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
 from mcp_reflect.word_vectors import shared_table
 
@@ -188,8 +187,8 @@ def _words(question: WeighedQuestion, terms: Collection[str]) -> tuple[str, ...]
 
 SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
 NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
-LEAST_CHARS: Final = 12  # of a fingerprint: "error" or "failed" identify nothing
 MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that identifies it
+_MOST_IDENTIFIED: Final = 50
 _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
 
 
@@ -305,7 +304,7 @@ class Search:
         near = NEAR_FOR_MORE if ask.wants_more else NEAR
         codes = error_codes(text_of(ask))
         context = context_hash(ask.context) if ask.context is not None else None
-        identified = _identified(self._reading, self._scope, ask.symptoms)
+        identified = self._identified()
         ids = {lesson.id for lesson in identified}
         found = [(lesson, _BY_ERROR) for lesson in identified]
         lessons = lessons_at(self._reading, self._scope, [match.row for match in matches[:most]])
@@ -321,6 +320,16 @@ class Search:
                 best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
         return best, sum(not match.in_common(near) for match in matches)
 
+    def _identified(self) -> list[Lesson]:
+        """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
+        symptoms = self._query.symptoms
+        lines = [line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]]
+        marks = error_marks((*symptoms, *lines))
+        scopes = self._counts.numbers if marks else ()
+        rows = [row for scope in scopes for row in self._counts.newest(scope, (marks,), _MOST_IDENTIFIED)]
+        lessons = lessons_at(self._reading, self._scope, rows)
+        return sorted(lessons.values(), key=lambda lesson: lesson.id)
+
 
 def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
     """Return why a lesson does not surely fit a task that names these error codes, empty if it may."""
@@ -334,31 +343,3 @@ def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int,
     """Return the records of rows by row, without those that recall may not show."""
     values: dict[str, Any] = {"rows": rows, **scoped(scope)}
     return {row["row"]: lesson_from(row) for row in (reading.rows("index_lessons", values) if rows else ())}
-
-
-# Lessons by the errors that identify them: the fingerprint of an error finds them where its words might not.
-
-
-def symptom_values(scope: Scope, lesson: Lesson) -> list[dict[str, str]]:
-    """Return the errors that identify a lesson, as values to bind."""
-    return [
-        {"lesson_id": lesson.id, "fingerprint": text, "tenant": scope.tenant} for text in _fingerprints(lesson.symptoms)
-    ]
-
-
-def renew_symptoms(tx: Writing, scope: Scope, lesson: Lesson) -> None:
-    """Store which errors identify a changed lesson now."""
-    tx.run("symptom_remove", {"lesson_id": lesson.id})
-    if values := symptom_values(scope, lesson):
-        tx.run_many("symptom_add", values)
-
-
-def _identified(reading: Reading, scope: Scope, symptoms: Iterable[str]) -> list[Lesson]:
-    """Return the lessons that one of these errors, or one of their last lines, identifies."""
-    lines = [line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]]
-    values = {"fingerprints": _fingerprints((*symptoms, *lines)), **scoped(scope)}
-    return [lesson_from(row) for row in reading.rows("symptom_lessons", values)] if values["fingerprints"] else []
-
-
-def _fingerprints(symptoms: Iterable[str]) -> list[str]:
-    return sorted({text for text in map(fingerprint, symptoms) if len(text) >= LEAST_CHARS})

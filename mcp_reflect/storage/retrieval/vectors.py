@@ -201,7 +201,8 @@ class VectorIndex:
 
     def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
-        bits, model = signs(packed(query.numbers)), query.model
+        text = "".join("1" if number > 0 else "0" for number in query.numbers)
+        bits, model = int(text, 2).to_bytes((len(text) + 7) // 8), query.model
         with self._lock:
             return [row for scope in scopes for row in self._up_to_date(reading, model, scope).nearest(bits, limit)]
 

@@ -14,7 +14,7 @@ from tests.server.servers import LESSON
 from tests.storage.schemas.freeze import file_of
 
 FROZEN = sorted(file_of(0).parent.glob("[0-9]*.sql"))
-DROPPED = ("payoffs", "leases", "rates")
+DROPPED = ("payoffs", "leases", "rates", "symptoms")
 RENAMED = {"workings": "critique_sessions", "catalogues": "search_catalogs"}
 
 
