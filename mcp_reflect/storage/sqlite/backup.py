@@ -1,7 +1,7 @@
 """The bank's file as a whole, while servers use it: copied daily and on request, restored, checked."""
 
 import asyncio
-import os
+import glob
 import shutil
 import sqlite3
 import time
@@ -18,7 +18,6 @@ from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
 
 COPIES_KEPT: Final = 7
-_ABANDONED_SECONDS: Final = 3600  # after which an unfinished copy is taken for that of a killed process
 
 
 class Health(NamedTuple):
@@ -37,11 +36,8 @@ class Health(NamedTuple):
 def health(path: Path) -> Health:
     """Check every page and every text of the bank at `path`."""
     with explained(path):
-        sound, names = not files.is_damaged(path), list[str]()
-        if sound:
-            with closing(files.connect_to_read(path)[0]) as connection:
-                names = unreadable(connection)
-        return Health(sound, names, files.all_aside(path), files.all_copies(path))
+        sound = not files.is_damaged(path)
+        return Health(sound, unreadable(path) if sound else [], files.all_aside(path), files.all_copies(path))
 
 
 def backup(path: Path, file: Path) -> int:
@@ -64,11 +60,9 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     copies = files.all_copies(path)
     if copy in copies or not path.is_file() or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size:
         return None
-    for file in path.parent.iterdir():
-        if file.name.startswith(path.name + files.COPY) and ".part-" in file.name:
-            with suppress(FileNotFoundError):
-                if time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
-                    file.unlink()
+    for part in path.parent.glob(f"{glob.escape(path.name + files.COPY)}*.part-*"):
+        if not part.name.startswith(copy.name):  # of another day: of a process that was killed
+            part.unlink(missing_ok=True)
     try:
         files.copy_to(path, copy, stop)
     except (FileExistsError, sqlite3.OperationalError):
@@ -112,27 +106,19 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 
     with explained(path):
         former = _make_room(path, now, busy_seconds)
-        part = files.beside(path, f".restoring-{os.getpid()}-{time.time_ns()}")
-        try:
-            files.copy_to(file, part)
-            with closing(files.connect(part)) as source, closing(files.connect(path, wait=1)) as target:
-                files.upgrade(source, None)
-                target.execute("PRAGMA synchronous = FULL")
-                source.backup(target, progress=waiting)
-        finally:
-            part.unlink(missing_ok=True)
+        with closing(files.connect_to_read(file)[0]) as source, closing(files.connect(path, wait=1)) as target:
+            target.execute("PRAGMA synchronous = FULL")
+            source.backup(target, progress=waiting)
+        files.prepare(path, busy_seconds)  # upgrades what an older release copied
     return former
 
 
 def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
-    fresh = not path.exists() or files.is_empty(path)
-    try:
+    fresh = not files.size(path) and not files.log_bytes(path)
+    with suppress(BankDamagedError):
         files.prepare(path, busy_seconds)
-        damaged = files.is_damaged(path)
-    except BankDamagedError:
-        damaged = True
-    aside = files.set_aside(path, files.identity(path), now)[0] if damaged else None
+    aside, _ = files.set_aside(path, files.identity(path), now)  # if it is damaged
     opened = files.prepare(path, busy_seconds)
     if opened.read_only:
         raise BankError(f"The bank {path} can only be read: {opened.read_only}")
@@ -147,44 +133,27 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
 
 
-class Table(NamedTuple):
-    """A table of the schema."""
-
-    name: str
-    columns: tuple[str, ...]
-    key: tuple[str, ...]  # the columns of the primary key
-    rowid: str | None  # `rowid`, or the column that is the rowid; None if the table has none
-
-    def select(self, *names: str) -> str:
-        columns = ", ".join(f'"{name}"' for name in (*names, *self.columns))
-        return f'SELECT {columns} FROM "{self.name}"'  # noqa: S608 - our own schema's names
-
-
-def unreadable(connection: sqlite3.Connection) -> list[str]:
-    """Return the table and rowid, or id, of each record with a text that is not UTF-8."""
+def unreadable(path: Path) -> list[str]:
+    """Return the table and the first value of each row with a text that is not UTF-8."""
     names: list[str] = []
-    ours = tables(connection)
-    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-    for table in ours:
-        for key, *values in connection.execute(table.select(table.rowid or table.key[0])):
-            if any(isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value for value in values):
-                names.append(f"{table.name} {str(key).encode('utf-8', 'replace').decode()}")
+    with closing(files.connect_to_read(path)[0]) as connection:
+        ours = tables(connection)
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        for table in ours:
+            rows = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - our own schema's names
+            broken = (row for row in rows if any(_is_broken(value) for value in row))
+            names += [f"{table} {str(row[0]).encode('utf-8', 'replace').decode()}" for row in broken]
     return names
 
 
-def tables(connection: sqlite3.Connection) -> list[Table]:
+def _is_broken(value: object) -> bool:
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value
+
+
+def tables(connection: sqlite3.Connection) -> list[str]:
     """Return our tables in the order of their creation, so that a row comes after the one it refers to."""
-    names = connection.execute(
-        "SELECT name, wr FROM pragma_table_list JOIN sqlite_master USING (name) "
-        "WHERE pragma_table_list.type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite_%' "
-        "ORDER BY sqlite_master.rowid"
-    ).fetchall()
-    ours: list[Table] = []
-    for name, without_rowid in names:
-        columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY pk", (name,)).fetchall()
-        key = tuple(column for column, _, place in columns if place)
-        alias = [column for column, kind, place in columns if place and kind == "INTEGER" and len(key) == 1]
-        rowid = None if without_rowid else (*alias, "rowid")[0]
-        if name not in DERIVED:
-            ours.append(Table(name, tuple(column for column, _, _ in columns), key, rowid))
-    return ours
+    made = (
+        "SELECT name FROM pragma_table_list JOIN sqlite_master USING (name) WHERE schema = 'main' "
+        "AND pragma_table_list.type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY sqlite_master.rowid"
+    )
+    return [name for (name,) in connection.execute(made) if name not in DERIVED]

@@ -9,10 +9,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
-from weakref import WeakSet
 
 import aiosqlite
 
@@ -34,6 +33,7 @@ _CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: en
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "long read"]
 
+_LOCKED: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
 _DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
 # SQLite's result codes (sqlite.org/rescode.html) → the error, and what to do about it.
@@ -122,13 +122,8 @@ class _Session(sqlite3.Connection):
     aiosqlite changes threads twice for each statement; a recall has dozens of them, and so changes threads twice.
     """
 
-    cancelled = threading.Event()
-    """Set when the caller of the function that runs was cancelled: its statements fail from then on."""
-
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         if sql != _WORK:
-            if self.cancelled.is_set():
-                raise sqlite3.OperationalError("interrupted")
             return super().execute(sql, parameters)
         for work in parameters:
             work(self)
@@ -136,13 +131,34 @@ class _Session(sqlite3.Connection):
 
 
 class _Connection:
-    """A connection of aiosqlite, opened when it is first used, and the file that it is for."""
+    """A connection of aiosqlite, which opens at once, and the file that it is for."""
 
     def __init__(self, path: Path, opened: OpenedFile, synchronous: str) -> None:
         self.opened = opened
-        self._path = path
-        self._synchronous = synchronous
-        self._opening: asyncio.Task[aiosqlite.Connection] | None = None
+        made: list[aiosqlite.Connection] = []
+
+        def connect() -> _Session:
+            session = files.connect(path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session)
+            try:
+                session.row_factory = sqlite3.Row
+                for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
+                    session.execute(f"PRAGMA {pragma}")
+                number_of(session, "user_version")  # opens the log
+            except sqlite3.Error:
+                session.close()
+                raise
+            return session
+
+        # A daemon's thread is one too: that of a connection that a program forgot to close holds up no process's end.
+        maker = threading.Thread(target=lambda: made.append(aiosqlite.Connection(connect, _CHUNK)), daemon=True)
+        maker.start()
+        maker.join()
+        self.opening = asyncio.ensure_future(made[0])
+
+    @property
+    def failed(self) -> bool:
+        """True if the file could not be opened."""
+        return self.opening.done() and self.opening.exception() is not None
 
     async def run(self, work: Callable[[sqlite3.Connection, OpenedFile], _Result]) -> _Result:
         """Run `work` on the connection's thread. If the caller is cancelled, nothing of it runs after this returns."""
@@ -150,15 +166,13 @@ class _Connection:
         context, cancelled = copy_context(), threading.Event()
 
         def call(session: _Session) -> None:
-            session.cancelled = cancelled
             session.set_progress_handler(cancelled.is_set, _STEPS)
             try:
                 results.append(context.run(work, session, self.opened))
             finally:
-                del session.cancelled  # what reads the rest of a log when the connection is closed is not stopped
                 session.set_progress_handler(None, 0)
 
-        connection = await self._open()
+        connection = await asyncio.shield(self.opening)  # a caller that is cancelled leaves it to the next one
         running = asyncio.ensure_future(connection.execute(_WORK, (call,)))
         try:
             await asyncio.shield(running)
@@ -172,53 +186,16 @@ class _Connection:
 
     async def close(self, *, move_log: bool = False) -> None:
         """Close the connection after all that runs on it; `move_log` moves its log into the file first."""
-        opening, self._opening = self._opening, None
-        if opening is not None:
-            with suppress(sqlite3.Error, OSError):
-                await asyncio.wait([opening])
-                connection = opening.result()
-                if move_log:
-                    with suppress(sqlite3.Error):
-                        await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
-                await connection.close()
-
-    async def _open(self) -> aiosqlite.Connection:
-        """Return the connection; a caller that is cancelled leaves it to the next one, or to `close`."""
-        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
-            connection = aiosqlite.Connection(self._connect, iter_chunk_size=_CHUNK)
-            _OPEN.add(connection)
-            _stop_at_exit(os.getpid())
-            self._opening = asyncio.ensure_future(connection)
-        return await asyncio.shield(self._opening)
-
-    def _connect(self) -> _Session:
-        read_only, alone = bool(self.opened.read_only), self.opened.alone
-        session = files.connect(self._path, read_only=read_only, alone=alone, wait=0, kind=_Session)
-        try:
-            session.row_factory = sqlite3.Row
-            for pragma in ("foreign_keys = ON", f"synchronous = {self._synchronous}", "secure_delete = ON", _CACHE):
-                session.execute(f"PRAGMA {pragma}")
-            number_of(session, "user_version")  # opens the log
-        except sqlite3.Error:
-            session.close()
-            raise
-        return session
+        with suppress(sqlite3.Error, OSError):
+            await asyncio.wait([self.opening])
+            connection = self.opening.result()
+            if move_log:
+                with suppress(sqlite3.Error):
+                    await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+            await connection.close()
 
 
-_OPEN: Final = WeakSet[aiosqlite.Connection]()
 _PROCESSES: Final[dict[Identity | None, int]] = {}  # that opened each file: SQLite's locks do not survive a fork
-
-
-@cache
-def _stop_at_exit(_process: int) -> None:
-    """Stop the connections that a program forgot to close: their threads hold up the end of its process."""
-
-    def stop() -> None:
-        threading.main_thread().join()
-        for connection in list(_OPEN):
-            connection.stop()  # pyright: ignore[reportUnknownMemberType]
-
-    threading.Thread(target=stop, name="bank", daemon=True).start()
 
 
 class Database(repository.Database):
@@ -250,8 +227,7 @@ class Database(repository.Database):
 
     async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
-        async with self._explained(), self._opening:
-            return await self._examine()
+        return await self._attempt("read", lambda _, opened: opened, self.busy_seconds)
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
@@ -308,7 +284,7 @@ class Database(repository.Database):
                         return result
                     self._opened = None
                 except sqlite3.OperationalError as error:
-                    if not files.locked(error) or time.monotonic() >= end:
+                    if error.sqlite_errorcode & 0xFF not in _LOCKED or time.monotonic() >= end:
                         raise
                     await self._pause(_PAUSE_SECONDS)
 
@@ -321,7 +297,7 @@ class Database(repository.Database):
                 if opened.read_only:
                     raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
             connection = self._connections.get(use)
-            if connection is None or connection.opened != opened or opened.alone:
+            if connection is None or connection.opened != opened or opened.alone or connection.failed:
                 if connection is not None:
                     await connection.close()
                 synchronous = "FULL" if use == "write" and self._durable else "NORMAL"
@@ -343,7 +319,7 @@ class Database(repository.Database):
                 f"The bank {self.path} was removed or replaced while it was open; nothing of this call was stored. "
                 "Try again: the next call uses the file that is there then."
             )
-        elif files.is_empty(self.path):
+        elif not files.size(self.path):
             raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
         else:
             self._opened = before

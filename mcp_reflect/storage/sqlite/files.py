@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
@@ -50,18 +50,16 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
+def size(path: Path) -> int | None:
+    """Return the bytes of a file; None if there is none, or if it cannot be examined."""
+    with suppress(OSError):
+        return path.stat().st_size
+    return None
+
+
 def log_bytes(path: Path) -> int:
     """Return the size of the log beside the file, 0 if there is none."""
-    with suppress(OSError):
-        return beside(path, "-wal").stat().st_size
-    return 0
-
-
-def is_empty(path: Path) -> bool:
-    """True if there is an empty file; a bank that was opened has at least a header."""
-    with suppress(OSError):
-        return not path.stat().st_size
-    return False
+    return size(beside(path, "-wal")) or 0
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -148,28 +146,24 @@ def write_lock(connection: sqlite3.Connection) -> Generator[None]:
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
     """Let only one process at a time make or move a bank in `folder`, if files can be locked."""
-    try:
-        import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
-    except ImportError:
+    with ExitStack() as held:
+        with suppress(ImportError, OSError):  # a file system without locks: SQLite's own would fail too, and say so
+            import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
+
+            opened = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, opened)
+            fcntl.flock(opened, fcntl.LOCK_EX)
         yield
-        return
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks: SQLite's own would fail too, and say so
-            fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)
 
 
 def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     """Make or upgrade the file at `path`. Many processes may do this at once.
 
     Raises NotABankError for a file that is something else (it stays as it is), BankDamagedError for one that should be
-    set aside, OSError or sqlite3.Error.
+    set aside, OSError or sqlite3.Error: it is locked while another process switches it to a log.
     """
     _make_private(path)
-    if is_empty(path) and log_bytes(path):  # SQLite would delete the log
+    if size(path) == 0 and log_bytes(path):  # SQLite would delete the log
         raise BankDamagedError(f"The bank {path} is empty beside its log.")
     _refuse_foreign(path)
     if not _may_write(path):
@@ -203,8 +197,10 @@ def _make_private(path: Path) -> None:
     if not path.exists():
         with _alone(path.parent):
             if not path.exists():
-                _clear_logs(path)
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+                for ending in ENDINGS[:3]:  # of a file that is gone: SQLite would read it into the next one there
+                    with suppress(FileNotFoundError):
+                        beside(path, ending).rename(beside(path, f".left-{time.time_ns()}{ending}"))
+                path.touch(mode=0o600)
         return
     if not path.is_file():  # a folder, a FIFO (opening it would block), a device
         raise NotABankError(
@@ -212,18 +208,8 @@ def _make_private(path: Path) -> None:
         )
     for file in (beside(path, ending) for ending in ENDINGS if os.name == "posix"):
         with suppress(OSError):
-            status = file.stat()
-            if status.st_mode & 0o077 and status.st_uid == os.geteuid():
-                file.chmod(status.st_mode & 0o700)
-
-
-def _clear_logs(path: Path) -> None:
-    """Move a log whose file is gone away from `path`: SQLite would read it into the next file there."""
-    beside(path, "-shm").unlink(missing_ok=True)
-    for ending in ("-wal", "-journal"):
-        log = beside(path, ending)
-        if log.exists():
-            log.rename(beside(path, f".left-{time.time_ns()}{ending}")) if log.stat().st_size else log.unlink()
+            if (mode := file.stat().st_mode) & 0o077:
+                file.chmod(mode & 0o700)
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -310,11 +296,6 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
 LONG_LOG_BYTES: Final = 1000 * (4096 + 24)  # where SQLite would make a checkpoint by itself
 
 
-def locked(error: sqlite3.Error) -> bool:
-    """True if the error only says that another connection holds a lock."""
-    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-
-
 # How SQLite says that it cannot map memory beside a file whose folder may be written.
 _NO_SHARED_MEMORY: Final = (
     sqlite3.SQLITE_CANTOPEN,
@@ -327,26 +308,20 @@ _SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for
 
 
 def _use_wal(path: Path, busy_seconds: float) -> bool:
-    """Switch the file to a write-ahead log, waiting for others, which SQLite does not do; False if the disk is full.
+    """Switch the file to a write-ahead log; False if the disk is full.
 
     BankError where processes cannot map memory together, as on network drives: the log needs that.
     """
-    end, mode = time.monotonic() + busy_seconds, None
-    while mode is None:
-        try:
-            with closing(connect(path, wait=busy_seconds)) as connection:
-                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
-        except sqlite3.OperationalError as error:
-            if locked(error) and time.monotonic() < end:
-                mode = None
-                time.sleep(0.01)
-            elif error.sqlite_errorcode not in _NO_SHARED_MEMORY:
-                raise
-            elif shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES:
-                return False
-            else:
-                mode = "none"
+    try:
+        with closing(connect(path, wait=busy_seconds)) as connection:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # maps the memory
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode not in _NO_SHARED_MEMORY:
+            raise
+        if shutil.disk_usage(path.parent).free < _SHARED_MEMORY_BYTES:
+            return False
+        mode = "none"
     if mode != "wal":
         raise BankError(
             f"The bank {path} is on a drive where processes cannot share memory, as on network drives. Set "
@@ -392,7 +367,7 @@ def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | 
     error may have been temporary: then nothing is moved. Raises OSError.
     """
     with _alone(path.parent):
-        if damaged is None or identity(path) != damaged or not (is_empty(path) or is_damaged(path)):
+        if damaged is None or identity(path) != damaged or not (size(path) == 0 or is_damaged(path)):
             return None, None
         aside, copy = stamped(path, ASIDE, now), sound_copy(path)
         for ending in ENDINGS:
@@ -405,11 +380,11 @@ def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | 
 
 def is_damaged(path: Path) -> bool:
     """True if SQLite finds a fault in the file. Reads all of it."""
-    if is_empty(path) and log_bytes(path):
+    if size(path) == 0 and log_bytes(path):
         return True
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
-            faults = connection.execute("PRAGMA quick_check(1)").fetchall()
+            faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
             if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'lesson_terms'").fetchone():
                 connection.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')")
         except sqlite3.OperationalError:
@@ -423,18 +398,14 @@ def check_copy(file: Path) -> None:
     """Raise BankError unless `file` is a sound bank that this release can read."""
     if not file.is_file():
         raise BankError(f"There is no file {file}. Name a copy that `mcp-reflect backup` made.")
-    try:
-        with closing(connect(file, read_only=True)) as connection:
-            version = version_of(connection, file)
-            sound = connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
-    except sqlite3.DatabaseError:
-        version, sound = 1, False
+    if is_damaged(file):
+        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
+    with closing(connect(file, read_only=True)) as connection:
+        version = version_of(connection, file)
     if not version:
         raise NotABankError(f"{file} is not a bank. Name a copy that `mcp-reflect backup` made.")
     if version > newest():
         raise BankError(f"{file} cannot be restored: {newer(version)}")
-    if not sound:
-        raise BankDamagedError(f"{file} is damaged; nothing was restored. Name another copy.")
 
 
 def sound_copy(path: Path) -> Path | None:
