@@ -89,15 +89,15 @@ def test_a_query_of_sqlite_is_translated() -> None:
 async def test_the_server_understands_every_query(server_bank: ServerUrl) -> None:
     import psycopg  # noqa: PLC0415 - the fixture skips the test without it
 
-    from mcp_reflect.storage.postgres import database as statements  # noqa: PLC0415 - same
+    from mcp_reflect.storage.postgres.database import statements  # noqa: PLC0415 - same
 
     async with engine_on(server_bank) as engine:
         await engine.bank.open()
     refused: list[str] = []
     with psycopg.connect(server_bank.whole, autocommit=True) as connection:
         connection.execute("SET search_path TO mcp_reflect, public")
-        for name in statements.names():
-            text = statements.query(name)
+        for name, written in statements().items():
+            text = written
             for number, key in enumerate(dict.fromkeys(re.findall(rb"%\((\w+)\)s", text)), 1):
                 text = text.replace(b"%%(%s)s" % key, b"$%d" % number)
             try:

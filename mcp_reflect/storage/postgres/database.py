@@ -54,19 +54,10 @@ def translated(query: str) -> str:
 
 
 @cache
-def _queries() -> dict[str, bytes]:
+def statements() -> dict[str, bytes]:
+    """Return the SQL of each named query."""
     written = queries() | queries_in(_FOLDER / "queries")
     return {name: translated(text).encode() for name, text in written.items()}
-
-
-def query(name: str) -> bytes:
-    """Return the SQL of a named query; KeyError if there is none."""
-    return _queries()[name]
-
-
-def names() -> set[str]:
-    """Return the names of all queries."""
-    return set(_queries())
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -99,12 +90,6 @@ def row_factory(cursor: Cursor[Any]) -> Callable[[Sequence[Any]], PostgresRow]:
     return lambda values: PostgresRow(places, values)
 
 
-def adapt(connection: Connection[Any]) -> None:
-    """Send each text and each number as one type, so that a prepared statement serves all calls."""
-    connection.adapters.register_dumper(str, StrDumper)
-    connection.adapters.register_dumper(int, Int8Dumper)
-
-
 def sent(value: Any) -> Any:
     """Return a value as the schema has it: 0 and 1 for truth, plain texts without NUL, lists as arrays."""
     if isinstance(value, bool):
@@ -133,14 +118,14 @@ class PostgresTransaction(Writing):
 
     def execute_many(self, name: str, rows: Iterable[Bound]) -> None:
         if sets := [{key: sent(value) for key, value in values.items()} for values in rows]:
-            self.connection.cursor().executemany(query(name), sets)
+            self.connection.cursor().executemany(statements()[name], sets)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
         hashes = [[sha256(term.encode()).hexdigest()[:16] for term in some] for some in groups]
         return " & ".join("(" + " | ".join(f"'{term}'" for term in some) + ")" for some in hashes)
 
     def _run(self, name: str, values: Values) -> Cursor[PostgresRow]:
-        return self.connection.execute(query(name), {key: sent(value) for key, value in values.items()})
+        return self.connection.execute(statements()[name], {key: sent(value) for key, value in values.items()})
 
 
 MOST_CONNECTIONS: Final = 10  # of one process
@@ -207,7 +192,7 @@ class Database(repository.Database):
         self._opened: Opened | None = None
         self._opening = asyncio.Lock()
         self._process = os.getpid()
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "bank")
         self._pool: ConnectionPool[_Connection] | None = None
 
     async def opened(self) -> Opened:
@@ -216,29 +201,20 @@ class Database(repository.Database):
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is kept already."""
-        pool, threads, self._pool, self._threads, self._opened = self._pool, self._threads, None, None, None
-        if threads is not None:
-            await asyncio.to_thread(threads.shutdown)
-        if pool is not None:
-            await asyncio.to_thread(pool.close)
+        await asyncio.to_thread(self._threads.shutdown)
+        if self._pool is not None:
+            await asyncio.to_thread(self._pool.close)
 
     async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
         def transact(connection: _Connection, opened: Opened) -> _Result:
             if mode not in READS and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, mode, tenant, opened)
+            result = work(PostgresTransaction(connection, self._log))
             try:
-                result = work(PostgresTransaction(connection, self._log))
-            except BaseException:
-                connection.rollback()
-                raise
-            if mode in READS:
-                connection.rollback()
-                return result
-            try:
-                connection.execute("COMMIT")
+                connection.commit()
             except psycopg.OperationalError as error:
-                if not connection.closed:
+                if mode in READS or not connection.closed:
                     raise
                 raise BankError(
                     f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
@@ -278,8 +254,6 @@ class Database(repository.Database):
         """Run `work` in a thread on a connection of the pool, which it waits for half a second."""
         self._refuse_fork(self.url, self._process)
         async with self._opening:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "bank")
             if self._opened is None:
                 self._opened = await self._wait_for(self._prepare)
         opened = self._opened
@@ -292,7 +266,6 @@ class Database(repository.Database):
         return await self._wait_for(run)
 
     async def _wait_for(self, work: Callable[[], _Result]) -> _Result:
-        assert self._threads is not None  # noqa: S101 - made before
         context = copy_context()
         running = asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(work))
         try:
@@ -316,7 +289,6 @@ class Database(repository.Database):
             pass
         row = cursor.fetchone()
         if row is None or row[1] != opened.schema:
-            connection.rollback()
             raise _UpgradedError
         if mode == "write":
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",))
@@ -401,14 +373,15 @@ def _upgrade(connection: _Connection, url: ServerUrl) -> None:
     if version < migrations()[-1][0]:
         connection.execute("DELETE FROM schema_version")
         connection.execute("INSERT INTO schema_version VALUES (%s)", (migrations()[-1][0],))
-    if _one(connection, _BYPASSES)[
-        0
-    ]:  # each time: the role is the server's, and another user may have made these tables
+    bypasses = _one(connection, _BYPASSES)[0]
+    if bypasses:  # each time: the role is the server's, and another user may have made these tables
         connection.execute(_GRANT)
 
 
 def _configure(connection: _Connection, *, bypasses: bool) -> None:
-    adapt(connection)
+    # Each text and each number is sent as one type, so that a prepared statement serves all calls.
+    connection.adapters.register_dumper(str, StrDumper)
+    connection.adapters.register_dumper(int, Int8Dumper)
     connection.execute(f"SET search_path TO {_SCHEMA}, public".encode())
     if bypasses:
         connection.execute(f"SET ROLE {_ROLE}")
