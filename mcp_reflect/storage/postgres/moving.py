@@ -2,14 +2,13 @@
 
 import glob
 import shutil
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
@@ -78,7 +77,7 @@ async def move(path: Path, target: Database, names: Names) -> list[Moved]:
         return [Moved(name, rows) for name, rows in moved.items() if rows]
 
 
-def _rename(source: sqlite3.Connection, tables: Sequence[str], names: Names) -> list[str]:
+def _rename(source: Any, tables: Sequence[str], names: Names) -> list[str]:
     """Give each row of the copy the tenant and the project of its record on the server; return the tenants."""
     for table, owner in _OWNERS.items():
         source.execute(f"ALTER TABLE {table} ADD COLUMN tenant TEXT")
@@ -108,7 +107,6 @@ def _put(writing: Writing, copy: Path, tables: Sequence[str], tenant: str) -> di
             )
     counts = Counter[str]()
     with closing(files.connect(copy, read_only=True)) as source:
-        source.row_factory = sqlite3.Row
         for table in tables:
             rows = source.execute(f"SELECT * FROM {table} WHERE tenant = ? ORDER BY 1", (tenant,))  # noqa: S608 - same
             names = [column[0] for column in rows.description if column[0] not in ("row", "failed")]

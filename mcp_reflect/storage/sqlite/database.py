@@ -140,7 +140,6 @@ class _Connection:
         def connect() -> _Session:
             session = files.connect(path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session)
             try:
-                session.row_factory = sqlite3.Row
                 for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
                     session.execute(f"PRAGMA {pragma}")
                 number_of(session, "user_version")  # opens the log

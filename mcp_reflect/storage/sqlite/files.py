@@ -102,6 +102,7 @@ def connect(
     """
     address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if alone else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
+    connection.row_factory = sqlite3.Row
     try:
         if not read_only:
             connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -247,7 +248,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
         columns = "SELECT made.name, held.name FROM sqlite_master AS made, pragma_table_info(made.name) AS held"
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
             upgrade(ours, None)
-            if not set(ours.execute(columns)) <= set(connection.execute(columns)):
+            if not set(ours.execute(columns)) <= {(row[0], row[1]) for row in connection.execute(columns)}:
                 raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
     return version
 
