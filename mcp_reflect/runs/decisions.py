@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.reflection import ACTIONS, Assessment, Check, Checked, Decision, Insights, Measure, Validation
@@ -89,13 +89,14 @@ def _kind(value: Json) -> str:
 
 LATENCY: Final = "latency"
 ACCURACY: Final = "accuracy"
-Verdict = Literal["better", "worse", "same"]
 
 _BEFORE: Final = ("before", "previous", "baseline")
 _THRESHOLD: Final = ("threshold", "thresholds", "target")
 _MOST_OTHERS: Final = 6
-_DURATION: Final = re.compile(r"(?i)(\d{1,12}(?:\.\d{1,9})?)\s*(ms|milliseconds?|s|secs?|seconds?|min|minutes?)")
-_MILLISECONDS: Final = {"ms": 1, "mil": 1, "min": 60_000}  # by the first letters of the unit; else it is in seconds
+_NUMBER: Final = re.compile(
+    r"([-+]?\d{1,400}(?:\.\d{1,400})?(?:e[-+]?\d{1,4})?)\s*(%|ms|mil|s|min)?[a-z]{0,10}", re.IGNORECASE
+)
+_MILLISECONDS: Final = {"ms": 1, "mil": 1, "s": 1_000, "min": 60_000}
 
 
 def measures(
@@ -104,17 +105,18 @@ def measures(
     """Latency and accuracy, as far as they are given.
 
     Earlier values stand in the metrics themselves (`latency_before`, `previous_latency`, `before: {latency}`), else in
-    `earlier`; thresholds likewise (`latency_threshold`, `threshold: {latency}`), else in `thresholds`.
+    `earlier`; thresholds likewise (`latency_threshold`, `threshold: {latency}`), else in `thresholds`. A latency with
+    a unit is in milliseconds; a mark without one has the unit of its measure.
     """
     measured: list[Measure] = []
     for name in (LATENCY, ACCURACY):
         given = metrics.get(name)
-        unit = _unit(given)
+        value, unit = _number(name, given)
         before, threshold = (
-            _usable(name, _mark(metrics, name, words, otherwise.get(name)), unit)
+            _number(name, _mark(metrics, name, words, otherwise.get(name)), unit)[0]
             for words, otherwise in ((_BEFORE, earlier), (_THRESHOLD, thresholds))
         )
-        if (value := _usable(name, given, unit)) is not None:
+        if value is not None:
             measured.append(Measure(name=name, value=value, before=before, threshold=threshold))
         elif given is not None:
             measured.append(Measure(name=name, given=str(given)[:60]))
@@ -123,9 +125,8 @@ def measures(
 
 def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
     """Name and text of at most six metrics that are neither latency nor accuracy nor marks of these."""
-    marks = (*_BEFORE, *_THRESHOLD)
-    about = {LATENCY, ACCURACY, *marks}
-    about |= {key for name in (LATENCY, ACCURACY) for mark in marks for key in (f"{name}_{mark}", f"{mark}_{name}")}
+    names, marks = (LATENCY, ACCURACY), (*_BEFORE, *_THRESHOLD)
+    about = {*names, *marks, *(key for name in names for mark in marks for key in _keys(name, mark))}
     kept = [(name, value) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
     return [(name[:40], str(value)[:40]) for name, value in kept]
 
@@ -136,61 +137,50 @@ def shown(number: float) -> str:
     return brief if float(brief) == number else repr(number)
 
 
-def _mark(metrics: Mapping[str, Json], name: str, words: tuple[str, ...], otherwise: Json) -> Json:
-    for word in words:
-        for key in (f"{name}_{word}", f"{word}_{name}"):
-            if key in metrics:
-                return metrics[key]
-        if name in (nested := _record(metrics.get(word))):
-            return nested[name]
-    return otherwise
+def _keys(name: str, mark: str) -> tuple[str, str]:
+    return f"{name}_{mark}", f"{mark}_{name}"
 
 
-def _unit(value: Json) -> int | None:
-    """The milliseconds of the unit of a duration (`340ms`, `0.3 s`); None where it has no unit."""
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    unit = match[2].lower() if match else ""
-    return _MILLISECONDS.get(unit if unit == "ms" else unit[:3], 1000) if unit else None
+def _mark(metrics: Mapping[str, Json], name: str, words: Sequence[str], otherwise: Json) -> Json:
+    places = [(metrics, key) for word in words for key in _keys(name, word)]
+    places += [(_record(metrics.get(word)), name) for word in words]
+    return next((values[key] for values, key in places if key in values), otherwise)
 
 
-def _usable(name: str, value: Json, unit: int | None) -> float | None:
-    """A value of a metric. A latency with a unit is in milliseconds, one without has the `unit` of its measure."""
-    number = _number(value)
-    if name == LATENCY and number is not None and unit is not None:
-        number *= _unit(value) or unit
-    return None if number is None or number < 0 or (name == ACCURACY and number > 1) else number
+def _number(name: str, value: Json, unit: int | None = None) -> tuple[float | None, int | None]:
+    """A metric as a number (`0.85`, `85 %`, `340ms`), and the milliseconds of its unit; None where it has none."""
+    plain = isinstance(value, int | float | str) and not isinstance(value, bool)
+    match = _NUMBER.fullmatch(str(value).strip()) if plain else None
+    if match is None:
+        return None, None
+    number, mark = float(match[1]), (match[2] or "").lower()
+    own = _MILLISECONDS.get(mark)
+    if mark == "%":
+        number /= 100
+    elif name == LATENCY:
+        number *= own or unit or 1
+    usable = 0 <= number < math.inf and (name == LATENCY or number <= 1)
+    return number if usable else None, own
 
 
-def _number(value: Json) -> float | None:
-    """A finite number, or a text that is one (`0.85`, `85 %`, the number of `340ms`); None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    text = str(value).strip()
-    if match := _DURATION.fullmatch(text):
-        text = match[1]
-    try:
-        number = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _compared(measure: Measure, mark: float | None) -> Verdict | None:
+def _verdict(measure: Measure, mark: float | None) -> str:
+    """`better`, `worse` or `the same`; empty where there is nothing to compare."""
     if measure.value is None or mark is None:
-        return None
+        return ""
     if measure.value == mark:
-        return "same"
+        return "the same"
     return "better" if (measure.value < mark) == (measure.name == LATENCY) else "worse"
 
 
 # The reflection. Every comparative sentence is true of the numbers in it.
 
+_VERDICTS: Final = ("better", "worse", "the same")
 _SURE_FROM: Final = 3  # comparisons that agree give high confidence; fewer give medium
 _SPEAKS_FOR: Final = {"keep": True, "kill": False, "marry": True}  # an action whose metrics hold their marks
 _ADVICE: Final = {
-    True: "Go on as decided, and write down these figures.",
-    False: "Decide again, or say what the metrics miss.",
-    None: "Measure both before and after, and decide by them.",
+    True: ("speak for it", "Go on as decided, and write down these figures."),
+    False: ("speak against it", "Decide again, or say what the metrics miss."),
+    None: ("do not settle it", "Measure both before and after, and decide by them."),
 }
 
 
@@ -217,51 +207,52 @@ def write(
     """
     reason, result = said
     action, component = decision.action, decision.component
-    told = {measure.name: _comparisons(measure) for measure in measured}
-    comparisons = [comparison for about in told.values() for comparison in about]
-    verdicts = [verdict for _, verdict in comparisons if verdict]
+    told = [(item.name, *comparison) for item in measured for comparison in _comparisons(item)]
+    by_verdict = {verdict: tuple(text for _, text, which in told if which == verdict) for verdict in _VERDICTS}
+    better, worse, same = by_verdict.values()
+    compared = len(better) + len(worse) + len(same)
     # A metric holds its threshold, or else its earlier value.
-    marks = [_compared(item, item.before if item.threshold is None else item.threshold) for item in measured]
-    held = {mark != "worse" for mark in marks if mark is not None}
-    effective = next(iter(held)) if len(held) == 1 else None
+    marks = [_verdict(item, item.before if item.threshold is None else item.threshold) for item in measured]
+    held = {mark != "worse" for mark in marks if mark}
+    effective = held.pop() if len(held) == 1 else None
     wanted = _SPEAKS_FOR.get(action)
     appropriate = None if effective is None or wanted is None else effective is wanted
     what = "holds its mark in one metric and misses it in another" if held else "has nothing to be compared with"
     if effective is not None:
         what = f"{'holds' if effective else 'misses'} the mark of every metric"
-    speaks = "do not settle it" if appropriate is None else f"speak {'for' if appropriate else 'against'} it"
+    speaks, advice = _ADVICE[appropriate]
     analysis = f"{action.capitalize()} '{component}': it {what}; the metrics {speaks}."
     if reason:
         analysis = f"{analysis} The reason given: {reason}"
-    good, bad = (tuple(text for text, verdict in comparisons if verdict == which) for which in ("better", "worse"))
-    by_metric = {name: " ".join(text for text, _ in about) for name, about in told.items()}
+    by_metric = {name: " ".join(text for about, text, _ in told if about == name) for name in (LATENCY, ACCURACY)}
     lines = [f"Result: {result}"] if result else []
-    lines += [f"{name.capitalize()}: {by_metric.get(name, 'not measured.')}" for name in (LATENCY, ACCURACY)]
+    lines += [f"{name.capitalize()}: {about or 'not measured.'}" for name, about in by_metric.items()]
     lines += [f"{name}: {value}" for name, value in others]
     counted = "No comparison with an earlier value or a threshold can be made."
-    if verdicts:
+    if compared:
         counted = (
-            f"Of {len(verdicts)} comparisons with earlier values and thresholds {verdicts.count('better')} came out "
-            f"better, {verdicts.count('worse')} worse, {verdicts.count('same')} the same."
+            f"Of {compared} comparisons with earlier values and thresholds {len(better)} came out better, "
+            f"{len(worse)} worse, {len(same)} the same."
         )
     trends = [*filter(None, map(_trend, measured)), *findings]
-    advice = _ADVICE[appropriate]
     sections = {
         f"Reflection on {action.capitalize()} Decision for Component '{component}'": analysis,
         "Decision Analysis": f"Decided: {action} '{component}'. {counted}",
         "Execution Assessment": _bullets(lines),
-        "Strengths": _bullets(good) or "No comparison came out better.",
-        "Areas for Improvement": _bullets(bad) or "No comparison came out worse.",
+        "Strengths": _bullets(better) or "No comparison came out better.",
+        "Areas for Improvement": _bullets(worse) or "No comparison came out worse.",
         "Patterns and Insights": "\n".join(trends) or "Nothing to compare over time.",
         "Recommendation": advice,
     }
-    disagree = len(held) > 1 or {"better", "worse"} <= {*verdicts}
-    confidence = "low" if disagree else "high" if len(verdicts) >= _SURE_FROM else "medium"
+    agreed = "high" if compared >= _SURE_FROM else "medium"
+    confidence = "low" if held or (better and worse) else agreed
     assessment = Assessment(
-        decision_appropriate=appropriate, execution_effective=effective, confidence=confidence if held else None
+        decision_appropriate=appropriate,
+        execution_effective=effective,
+        confidence=confidence if compared else None,
     )
-    insights = Insights(strengths=good, improvements=bad, recommendation=advice, raw_sections=sections)
-    text = " ".join([analysis, *(sentence for sentence, _ in comparisons)])
+    insights = Insights(strengths=better, improvements=worse, recommendation=advice, raw_sections=sections)
+    text = " ".join([analysis, *(sentence for _, sentence, _ in told)])
     return Written(text=text, insights=insights, assessment=assessment, settled=appropriate is not None)
 
 
@@ -300,19 +291,20 @@ def fallback(decision: Decision, metrics: Mapping[str, object], message: str) ->
     )
 
 
-def _comparisons(measure: Measure) -> list[tuple[str, Verdict | None]]:
+def _comparisons(measure: Measure) -> list[tuple[str, str]]:
     """A measure compared with its earlier value and with its threshold, in sentences; both are there for a number."""
     name = measure.name.capitalize()
     if measure.value is None:
-        return [(f"{name} was given as '{measure.given}', which cannot be compared.", None)]
-    told: list[tuple[str, Verdict | None]] = []
-    for mark, words, missing in (
-        (measure.before, "before", "earlier value"),
-        (measure.threshold, "the threshold", "threshold"),
+        return [(f"{name} was given as '{measure.given}', which cannot be compared.", "")]
+    told: list[tuple[str, str]] = []
+    for mark, words in (
+        (measure.before, ("before", "earlier value")),
+        (measure.threshold, ("the threshold", "threshold")),
     ):
-        verdict = _compared(measure, mark)
-        which = "the same as" if verdict == "same" else f"{verdict} than"
-        result = f"has no {missing} to compare with" if mark is None else f"is {which} {words} ({shown(mark)})"
+        verdict = _verdict(measure, mark)
+        result = f"has no {words[1]} to compare with"
+        if mark is not None:
+            result = f"is {verdict} {'as' if verdict == 'the same' else 'than'} {words[0]} ({shown(mark)})"
         told.append((f"{name} {shown(measure.value)} {result}.", verdict))
     return told
 
