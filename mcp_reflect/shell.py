@@ -1,77 +1,109 @@
-"""A shell command as a chain of commands: programs, flags and operands."""
+"""A shell command as a chain of commands: what each is a call of, and its words."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from mcp_reflect.guards.commands import read_commands
+from mcp_reflect.guards.commands import VALUED, read_commands, unwrapped
 from mcp_reflect.patterns import lazy_compile
 
 COMMAND_LIMIT: Final = 4_000  # characters that are read; the rest is left as it is
-_ASSIGNMENT: Final = lazy_compile(r"[A-Za-z_]\w{0,80}=.{0,4000}", re.DOTALL)
-_NUMBER: Final = lazy_compile(r"\d{1,12}")
-_PREFIXES: Final = frozenset("sudo time nohup command exec env nice doas".split())
-_UNREMARKED: Final = frozenset("time command exec env".split())
+MOST_WORDS: Final = 60  # words of a command that are compared
+_SUBCOMMAND: Final = lazy_compile(r"[a-z][a-z0-9_:-]{1,30}$")
+_NUMBER: Final = re.compile(r"-\d{0,12}")
+_UNREMARKED: Final = frozenset("time then do else {".split())
 _SILENT: Final = frozenset("cd pushd popd export set source . true echo".split())
 # Programs that, at the end of a pipe, only cut or show what the command before them printed.
 _VIEWERS: Final = frozenset("head tail less more cat tee".split())
+# Subcommands that name what they do only with the next word: npm run build, gh pr create, docker compose up.
+_GROUPS: Final = frozenset("run compose pr issue repo tool pip stack config remote stash secret db workspace".split())
+INTERPRETERS: Final = frozenset("python python3 node ruby perl bash sh zsh deno bun tsx php".split())
+READING_PROGRAMS: Final = frozenset(
+    (
+        "cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed "
+        "sort uniq diff cut jq bat nl file which type echo pwd env printenv date whoami"
+    ).split()
+)
 TELLING_FLAGS: Final = frozenset("--help --version --usage --list --markers --fixtures".split())
 """Flags with which a program only tells about itself."""
 
 _IDLE: Final = TELLING_FLAGS | frozenset("--collect-only --co --dry-run --just-print --fake --list-tests".split())
 _IDLE_WITH_N: Final = frozenset(("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm"))
-# Programs whose first word after the options says what they do: git push, npm run, docker compose.
-WITH_SUBCOMMAND: Final = frozenset(
-    (
-        "git npm pnpm yarn npx pip pip3 uv poetry cargo go docker podman kubectl helm terraform gh glab aws gcloud az "
-        "systemctl apt apt-get brew conda make dotnet mvn gradle bundle gem rustup flutter alembic manage.py"
-    ).split()
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command of a chain.
+class Part(NamedTuple):
+    """One command of a line: the words before its program, what it is a call of (`git push`), and all its words."""
 
-    `flags` are in alphabetical order, each with its value where that cannot be mistaken; `operands` in the order in
-    which they were written; `prefix` has assignments and sudo, which can make the difference between failing and
-    working.
-    """
-
+    runner: tuple[str, ...]
     program: str
     subcommand: str
-    flags: tuple[str, ...]
-    operands: tuple[str, ...]
-    prefix: tuple[str, ...]
+    words: tuple[str, ...]
 
     @property
     def head(self) -> str:
-        """The program and what it does: `git push`, `pytest`, `python -m build`."""
+        """The program and what it does: `git push`, `pytest`, `npm run build`."""
         return f"{self.program} {self.subcommand}".strip()
 
     @property
     def text(self) -> str:
-        """The command in one form for all ways to write it; an operand with spaces is quoted, for it is one thing."""
-        operands = (f"'{word}'" if not word or " " in word or "\n" in word else word for word in self.operands)
-        return " ".join((*self.prefix, self.head, *self.flags, *operands))
+        """The command as one line."""
+        return line_of(self.words)
+
+    @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words from the program on."""
+        return (self.program, *self.words[len(self.runner) + 1 :])
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The words after the program that are not flags."""
+        return tuple(word for word in self.own_words[1:] if not word.startswith("-"))
+
+    @property
+    def form(self) -> str:
+        """The command in one form for all ways to write it, its flags in alphabetical order."""
+        runner = [word for word in self.runner if word not in _UNREMARKED]
+        rest = list(self.own_words[1:])
+        for word in self.subcommand.split():
+            rest.remove(word)
+        flags = sorted(word for word in rest if word.startswith("-") and not _NUMBER.fullmatch(word))
+        return line_of((*runner, *self.head.split(), *flags, *(word for word in rest if word not in flags)))
 
 
-def commands_in(text: str) -> tuple[Command, ...]:
+@lru_cache(maxsize=1_000)
+def parts_in(text: str) -> tuple[Part, ...]:
     """The commands of a line, in order, without viewers at the end of a pipe."""
-    commands = (_command(words) for words in segments(text))
-    return tuple(command for command in commands if command is not None)
+    return tuple(_part(words[:MOST_WORDS]) for words in segments(text))
 
 
-def head_of(commands: tuple[Command, ...]) -> str:
-    """The head of the first command that does more than prepare the others."""
-    doing = [command for command in commands if command.program not in _SILENT]
-    return (doing or list(commands))[0].head if commands else ""
+def _part(words: Sequence[str]) -> Part:
+    start = min(len(words) - max(len(unwrapped(words)), 1), len(words) - 1)
+    words = [_bare(word) if at <= start else word for at, word in enumerate(words)]
+    name, rest = words[start], words[start + 1 :]
+    named = [
+        word for before, word in zip((name, *rest), rest[:4], strict=False) if word[:1] != "-" and before not in VALUED
+    ]
+    subcommand = ""
+    if named and name.rsplit("/", 1)[-1] not in READING_PROGRAMS | INTERPRETERS and _SUBCOMMAND.match(named[0]):
+        group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
+        subcommand = " ".join(named[: 2 if group else 1])
+    return Part(tuple(words[:start]), name, subcommand, tuple(words))
 
 
-def line_of(commands: tuple[Command, ...]) -> str:
-    """The whole line in one form."""
-    return " ; ".join(command.text for command in commands)
+def _bare(program: str) -> str:
+    return program.rsplit("/", 1)[-1] if program.startswith(("/usr/", "/bin/", "/opt/")) else program
+
+
+def doing_in(text: str) -> Part | None:
+    """The first command of a line that does more than prepare the others."""
+    parts = parts_in(text)
+    return next((part for part in parts if part.program not in _SILENT), next(iter(parts), None))
+
+
+def line_of(words: Sequence[str]) -> str:
+    """Words as a line; one with spaces is quoted, for it is one thing."""
+    return " ".join(f"'{word}'" if not word or " " in word or "\n" in word else word for word in words)
 
 
 def segments(text: str) -> list[list[str]]:
@@ -96,22 +128,3 @@ def chain(text: str) -> list[tuple[str, list[str]]]:
     """The commands of a line: the operator before each, and its words without redirections to nowhere."""
     read = read_commands(text[:COMMAND_LIMIT])
     return [(command.before, list(command.line)) for command in read if command.script == 0 and command.line]
-
-
-def _command(words: list[str]) -> Command | None:
-    start = next((at for at, word in enumerate(words) if not (_ASSIGNMENT.fullmatch(word) or word in _PREFIXES)), None)
-    prefix = tuple(sorted(word for word in words[:start] if word not in _UNREMARKED))
-    if start is None:
-        return Command("", "", (), (), prefix) if prefix else None
-    program, *rest = words[start:]
-    program = program.rsplit("/", 1)[-1] if program.startswith(("/usr/", "/bin/", "/opt/")) else program
-    subcommand = ""
-    if program.startswith("python") and len(rest) > 1 and rest[0] == "-m":
-        subcommand, rest = f"-m {rest[1]}", rest[2:]
-    elif program in WITH_SUBCOMMAND:
-        place = next((at for at, word in enumerate(rest) if not word.startswith("-")), None)
-        if place is not None and (place == 0 or "=" in rest[place - 1] or len(rest[place - 1]) > 2):
-            subcommand = rest.pop(place)
-    flags = sorted(word for word in rest if word.startswith("-") and not _NUMBER.fullmatch(word[1:]) and len(word) > 1)
-    operands = tuple(word for word in rest if word not in flags)
-    return Command(program, subcommand, tuple(flags), operands, prefix)

@@ -23,10 +23,10 @@ from mcp_reflect.runs.tools import (
     is_code_search,
     is_own_tool,
     kind_of,
-    program_of,
     tool_words,
     without_labels,
 )
+from mcp_reflect.shell import doing_in
 from mcp_reflect.signature import exact_call, fingerprint
 
 OPEN_CALLS: Final = 64  # calls of one batch that wait for an answer without an id; agents send far fewer
@@ -357,7 +357,8 @@ def _is_about_reading(text: str, call: Call) -> bool:
     """True for an error of the reading itself, not for a line that was read."""
     command = command_of(call.arguments)
     if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
-        programs = (f"{program_of(command)[0]}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
+        part = doing_in(command)
+        programs = (f"{part.program if part else ''}:", "bash:", "sh:", "zsh:", "fatal:", "error:", "usage:")
         return text.lower().startswith(programs)  # a shell names the program that complains
     return category_of(_first_line(text)) not in (ErrorCategory.ASSERTION, ErrorCategory.RESOURCE_EXHAUSTION)
 

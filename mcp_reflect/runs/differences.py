@@ -3,54 +3,12 @@
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.runs.text import word_set
-from mcp_reflect.runs.tools import READING_PROGRAMS, command_of, is_shell
-from mcp_reflect.shell import segments
+from mcp_reflect.shell import INTERPRETERS, Part, line_of
 from mcp_reflect.signature import plain
-
-_HEREDOC: Final = lazy_compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:\n\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
-_SUBCOMMAND: Final = lazy_compile(r"[a-z][a-z0-9_:-]{1,30}$")
-# Words before a program that only say how it is run.
-_RUNNERS: Final = lazy_compile(
-    r"(?:(?:do|then|else|!|\{|sudo|doas|time|nice|nohup|command|env|exec|npx|bunx|uvx|timeout \S+|python3? -m"
-    r"|(?:uv|poetry|pipenv|pdm|hatch|rye|conda) run|(?:bundle|npm|pnpm|yarn) exec|pnpm dlx|[A-Za-z_]\w{0,80}=\S*) )*"
-)
-# Words of the shell's own, which run nothing.
-_SYNTAX: Final = word_set("for while until case select if fi done esac set exec }")
-_INTERPRETERS: Final = word_set("python python3 node ruby perl bash sh zsh deno bun tsx php")
-# Subcommands that name what they do only with the next word: npm run build, gh pr create, docker compose up.
-_GROUPS: Final = word_set("run compose pr issue repo tool pip stack config remote stash secret db workspace")
-_FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
-MOST_WORDS: Final = 60  # words of a command that are compared
-
-
-class Part(NamedTuple):
-    """One command of a call: the words before its program, what it is a call of (`git push`), and all its words."""
-
-    runner: tuple[str, ...]
-    program: str
-    subcommand: str
-    words: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The command as one line."""
-        return _line(self.words)
-
-    @property
-    def own_words(self) -> tuple[str, ...]:
-        """The words from the program on."""
-        return (self.program, *self.words[len(self.runner) + 1 :])
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """The words after the program that are not flags."""
-        return tuple(word for word in self.words[len(self.runner) + 1 :] if not word.startswith("-"))
 
 
 class Change(NamedTuple):
@@ -78,45 +36,11 @@ class Difference(NamedTuple):
     removed: tuple[Part, ...] = ()
 
 
-def parts_of(tool: str, arguments: Json) -> tuple[Part, ...]:
-    """The commands of a call to a shell, in order; none for another tool. Its folder is a `cd` in front."""
-    command = command_of(arguments)
-    if not command or not (is_shell(tool) or (command.startswith(f"{tool} ") and "\n" not in command)):
-        return ()
-    values = arguments if isinstance(arguments, dict) else {}
-    folder = next((value for key in _FOLDERS if isinstance(value := values.get(key), str) and value), None)
-    parts = _commands(command)
-    return (Part((), "cd", "", ("cd", folder)), *parts) if folder and parts else parts
-
-
-@lru_cache(maxsize=1_000)
-def _commands(command: str) -> tuple[Part, ...]:
-    lines = segments(_HEREDOC.sub("<<heredoc", command))
-    parts = (_part(words[:MOST_WORDS]) for words in lines)
-    return tuple(part for part in parts if part is not None and part.program not in _SYNTAX)
-
-
-def _part(words: Sequence[str]) -> Part | None:
-    runners = _RUNNERS.match("".join("_".join(word.split()) + " " for word in words))
-    start = runners[0].count(" ") if runners else 0
-    if start >= len(words):
-        return None
-    program, rest = words[start], words[start + 1 :]
-    name = program.rsplit("/", 1)[-1] if program.startswith(("/usr/", "/bin/", "/opt/")) else program
-    named = [word for word in rest[:4] if not word.startswith("-")][:2]
-    reads = name in READING_PROGRAMS or name.rsplit("/", 1)[-1] in _INTERPRETERS
-    subcommand = ""
-    if named and not reads and _SUBCOMMAND.match(named[0]):
-        group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
-        subcommand = " ".join(named) if group else named[0]
-    return Part(tuple(words[:start]), name, subcommand, tuple(words))
-
-
 def same_kind(one: Part, other: Part) -> bool:
     """True for two commands of one program that do the same thing with it."""
     if one.program != other.program:
         return False
-    if one.program.rsplit("/", 1)[-1] in _INTERPRETERS:
+    if one.program.rsplit("/", 1)[-1] in INTERPRETERS:
         scripts = [next((word for word in part.operands if "." in word or "/" in word), "-c") for part in (one, other)]
         return scripts[0] == scripts[1]
     return one.subcommand == other.subcommand or not (one.subcommand and other.subcommand)
@@ -153,17 +77,13 @@ def _changes_of(wrong: Part, right: Part) -> tuple[Change, ...]:
         if kind != "equal":
             name = old[start - 1] if start and old[start - 1].startswith("-") else ""
             gone, come = old[start:end], new[new_start:new_end]
-            paired = [(_line(gone), _line(come))] if len(gone) != len(come) else zip(gone, come, strict=True)
+            paired = [(line_of(gone), line_of(come))] if len(gone) != len(come) else zip(gone, come, strict=True)
             changes += [Change(name if place == 0 else "", *pair) for place, pair in enumerate(paired)]
     return tuple(changes)
 
 
 def _shared(one: Part, two: Part) -> float:
     return 2 * len({*one.words} & {*two.words}) / max(len(one.words) + len(two.words), 1)
-
-
-def _line(words: Sequence[str]) -> str:
-    return " ".join(f"'{word}'" if not word or " " in word or "\n" in word else word for word in words)
 
 
 # The form in which two values differ, in words that hold no value of the task.

@@ -12,9 +12,10 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
 from mcp_reflect.models.run import Correction, ErrorCategory
 from mcp_reflect.runs.calls import Call
-from mcp_reflect.runs.differences import Change, Difference, Part, form_of, names_alike
+from mcp_reflect.runs.differences import Change, Difference, form_of, names_alike
 from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
 from mcp_reflect.runs.tools import command_of, file_of, is_shell
+from mcp_reflect.shell import Part
 
 MOST_COMMAND: Final = 90  # characters of a command in a draft
 MOST_TOLD: Final = 140

@@ -18,18 +18,16 @@ from mcp_reflect.runs.calls import Call, headline
 from mcp_reflect.runs.differences import (
     Change,
     Difference,
-    Part,
     changes_between,
     difference_of,
     form_of,
     names_alike,
-    parts_of,
     same_kind,
 )
 from mcp_reflect.runs.drafts import HIDES, draft_of, told_call
 from mcp_reflect.runs.text import word_set
-from mcp_reflect.runs.tools import READING_PROGRAMS, Kind, command_of, file_of, is_shell, kind_of, may_change
-from mcp_reflect.shell import TELLING_FLAGS, is_idle
+from mcp_reflect.runs.tools import Kind, command_of, file_of, is_shell, kind_of, may_change, parts_of
+from mcp_reflect.shell import READING_PROGRAMS, TELLING_FLAGS, Part, is_idle
 from mcp_reflect.signature import exact_call, fingerprint
 
 MOST_CALLS: Final = 40  # of a session that are looked at

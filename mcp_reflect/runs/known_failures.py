@@ -10,10 +10,11 @@ from mcp_reflect.runs.tools import (
     command_of,
     file_of,
     is_shell,
+    parts_of,
     tool_words,
     without_labels,
 )
-from mcp_reflect.shell import commands_in, head_of, line_of
+from mcp_reflect.shell import COMMAND_LIMIT, doing_in
 from mcp_reflect.signature import (
     bounded,
     digest,
@@ -71,7 +72,7 @@ def forms_of(tool: str, arguments: Json) -> Forms:
     arguments = without_labels(tool, arguments)
     command = command_of(arguments) if is_shell(tool) else None
     if command and command.strip():
-        return _shell_forms(command, arguments)
+        return _shell_forms(tool, command, arguments)
     head = name
     if tool_words(tool) & _FILE_TOOLS and isinstance(arguments, dict) and (file := file_of(arguments)) is not None:
         head = f"{name}:{steady(file)}"
@@ -79,15 +80,12 @@ def forms_of(tool: str, arguments: Json) -> Forms:
     return Forms(bounded(head, 200), exact, bare, normalized_call(name, arguments))
 
 
-def _shell_forms(command: str, arguments: Json) -> Forms:
+def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
     """A command in one form for all shells; the folder in which it runs belongs to it."""
-    commands = commands_in(command)
-    values = arguments if isinstance(arguments, dict) else {}
-    folder = next((values[key] for key in ("cwd", "workdir", "dir_path", "directory") if values.get(key)), None)
-    line = line_of(commands) if commands else " ".join(command.split())
-    line = (f"{folder}$ " if isinstance(folder, str) and commands else "") + line + command[4_000:]
+    parts, doing = parts_of(tool, arguments, syntax=True), doing_in(command)
+    line = (" ; ".join(part.form for part in parts) or " ".join(command.split())) + command[COMMAND_LIMIT:]
     bare = line.replace("'", "").replace('"', "")
-    head = bounded(f"shell:{steady(head_of(commands))}", 200)
+    head = bounded(f"shell:{steady(doing.head if doing else '')}", 200)
     return Forms(head, bounded(f"shell({line})"), bounded(f"shell({bare})"), bounded(f"shell({steady(bare)})"))
 
 

@@ -16,11 +16,10 @@ from mcp_reflect.models.common import Json, unpacked
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
-from mcp_reflect.runs.differences import Part, parts_of
 from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
 from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, REFUSED, found_after, is_check, session_call
 from mcp_reflect.runs.text import clip
-from mcp_reflect.runs.tools import READING_PROGRAMS, file_of, in_words, is_own_tool, is_shell, without_labels
+from mcp_reflect.runs.tools import file_of, in_words, is_own_tool, is_shell, parts_of, without_labels
 from mcp_reflect.runs.transcripts import (
     LOOKS,
     Record,
@@ -32,6 +31,7 @@ from mcp_reflect.runs.transcripts import (
     parsed,
     record_of,
 )
+from mcp_reflect.shell import READING_PROGRAMS, Part
 from mcp_reflect.signature import fingerprint
 
 MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file

@@ -11,7 +11,7 @@ from mcp_reflect.guards.guard import is_shell, joined, tool_words
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.runs.text import pattern, quote, without_paths, word_set
-from mcp_reflect.shell import commands_in, head_of
+from mcp_reflect.shell import READING_PROGRAMS, Part, doing_in, parts_in
 
 # Words of tools' names by what the tool does.
 _RUNS: Final = word_set("""
@@ -30,14 +30,7 @@ _CHANGES: Final = word_set("""
 """)
 _FINISHES: Final = word_set("finish submit answer done complete terminate stop end respond exit final completion")
 _OWN: Final = word_set("replan_search recall_lessons store_lesson record_outcome forget_lesson should_reflect")
-READING_PROGRAMS: Final = word_set("""
-    cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed sort
-    uniq diff cut jq bat nl file which type echo pwd env printenv date whoami
-""")
 _READING_GIT: Final = word_set("log show diff blame status grep branch reflog")
-_LEAD = lazy_compile(
-    r"^\s{0,8}(?:cd\s{1,4}[^&;|\n]{1,300}(?:&&|;)\s{0,4}|sudo\s{1,4}|time\s{1,4}|\w{1,40}=\S{0,200}\s{1,4})"
-)
 _FILES: Final = (
     *("file_path", "filepath", "filePath", "path", "filename", "file", "absolute_path", "notebook_path"),
     *("target_file", "uri"),
@@ -81,8 +74,10 @@ def kind_of(tool: str, arguments: Json) -> Kind:
     """How the answer of this call is to be read; a shell that prints a file reads."""
     words = tool_words(tool)
     if words & _RUNS and not words & {"search", "find"}:
-        program, second = program_of(command_of(arguments) or "")
-        reads = program in READING_PROGRAMS or (program == "git" and second in _READING_GIT)
+        part = doing_in(command_of(arguments) or "")
+        reads = part and (
+            part.program in READING_PROGRAMS or (part.program == "git" and part.subcommand in _READING_GIT)
+        )
         return Kind.READ if reads else Kind.RUN
     if words & _SEARCHES and "replace" not in words:
         return Kind.SEARCH
@@ -136,7 +131,8 @@ def is_code_search(tool: str, arguments: Json) -> bool:
     command = command_of(arguments)
     if not command or not tool_words(tool) & _RUNS or ">" in command or " -q" in command:
         return False
-    return program_of(command)[0] in {"grep", "rg", "egrep", "ag", "ack"}
+    part = doing_in(command)
+    return part is not None and part.program in {"grep", "rg", "egrep", "ag", "ack"}
 
 
 def finishes(tool: str) -> bool:
@@ -163,17 +159,23 @@ def command_of(arguments: Json) -> str | None:
     return None
 
 
-def bare_command(command: str) -> str:
-    """The command without `cd x &&`, `sudo`, `time` and assignments in front."""
-    while match := _LEAD.match(command[:600]):
-        command = command[match.end() :]
-    return command.strip()
+# Words of the shell's own, which run nothing.
+_SYNTAX: Final = word_set("for while until case select if fi done esac set exec }")
+_FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
 
 
-def program_of(command: str) -> tuple[str, str]:
-    """The program, without folder and version, and its first argument: ("git", "push"); empty texts for none."""
-    program, second, *_ = [*bare_command(command)[:400].split()[:2], "", ""]
-    return program.rsplit("/", 1)[-1].lower().rstrip("0123456789."), second.lower()
+def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part, ...]:
+    """The commands of a call to a shell, in order; none for another tool. Its folder is a `cd` in front.
+
+    `syntax`: with the words that run nothing, such as `for`.
+    """
+    command = command_of(arguments)
+    if not command or not (is_shell(tool) or (command.startswith(f"{tool} ") and "\n" not in command)):
+        return ()
+    values = arguments if isinstance(arguments, dict) else {}
+    folder = next((value for key in _FOLDERS if isinstance(value := values.get(key), str) and value), None)
+    parts = tuple(part for part in parts_in(command) if syntax or part.program not in _SYNTAX)
+    return (Part((), "cd", "", ("cd", folder)), *parts) if folder and parts else parts
 
 
 # A call in the words of a sentence.
@@ -188,7 +190,8 @@ def in_words(tool: str, arguments: Json) -> str:
     if is_shell(tool) and not code and (command := command_of(arguments)):
         line = without_paths(command.strip())
         short = len(line) <= _TOLD and "\n" not in line
-        return f"`{line if short else head_of(commands_in(command)) or tool}`"
+        part = doing_in(command)
+        return f"`{line if short else part.head if part else tool}`"
     subject, file = subject_of(arguments), file_of(arguments)
     if file is not None and not isinstance(subject, str):
         return f"{tool} of {file.replace(chr(92), '/').rsplit('/', 1)[-1]}"

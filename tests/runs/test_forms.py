@@ -55,7 +55,7 @@ def test_every_host_s_shell_is_one_shell() -> None:
     codex = forms_of("shell", {"command": ["bash", "-lc", "npm run build"]})
     gemini = forms_of("run_shell_command", {"command": "npm run build", "description": "x"})
     assert claude == codex == gemini
-    assert claude.head == "shell:npm run"
+    assert claude.head == "shell:npm run build"
 
 
 @pytest.mark.parametrize(
