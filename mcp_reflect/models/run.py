@@ -157,7 +157,6 @@ class Finding:
     kind: FindingKind
     event_ids: tuple[str, ...]
     text: str
-    category: ErrorCategory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

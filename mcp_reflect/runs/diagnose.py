@@ -1,6 +1,6 @@
 """The diagnosis of a run: findings, corrections, scores, summary and strategy. All texts say only what events show."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -32,6 +32,8 @@ SUMMARY_LIMIT: Final = 900  # characters; an answer to an agent, which has the r
 STRATEGY_LIMIT: Final = 300
 HORIZON: Final = 30  # later calls in which the same call may work
 MOST_ERROR: Final = 160  # characters of an error in a finding
+SHOWN: Final = 4  # queries quoted in a sentence
+KEY_TEXT: Final = 20_000  # characters of an answer that are compared
 
 _ENDED: Final = {
     Outcome.SUCCESS: "The run succeeded",
@@ -40,11 +42,8 @@ _ENDED: Final = {
     Outcome.TIMEOUT: "The run timed out",
     Outcome.ERROR: "The run ended in an error",
 }
-_GRAVE: Final = (FindingKind.FAILING_EVENT, FindingKind.LOOP)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+# Answers that carry nothing: keys, clicks and writes are rightly made again and again.
+_BARE: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
 
 
 class _Reading:
@@ -60,14 +59,17 @@ class _Reading:
         self.found = findings_in(self.tried)
         self.righted = _righted(self.tried, self.found)
         self.failed = [item for item in self.tried if item.failed]
-        left = [item for item in self.failed if item.index not in self.righted]
         problems: dict[tuple[str, str], list[Call]] = {}
         for item in self.failed:
             if not item.empty:
                 problems.setdefault((item.tool.lower(), item.fingerprint), []).append(item)
         self.problems = list(problems.values())
-        self.loops = loops_in(self.tried)
-        self.empties = empty_searches(self.tried)
+        self.loops = [group for _, group in _runs(self.tried, _loop_key) if len(group) > 1 and _tells(group[0])]
+        searches = [item for item in self.tried if item.made and (item.empty or not item.failed)]
+        self.empties = [group for empty, group in _runs(searches, lambda item: item.empty or None) if empty]
+        if self.problems:  # beside these, one search without a result says nothing
+            self.empties = [group for group in self.empties if len(group) > 1]
+        left = [item for item in self.failed if item.index not in self.righted]
         errors = [item for item in left if not item.empty]
         known = [item for item in errors if item.category is not ErrorCategory.UNKNOWN]
         self.first = next((item for item in self.failed if not item.empty), next(iter(self.failed), None))
@@ -92,9 +94,18 @@ def diagnose(trace: Trace) -> Diagnosis:
     told, seen = told_lessons(trace), corrections_from(reading.tried, reading.found)
     by_agent = {lesson: name for lesson in seen for text, name in told if is_told(lesson, text)}
     corrections = tuple(lesson for lesson in seen if lesson not in by_agent)
-    findings = _findings(reading)
+    groups = (sorted(reading.problems, key=lambda group: -len(group)), reading.loops, reading.empties)
+    findings = (
+        *(_problem(reading, group) for group in groups[0][:MAX_FINDINGS]),
+        *map(_loop, groups[1][:MAX_FINDINGS]),
+        *map(_without_result, groups[2][:MAX_FINDINGS]),
+    )
     again = {item.index for loop in reading.loops for item in loop[1:]}
-    importance, confidence = _scores(reading, findings, corrections)
+    importance = confidence = None
+    if findings or trace.error:  # it would have helped to know this before, most of all where the run failed
+        importance = 0.6 if trace.outcome in (Outcome.SUCCESS, Outcome.PARTIAL) else 0.7
+        marked = reading.mattered is not None and reading.mattered.fault is not None and reading.mattered.fault.marked
+        confidence = 0.9 if corrections or reading.loops or marked else 0.7
     learned = {name for lesson in corrections for name in (lesson.failed_event_id, *lesson.also)}
     left = [group for group in reading.problems if not learned.intersection(item.failing_event for item in group)]
     return Diagnosis(
@@ -107,28 +118,13 @@ def diagnose(trace: Trace) -> Diagnosis:
         confidence=confidence,
         source_event_ids=unique(event_id for finding in findings for event_id in finding.event_ids),
         strategy=_strategy(reading, corrections),
-        failures=_failures(reading),
+        failures=tuple(failure for item in reading.failed[:MAX_FAILURES] for failure in _failure(reading, item)),
         worked=_worked(reading),
         calls=sum(item.made for item in reading.tried),
         wasted=sum(item.made and (item.failed or item.index in again) for item in reading.tried),
         without_lesson=tuple(_problem(reading, group) for group in left[:MAX_FAILURES]),
         draft=None if told else next((item.draft for item in reading.found if not item.form), None),
         evidence=tuple((name, lesson) for lesson, name in by_agent.items() if name),
-    )
-
-
-def _findings(reading: _Reading) -> tuple[Finding, ...]:
-    """Failures, loops and empty searches, in the order of a summary."""
-    problems = [_problem(reading, group) for group in sorted(reading.problems, key=lambda group: -len(group))]
-    first = reading.first
-    if first is not None and first.empty and not any(first in run for run in reading.empties):
-        text = f"{first.text} found nothing ({first.failing_event})."
-        kind = FindingKind.ZERO_RESULTS
-        problems.append(Finding(kind=kind, event_ids=first.event_ids, text=text, category=first.category))
-    return (
-        *problems[:MAX_FINDINGS],
-        *map(_loop_finding, reading.loops[:MAX_FINDINGS]),
-        *map(zero_finding, reading.empties[:MAX_FINDINGS]),
     )
 
 
@@ -141,8 +137,9 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
     if (reason := refusal_in(last.fault.text if last.fault else "")) is not None:
         text = f"The user refused {call} {seen}{f': {sentence(reason, MOST_ERROR)}' if reason else ''}."
     if worked is None:
-        kind = FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT
-        return Finding(kind=kind, event_ids=ids, text=text, category=last.category)
+        return Finding(
+            kind=FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT, event_ids=ids, text=text
+        )
     finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
     done = acts_in(reading.tried[last.index + 1 : worked.index])
     if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
@@ -153,8 +150,7 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
     else:
         form = "The same call" if last.exact == worked.exact else "Another form of it"
         how = f"{form} worked ({worked.failing_event})."
-    ids = (*ids, worked.failing_event)
-    return Finding(kind=FindingKind.RECOVERED, event_ids=ids, text=f"{text} {how}", category=last.category)
+    return Finding(kind=FindingKind.RECOVERED, event_ids=(*ids, worked.failing_event), text=f"{text} {how}")
 
 
 def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]:
@@ -168,39 +164,22 @@ def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]
     return righted
 
 
-def _scores(
-    reading: _Reading, findings: Sequence[Finding], corrections: Sequence[Correction]
-) -> tuple[float | None, float | None]:
-    """How much it would have helped to know this before, and how sure the reading is, in 0..1.
-
-    A failure or a loop counts more, a run that failed more still. An error that the trace, an exit code or a status
-    marks is sure.
-    """
-    if not findings and not reading.trace.error:
-        return None, None if reading.category is None else 0.5
-    fault, kinds = reading.mattered and reading.mattered.fault, {finding.kind for finding in findings}
-    failed = reading.trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
-    importance = (0.6 if corrections or kinds.intersection(_GRAVE) else 0.5) + (0.1 if failed else 0.0)
-    sure = corrections or FindingKind.LOOP in kinds or (fault is not None and fault.marked)
-    return round(importance, 2), 0.9 if sure else 0.7
-
-
 def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
     """How the run ended, what people and the system said, each finding, and the last answer, in a few sentences."""
     trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
     named = [name for name in unique(worked) if name]
-    counts = (
-        [f"{_count(len(worked), 'call')} worked" + (f" ({', '.join(named[:5])})" if named else "")] if worked else []
-    )
-    counts += [f"{_count(len(reading.failed), 'call')} failed"] if reading.failed else []
+    counts = [f"{_count(len(worked), 'call')} worked" + (f" ({', '.join(named[:5])})" if named else "")]
+    counts = (counts if worked else []) + ([f"{_count(len(reading.failed), 'call')} failed"] if reading.failed else [])
     opening = f"{_ENDED[trace.outcome]} after {_count(len(trace.events), 'event')}"
     parts = [f"{opening}: {', '.join(counts)}." if counts else f"{opening}."]
     if trace.error and trace.error.message:
         parts.append(f"The caller reports: {_quoted(trace.error.message)}.")
-    said = [e for e in trace.events[1:] if e.type is EventType.USER_FEEDBACK and e.content.strip() not in trace.task]
+    by_type = {
+        kind: [event for event in trace.events if event.type is kind and event.content.strip()] for kind in EventType
+    }
+    said = [event for event in by_type[EventType.USER_FEEDBACK] if event.content.strip() not in trace.task]
     parts += [f"The user said ({event.id}): {_quoted(event.content)}." for event in said[-3:]]
-    told = [e for e in trace.events if e.type is EventType.SYSTEM_EVENT and e.content.strip()]
-    limits = told[-3:] if trace.outcome is not Outcome.SUCCESS else []
+    limits = by_type[EventType.SYSTEM_EVENT][-3:] if trace.outcome is not Outcome.SUCCESS else []
     parts += [f"The system said ({event.id}): {_quoted(event.content)}." for event in limits]
     parts += [finding.text for finding in findings]
     if not findings and not any(event.arguments is not None for event in trace.events):
@@ -208,10 +187,15 @@ def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
         kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
         done = [event for event in trace.events if event.type in kinds and event.content.strip()][:4]
         parts += [f"It did: {', '.join(f'{_quoted(event.content)} ({event.id})' for event in done)}."] if done else []
-    answer = next((e for e in reversed(trace.events) if e.type is EventType.LLM_CALL and e.content.strip()), None)
-    if answer is not None and not findings:
-        parts.append(f"The agent ended with {_quoted(answer.content)} ({answer.id}).")
+    if not findings:
+        parts += [
+            f"The agent ended with {_quoted(event.content)} ({event.id})." for event in by_type[EventType.LLM_CALL][-1:]
+        ]
     return fitting(unique(parts), SUMMARY_LIMIT)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _quoted(text: str) -> str:
@@ -226,9 +210,9 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     for item in loops[:2]:  # what was sent to a tool that refuses it belongs to its task
         what = item.tool if item.failed and not item.empty and not is_shell(item.tool) else item.text
         parts.append(f"Do not repeat {what}: it gives the same answer again.")
-    for run in reading.empties[:1]:
-        queries = unique(query_of(item, 60) for item in run)[:3]
-        parts.append(f"Do not search again for {', '.join(queries)}: nothing was found.")
+    parts += [
+        f"Do not search again for {', '.join(_queries(run)[:3])}: nothing was found." for run in reading.empties[:1]
+    ]
     if text := fitting(unique(parts), STRATEGY_LIMIT):
         return text
     if trace.outcome is Outcome.SUCCESS:
@@ -242,26 +226,23 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
     return f"Before {what} again, see to this: {_quoted(said)}."
 
 
-def _failures(reading: _Reading) -> tuple[Failure, ...]:
-    """The failing calls with their signatures; an error of no tool is left out, for no call would recall it."""
-    failures: list[Failure] = []
-    calls = [(finding.failed, finding.draft.right_call) for finding in reading.found]
-    recipes = {number - 1: call for failed, call in calls if isinstance(call, dict) for number in failed}
-    for item in reading.failed[:MAX_FAILURES]:
-        worked = reading.righted.get(item.index)
-        # The arguments of another tool are values of its task, which a later call must not be told to send.
-        told = is_shell(item.tool) or file_of(item.arguments) is not None
-        other = worked.arguments if worked and worked.exact != item.exact and told and _is_form(item, worked) else None
-        if other is not None and (recipe := recipes.get(item.index)) is not None:
-            other = recipe["arguments"]  # without the commands around the part that mattered
-        if item.tool and item.fault is not None:
-            failures.append(failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other))
-    return tuple(failures)
-
-
-def _is_form(failed: Call, worked: Call) -> bool:
-    """True where the second call is the first in another form, and not what was done before it worked."""
-    return difference_between(session_call(0, failed), session_call(0, worked)) is not None
+def _failure(reading: _Reading, item: Call) -> list[Failure]:
+    """A failing call with its signature; none for an error of no tool, for no call would recall it."""
+    if not item.tool or item.fault is None:
+        return []
+    worked, other = reading.righted.get(item.index), None
+    # The arguments of another tool are values of its task, which a later call must not be told to send.
+    told = is_shell(item.tool) or file_of(item.arguments) is not None
+    if (
+        worked
+        and told
+        and worked.exact != item.exact
+        and difference_between(session_call(0, item), session_call(0, worked))
+    ):
+        calls = [found.draft.right_call for found in reading.found if item.index + 1 in found.failed]
+        recipes = [call["arguments"] for call in calls if isinstance(call, dict)]
+        other = (recipes or [worked.arguments])[-1]  # a recipe is without the commands around the part that mattered
+    return [failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other)]
 
 
 def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
@@ -273,29 +254,17 @@ def _worked(reading: _Reading) -> tuple[WorkedCall, ...]:
 
 # Loops and empty searches.
 
-# Answers that carry nothing: keys, clicks and writes are rightly made again and again.
-BARE_ANSWERS: Final = frozenset({"", "ok", "okay", "done", "true", "success", "none", "null", "{}", "[]", "succeeded"})
-KEY_TEXT: Final = 20_000  # characters of an answer that are compared
-SHOWN: Final = 4  # queries quoted in a sentence
 
-
-def loops_in(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
-    """The runs of one call made again with the same answer. A word from a person in between ends one."""
-    groups = (tuple(calls) for key, calls in groupby(tried, _key) if key is not None)
-    return [calls for calls in groups if len(calls) > 1 and _tells(calls[0])]
+def _runs(calls: Sequence[Call], key: Callable[[Call], object]) -> list[tuple[object, list[Call]]]:
+    """The stretches of calls with one key that is not None."""
+    return [(value, [*group]) for value, group in groupby(calls, key) if value is not None]
 
 
 def _tells(call: Call) -> bool:
-    return call.failed or call.answer.strip().lower() not in BARE_ANSWERS
+    return call.failed or call.answer.strip().lower() not in _BARE
 
 
-def _loop_finding(calls: Sequence[Call]) -> Finding:
-    ids = tuple(item.event_id for item in calls)
-    text = f"The same call was made {times(len(ids))} in a row with the same answer ({names(ids)}): {calls[0].text}."
-    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text, category=ErrorCategory.LOOP)
-
-
-def _key(item: Call) -> object:
+def _loop_key(item: Call) -> object:
     """What two equal calls share: tool, arguments, answer, and how much people had said. None for no real call."""
     if not item.made or finishes(item.tool):
         return None
@@ -304,31 +273,27 @@ def _key(item: Call) -> object:
     return item.exact, item.answered, item.spoken, tuple((steady(answer) if item.failed else answer).split())
 
 
-def empty_searches(tried: Sequence[Call]) -> list[tuple[Call, ...]]:
-    """Runs of two or more searches without a result, with no call in between that found something."""
-    runs: list[list[Call]] = [[]]
-    for item in tried:
-        if item.made and item.empty:
-            runs[-1].append(item)
-        elif item.made and not item.failed:
-            runs.append([])
-    return [tuple(run) for run in runs if len(run) > 1]
+def _loop(calls: Sequence[Call]) -> Finding:
+    ids = tuple(item.event_id for item in calls)
+    text = f"The same call was made {times(len(ids))} in a row with the same answer ({names(ids)}): {calls[0].text}."
+    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text)
 
 
-def zero_finding(run: Sequence[Call]) -> Finding:
+def _without_result(run: Sequence[Call]) -> Finding:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
-    queries = unique(query_of(item, 80) for item in run)
+    queries, ids = _queries(run), tuple(item.failing_event for item in run)
     more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
     tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
-    ids = tuple(item.failing_event for item in run)
-    text = f"{tools} found nothing {times(len(run))} in a row ({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
-    return Finding(kind=FindingKind.ZERO_RESULTS, event_ids=ids, text=text, category=ErrorCategory.NO_RESULT)
+    often = f"{times(len(run))} in a row " if len(run) > 1 else ""
+    text = f"{tools} found nothing {often}({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
+    return Finding(kind=FindingKind.ZERO_RESULTS, event_ids=ids, text=text)
 
 
-def query_of(item: Call, limit: int) -> str:
-    """The query of a search, quoted; a long one without its end."""
-    subject = subject_of(item.arguments)
-    return quote(sentence(subject if isinstance(subject, str) else quote(subject, 2 * limit), limit), 2 * limit)
+def _queries(run: Sequence[Call]) -> tuple[str, ...]:
+    """The queries of searches, quoted; a long one without its end."""
+    subjects = [subject_of(item.arguments) for item in run]
+    texts = [subject if isinstance(subject, str) else quote(subject, 160) for subject in subjects]
+    return unique(quote(sentence(text, 80), 160) for text in texts)
 
 
 # Lessons that the agent told itself.
