@@ -13,7 +13,7 @@ from typing import Final
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.models.run import ErrorCategory, Event, EventType, Trace
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.runs.text import pattern_table, quote
+from mcp_reflect.runs.text import ends, pattern_table, quote
 from mcp_reflect.runs.tools import (
     Kind,
     command_of,
@@ -144,7 +144,7 @@ class Call:
             return _NO_MATCHES if nothing else _fault(self.error, marked=True, context=self.answer)
         if not self.answered:
             return None
-        kind, text = kind_of(self.tool, self.arguments), _ends(self.answer, TEXT_LIMIT)
+        kind, text = kind_of(self.tool, self.arguments), ends(self.answer, TEXT_LIMIT)
         fault = _from_facts(self, text) or _from_json(text, kind) or _from_text(text.strip(), kind, self)
         return None if fault is _WORKED else fault
 
@@ -246,7 +246,7 @@ def headline(text: str, otherwise: int = 0) -> str:
 
     `otherwise` is the place of the line that stands for a text in which none does.
     """
-    lines = [_TAG.sub("", line).strip() for line in _ends(text, EDGES).split("\n")]
+    lines = [_TAG.sub("", line).strip() for line in ends(text, EDGES).split("\n")]
     telling = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
     lines = [line for line in telling if not _NO_ERROR.match(line)] or list(filter(None, telling)) or lines
     tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
@@ -399,10 +399,6 @@ def _last_lines(text: str, count: int) -> list[str]:
     return [line.strip() for line in text.rstrip()[-1_500:].split("\n") if line.strip()][-count:]
 
 
-def _ends(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
-
-
 # Categories of errors, by names of exceptions and words of messages.
 
 # The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
@@ -427,7 +423,7 @@ def category_of(headline: str, text: str = "") -> ErrorCategory:
     telling = next((category for category in exact if category not in (None, ErrorCategory.VALIDATION)), None)
     category = telling or _category_in(_MESSAGES, headline) or _category_in(_EXCEPTIONS, " ".join(named))
     if category is None and text != headline:
-        whole = _ends(text, CATEGORY_LIMIT)
+        whole = ends(text, CATEGORY_LIMIT)
         names = " ".join(_EXCEPTION_NAME.findall(whole)[:20])
         category = _category_in(_EXCEPTIONS, names) or _category_in(_MESSAGES, whole)
     return category or ErrorCategory.UNKNOWN

@@ -12,25 +12,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from mcp_reflect.models.common import Json, unpacked
+from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
 from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, REFUSED, found_after, is_check, session_call
-from mcp_reflect.runs.text import clip
+from mcp_reflect.runs.text import clip, ends
 from mcp_reflect.runs.tools import file_of, in_words, is_own_tool, is_shell, parts_of, without_labels
-from mcp_reflect.runs.transcripts import (
-    LOOKS,
-    Record,
-    RunBuilder,
-    add_record,
-    is_one_value,
-    is_record,
-    messages_in,
-    parsed,
-    record_of,
-)
+from mcp_reflect.runs.transcripts import LOOKS, CallReader, Record, is_one_value, messages_in, parsed
 from mcp_reflect.shell import READING_PROGRAMS, Part
 from mcp_reflect.signature import fingerprint
 
@@ -88,7 +78,7 @@ class _Answered:
 
 
 @dataclass(slots=True)
-class SessionReader(RunBuilder):
+class SessionReader(CallReader):
     """Gathers what a session teaches while its records are added.
 
     `line` is the place of the record in its file, `worked` the seconds of work until it, without a person's pauses.
@@ -103,18 +93,18 @@ class SessionReader(RunBuilder):
     worked: float = 0.0
     of_person: bool = True
     found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
-    looked: set[bytes] = field(default_factory=set[bytes])
-    _open: dict[object, tuple[str, Json, float]] = field(default_factory=dict[object, tuple[str, Json, float]])
+    _began: dict[str, float] = field(default_factory=dict[str, float])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
     _refused: dict[int, str] = field(default_factory=dict[int, str])
     _won: set[int] = field(default_factory=set[int])
     _entered: set[Part] = field(default_factory=set[Part])
     _number: int = 0
+    _since: float = 0.0
 
-    def begin(self, line: int, record: Record) -> None:
+    def begin(self, place: int, record: Record) -> None:
         """Note where the next record stands, and when it was written."""
-        self.line = line
+        self.line = place
         self.of_person = self.watched and not (record.get("isSidechain") or record.get("isCompactSummary"))
         moment = record.get("timestamp")
         try:
@@ -136,27 +126,27 @@ class SessionReader(RunBuilder):
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Note a call until it is answered."""
-        name = tool if isinstance(tool, str) and tool.strip() else "tool"
-        if isinstance(call_id, str) and name.lower() in LOOKS:
-            self.looked.add(call_id.encode("utf-8", "replace"))
-        self._open[call_id] = (name, without_labels(name, unpacked(arguments)), self.worked)
+        super(SessionReader, self).called(tool, arguments, call_id)
+        self._began[str(call_id)] = self.worked
 
     def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
         """Look at a call with its answer."""
-        tool, arguments, began = self._open.pop(call_id, ("", None, 0.0))
-        if not tool or is_own_tool(tool, arguments):
+        self._since = self._began.pop(str(call_id), self.worked)
+        super(SessionReader, self).answered(content, call_id, failed=failed, exit_code=exit_code)
+
+    def met(self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None) -> None:
+        """Look at a call with its answer."""
+        arguments = without_labels(tool, arguments)
+        if is_own_tool(tool, arguments):
             return
         if failed and is_shell(tool) and _SPOKEN.match(content):
             content = f"The user doesn't want to proceed with this tool use. {content}"
-        half = (_MOST_ERROR if failed else _MOST_ANSWER) // 2
-        if len(content) > 2 * half:
-            content = f"{content[:half]}\n{content[-half:]}"
+        content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
         call = Call(event_id="", tool=tool, arguments=arguments, answer=content, answered=True, marked=failed)
         call.error = content or "error" if failed else ""
-        if isinstance(exit_code, int) and not isinstance(exit_code, bool):
-            call.facts["exit_code"] = exit_code
+        call.facts |= {} if code is None else {"exit_code": code}
         self._number += 1
-        seen = _Answered(session_call(self._number, call), self.line, began, call.fault)
+        seen = _Answered(session_call(self._number, call), self.line, self._since, call.fault)
         before = [item.call for item in self._calls]
         found = found_after(before, seen.call) if any(item.failed for item in before) else None
         numbers = {*found.failed} if found else set[int]()
@@ -326,27 +316,17 @@ def read_session(path: Path, host: str) -> tuple[list[tuple[Finding, Seen]], lis
 def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
     data = file.read(MOST_WHOLE + 1)
     session: Record = parsed(data) if len(data) <= MOST_WHOLE else {}
-    messages = messages_in(session)
-    if not messages:
+    if not messages_in(session):
         faults.append(f"larger than {MOST_WHOLE} bytes in one value" if len(data) > MOST_WHOLE else "of no known form")
     reader.session = str(session.get("sessionId") or "") or None
-    for number, message in enumerate(messages, start=1):
-        reader.begin(number, message)
-        add_record(reader, message)
+    reader.read_messages(session)
 
 
 def _read_lines(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
-    known, bad = False, 0
-    for number, line in enumerate(_lines(file, faults), start=1):
-        record = record_of(line, reader.looked)
-        bad += record == {}
-        known = known or (record is not None and is_record(record))
-        if record and known:
-            reader.begin(number, record)
-            add_record(reader, record)
+    bad = reader.read_lines(_lines(file, faults))
     if bad:
         faults.append(f"{bad} lines are not JSON")
-    elif not known:
+    elif not reader.known:
         faults.append("of no known form")
 
 

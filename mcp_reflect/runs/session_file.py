@@ -5,20 +5,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 from mcp_reflect.guards.guard import command_text
+from mcp_reflect.models.common import Json
 from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
-from mcp_reflect.runs.transcripts import (
-    LOOKS,
-    RunBuilder,
-    add_record,
-    is_one_value,
-    is_record,
-    messages_in,
-    parsed,
-    record_of,
-)
+from mcp_reflect.runs.text import ends
+from mcp_reflect.runs.transcripts import LOOKS, CallReader, is_one_value, parsed
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
@@ -41,15 +34,12 @@ _PRINTED: Final = re.compile(r"<bash-stdout>(.{0,20000}?)</bash-stdout>", re.DOT
 
 
 @dataclass(slots=True)
-class _Calls(RunBuilder):
+class _Calls(CallReader):
     """Hands the calls of a session to its ledger, each when it is answered."""
 
     ledger: Ledger = field(default_factory=Ledger)
     said: str = ""
     at_prompt: Callable[[str], None] | None = None
-    open: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
-    looked: set[bytes] = field(default_factory=set[bytes])
-    known: bool = False
 
     def asked(self, text: str) -> None:
         if self.at_prompt is not None:
@@ -60,7 +50,7 @@ class _Calls(RunBuilder):
             self.ledger.partial = True
         if typed := _TYPED.search(text[:4_000]):
             self.called("shell", {"command": typed[1]}, "typed")
-        if "typed" in self.open and (printed := _PRINTED.search(text[:40_000])):
+        if "typed" in self._open and (printed := _PRINTED.search(text[:40_000])):
             self.answered(printed[1], "typed")
         self.said = ""
 
@@ -68,27 +58,17 @@ class _Calls(RunBuilder):
         self.said = f"{self.said}\n{text}".strip()
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
-        name = str(tool)
-        key = call_id if isinstance(call_id, str) and call_id else ""
-        if name.lower() in LOOKS:
-            self.looked.add(key.encode("utf-8", "replace"))
-            return
-        self.said = ""
-        if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
-            arguments = parsed(arguments) or arguments
-        if isinstance(arguments, dict) and _SHELL_LOOK.fullmatch(command_text(cast("dict[str, Any]", arguments))):
-            self.looked.add(key.encode("utf-8", "replace"))
-        else:
-            self.open[key] = (name, arguments)
+        super(_Calls, self).called(tool, arguments, call_id)
+        name, sent = self._open[str(call_id)]
+        if name.lower() in LOOKS or (isinstance(sent, dict) and _SHELL_LOOK.fullmatch(command_text(sent))):
+            self.looked.add(str(call_id).encode("utf-8", "replace"))
+            del self._open[str(call_id)]
+        if name.lower() not in LOOKS:
+            self.said = ""
 
-    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
-        key = call_id if isinstance(call_id, str) and call_id else ""
-        tool, arguments = self.open.pop(key, ("", None))
-        if tool:
-            if len(content) > _MOST_ANSWER:
-                content = f"{content[: _MOST_ANSWER // 2]}\n{content[-_MOST_ANSWER // 2 :]}"
-            code = exit_code if isinstance(exit_code, int) else None
-            self.ledger.note(AnsweredCall(tool=tool, arguments=arguments, answer=content, failed=failed, code=code))
+    def met(self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None) -> None:
+        answer = ends(content, _MOST_ANSWER)
+        self.ledger.note(AnsweredCall(tool=tool, arguments=arguments, answer=answer, failed=failed, code=code))
 
 
 @dataclass(slots=True)
@@ -137,14 +117,12 @@ class SessionFile:
             data = data[data.find(b"\n") + 1 :]
         if self.place == 0 and start == 0 and is_one_value(data):  # the host writes it anew each time
             self._begin()
-            for message in messages_in(parsed(data)):
-                self._calls.known = True
-                add_record(self._calls, message)
+            self._calls.read_messages(parsed(data))
         else:
             end = data.rfind(b"\n") + 1
             if end < len(data) and parsed(data[end:]):
                 end = len(data)  # the last line is whole, only its end is not written
-            self._read_lines(data[:end])
+            self._calls.read_lines(data[:end].split(b"\n"))
             self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
         if not self._calls.known:
             self.fault = "the transcript is of no host that is known"
@@ -157,13 +135,6 @@ class SessionFile:
     def read_text(self, text: str) -> None:
         """Read a session that was sent, the end of a longer one perhaps."""
         self._calls.ledger, self.ledger.partial = self.ledger, True
-        self._read_lines(text.encode("utf-8", "replace"))
+        self._calls.read_lines(text.encode("utf-8", "replace").split(b"\n"))
         if not self._calls.known:
             self.fault = "the transcript is of no host that is known"
-
-    def _read_lines(self, data: bytes) -> None:
-        for line in data.split(b"\n"):
-            record = record_of(line, self._calls.looked)
-            if record and (self._calls.known or is_record(record)):
-                self._calls.known = True
-                add_record(self._calls, record)

@@ -54,6 +54,11 @@ QUOTE_LIMIT = 120  # characters of anything quoted in a sentence
 NAMED_EVENTS = 6  # event ids named in a sentence; the rest is counted
 
 
+def ends(text: str, limit: int) -> str:
+    """The text, or half of `limit` characters from each of its ends."""
+    return text if len(text) <= limit else f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
+
+
 def clip(text: str, limit: int = QUOTE_LIMIT) -> str:
     """The text on one line, cut in its middle so that both ends can be read."""
     line = " ".join((text if len(text) <= 8 * limit else f"{text[: 4 * limit]} {text[-4 * limit :]}").split())
@@ -76,8 +81,8 @@ def sentence(text: str, limit: int) -> str:
     line = without_paths(" ".join(text[: 4 * limit].split()))
     if len(line) <= limit:
         return line
-    ends = [match.start() for match in _SENTENCE_END.finditer(line[:limit])]
-    return line[: ends[-1]] if ends else line[:limit].rsplit(" ", 1)[0]
+    stops = [match.start() for match in _SENTENCE_END.finditer(line[:limit])]
+    return line[: stops[-1]] if stops else line[:limit].rsplit(" ", 1)[0]
 
 
 def brief(text: str, limit: int) -> str:
@@ -215,9 +220,9 @@ _COUNT: Final = lazy_compile(r"\b\d+ [^\W\d_]+")
 
 def output_digest(text: str) -> bytes:
     """Return short hashes of the first and last lines of an output and of the counts in them, as `43 passed`."""
-    lines = _lines(text if len(text) <= 2 * _END_CHARS else f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}")
-    ends = (*lines[:_END_LINES], *lines[-_END_LINES:])
-    parts = dict.fromkeys((*ends, *(count for line in reversed(ends) for count in _COUNT.findall(line))))
+    lines = _lines(ends(text, 2 * _END_CHARS))
+    both = (*lines[:_END_LINES], *lines[-_END_LINES:])
+    parts = dict.fromkeys((*both, *(count for line in reversed(both) for count in _COUNT.findall(line))))
     return b"".join(sorted(map(_hash, [*parts][:_MOST_HASHES])))
 
 

@@ -6,13 +6,13 @@ of `reflect` themselves.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, cast
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import unpacked
+from mcp_reflect.models.common import Json, unpacked
 from mcp_reflect.signature import digest
 
 Record = Mapping[str, Any]
@@ -337,3 +337,54 @@ def parsed(text: bytes | str) -> Record:
         return as_record(json.loads(text))
     except (ValueError, RecursionError):
         return {}
+
+
+@dataclass(slots=True)
+class CallReader(RunBuilder):
+    """Hands over each call of a session with its answer.
+
+    `looked` has the ids of calls that only look, whose answers are not parsed; `known`: a record was of a conversation.
+    """
+
+    looked: set[bytes] = field(default_factory=set[bytes])
+    known: bool = False
+    _open: dict[object, tuple[str, Json]] = field(default_factory=dict[object, tuple[str, Json]])
+
+    def begin(self, place: int, record: Record) -> None:
+        """Note the record that comes next, and its place in the session from 1."""
+
+    def met(self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None) -> None:
+        """Note a call with its answer."""
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Note a call until it is answered."""
+        name = tool if isinstance(tool, str) and tool.strip() else "tool"
+        if name.lower() in LOOKS:
+            self.looked.add(str(call_id).encode("utf-8", "replace"))
+        self._open[str(call_id)] = name, unpacked(arguments)
+
+    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
+        """Hand over a call; one that is not open is left out."""
+        tool, arguments = self._open.pop(str(call_id), ("", None))
+        if tool:
+            code = exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None
+            self.met(tool, arguments, content, failed=failed, code=code)
+
+    def read_lines(self, lines: Iterable[bytes]) -> int:
+        """Read the lines of a session from the first of a conversation on; return how many are not JSON."""
+        bad = 0
+        for place, line in enumerate(lines, start=1):
+            record = record_of(line, self.looked)
+            bad += record == {}
+            self.known = self.known or (record is not None and is_record(record))
+            if record and self.known:
+                self.begin(place, record)
+                add_record(self, record)
+        return bad
+
+    def read_messages(self, session: Record) -> None:
+        """Read a session that is one JSON value."""
+        for place, message in enumerate(messages_in(session), start=1):
+            self.known = True
+            self.begin(place, message)
+            add_record(self, message)
