@@ -5,6 +5,7 @@ Nothing is found of a probe of the help, a search without a match, a refusal of 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -166,15 +167,14 @@ def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | N
 def _preferred(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     for refused in reversed(before[-NEAR_REFUSAL:] if not call.says_no else ()):
         reason = refused.line
-        if refused.tool != call.tool or not (refused.expected and refused.failed) or not _PREFERENCE.search(reason):
+        asks = "?" in reason or not _PREFERENCE.search(reason)
+        if asks or refused.tool != call.tool or not (refused.expected and refused.failed):
             continue
         wanted = _words(reason) - _words(refused.arguments)
         later = [item for item in (*before, call) if item.number > refused.number and not item.says_no]
-        follows = [item for item in later if item.tool == call.tool and wanted & _words(item.arguments)]
-        if "?" not in reason and follows[:1] == [call]:
+        if [item for item in later if item.tool == call.tool and wanted & _words(item.arguments)][:1] == [call]:
             shown = [told_call(item) for item in (refused, call)]
             correction = f"{reason[:1].upper()}{reason[1:]}: {shown[1]} was accepted."
-            draft = Draft(f"The user refused {shown[0]}.", correction, None, None)
             return Finding(
                 kind=FindingKind.CHANGED,
                 thing=f"{call.tool}: {reason}"[:300],
@@ -182,7 +182,7 @@ def _preferred(before: Sequence[SessionCall], call: SessionCall) -> Finding | No
                 line=f"the user's reason: {reason}",
                 failed=(refused.number,),
                 worked=call.number,
-                draft=draft,
+                draft=Draft(f"The user refused {shown[0]}.", correction, None, None),
                 form=True,
             )
     return None
@@ -200,7 +200,8 @@ def _changed(before: Sequence[SessionCall], call: SessionCall) -> Finding | None
         return None
     tries = [item for item in before[-NEAR:] if item.says_no and not item.expected and not _is_known(before, item)]
     pairs = [(item, difference_between(item, call)) for item in tries]
-    found = [(item, made) for item, made in pairs if made is not None and not _edits_explain(before, item, made)]
+    # Where a file was edited since, that may be what made a command work behind another one.
+    found = [(item, made) for item, made in pairs if made and not (made.added and _edited_since(before, item))]
     if not found:
         return None
     last, made = found[-1]
@@ -209,10 +210,8 @@ def _changed(before: Sequence[SessionCall], call: SessionCall) -> Finding | None
     return _finding(FindingKind.CHANGED, [item for item, _ in akin], call, akin[0][1], shown=akin[0][0])
 
 
-def _edits_explain(before: Sequence[SessionCall], failed: SessionCall, difference: Difference) -> bool:
-    """True for a command where files were edited since it failed, and its error is not about a missing file."""
-    edited = any(_is_edit(item) and not item.failed for item in before if item.number > failed.number)
-    return difference.wrong is not None and edited and not _ABSENT.search(failed.line)
+def _edited_since(before: Sequence[SessionCall], failed: SessionCall) -> bool:
+    return any(_is_edit(item) and not item.failed for item in before if item.number > failed.number)
 
 
 def _is_known(before: Sequence[SessionCall], failed: SessionCall) -> bool:
@@ -222,8 +221,7 @@ def _is_known(before: Sequence[SessionCall], failed: SessionCall) -> bool:
 
 
 def _head(difference: Difference, call: SessionCall) -> str:
-    wrong = difference.wrong
-    return f"{wrong.program} {wrong.subcommand}".strip() if wrong else call.tool
+    return difference.wrong.head if difference.wrong else call.tool
 
 
 def difference_between(failed: SessionCall, worked: SessionCall) -> Difference | None:
@@ -232,10 +230,7 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
     absent = bool(_ABSENT.search(failed.line))
     if wrong and right:
         difference = difference_of(wrong, right, missing=absent)
-        if difference is None or _tries(difference, (*wrong, *right)):
-            return None
-        difference = _as_step(difference, right, failed.line)
-        if not _is_corrected(failed, difference, absent=absent):
+        if difference is None or not _is_corrected(failed, difference, absent=absent):
             return None
         steps = tuple(part for part in difference.added if not _reads(part))
         return difference._replace(added=steps) if steps or not difference.added else None
@@ -248,9 +243,7 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
 def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) -> bool:
     """True where the changed command does the same thing, and not the next one."""
     wrong, right = difference.wrong, difference.right
-    if wrong is None or right is None:
-        return False
-    if is_idle(right.own_words) and not is_idle(wrong.own_words):
+    if wrong is None or right is None or (is_idle(right.own_words) and not is_idle(wrong.own_words)):
         return False
     if [part.own_words[:2] for part in difference.added[-1:]] == [("git", "add")] and wrong.subcommand == "commit":
         return bool(_UNSTAGED.search(failed.line))
@@ -258,13 +251,11 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
         return False
     if steps := (*difference.added, *difference.removed):
         return wrong.program not in _PROBES and (absent or any(part.program != "cd" for part in steps))
-    if wrong.program in _CONTENT or (wrong.program == "git" and wrong.subcommand in _CONTENT_OF_GIT):
+    if _is_content(wrong):
         return False
     if wrong.program in _PROBES | READING_PROGRAMS:
         return absent and any(_same_file(str(item.before), str(item.after)) for item in difference.changes)
     same = wrong.subcommand == right.subcommand
-    if not same and _looks(wrong) and not _looks(right):
-        return False  # what a look misses is put right by an act, which is no form of the look
     # Where it only found nothing, or did not know the subcommand, the rest of the command has to be the same.
     return (same and len(difference.changes) <= FEW) if not failed.failed else same or not _USAGE.match(failed.line)
 
@@ -317,51 +308,71 @@ def _file(call: SessionCall) -> str | None:
     return re.split(r"[/\\]", file.rstrip("/\\"))[-1] if file else None
 
 
-# A call that said no and now says yes: what was done between the two, or differently from before.
+# A call that said no and now says yes, or a look with another answer: what was done since, or differently from before.
 
 
 def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    if call.says_no:
-        return None
     parts = parts_of(call.tool, call.arguments)
     keys: Sequence[object] = parts or [_last_part(call)]
     same = [item for item in before if item.says_no and not item.expected and _last_part(item) in keys]
-    if not same or _is_known(before, same[-1]):
+    if call.says_no or not same or _is_known(before, same[-1]):
         return None
     no = same[-1]
     key = _last_part(no)
-    same = [item for item in same if _last_part(item) == key]
     between = [item for item in before if item.number > no.number]
-    acts = [pair for item in between if not item.says_no for pair in _acts(item) if pair[1] != key]
-    acts += [(call, part) for part in parts[: parts.index(key)] if not _looks(part)] if key in parts else []
-    edited = any(_is_edit(item) and not item.failed for item in between)
+    edited = _edited_since(before, no)
+    if not isinstance(key, Part):
+        return _finding(FindingKind.RETRIED, [no], call, Difference(())) if edited else None
+    if redone := _redone(before, no, call):
+        return redone
     checked = [item for item in between if not item.failed and is_check(item.tool, item.arguments)]
-    if edited and checked and isinstance(key, Part) and (key.program, key.subcommand) in _HOOKED and no.failed:
+    if edited and checked and (key.program, key.subcommand) in _HOOKED and no.failed:
         brief = key._replace(words=(*key.runner, key.program, key.subcommand))
         check = parts_of(checked[-1].tool, checked[-1].arguments)[-1]
         return _finding(FindingKind.PREPARED, [no], call, Difference((), brief, brief, added=(check,)))
-    if parts and acts:
-        earlier = [pair for item in before if item.number <= no.number for pair in _acts(item)]
-        redone = _redone(earlier, acts)
-        if redone is not None:
-            return _finding(FindingKind.CHANGED, [no], redone[1], redone[2], shown=redone[0])
-        new = [part for _, part in acts if part not in [one for _, one in earlier]]
-        own = [part for part in new if isinstance(key, Part) and part.program == key.program]
-        if (
-            new
-            and no.failed
-            and not edited
-            and isinstance(key, Part)
-            and (not _looks(key) or (own and _runs_tests(key)))
-        ):
-            made = Difference((), key, key, added=tuple(own[-1:] or new[-2:]))
-            found = _finding(FindingKind.PREPARED, [no], call, made)
-            return found if len(own or new[-2:]) == len(new) else replace(found, form=False)  # another may have helped
-    tests = isinstance(key, Part) and _is_test(key)
-    searches = isinstance(key, Part) and key.program in READING_PROGRAMS | _PROBES
-    if edited and not searches and len(same) >= (TRIES if tests else 1):
-        part = key if isinstance(key, Part) else None
-        return _finding(FindingKind.RETRIED, same, call, Difference((), part, part))
+    known = [part for item in before if item.number <= no.number for part in _acts(item)]
+    done = [part for item in between if not item.says_no for part in _acts(item)]
+    new = [part for part in (*done, *_acts(call, key)) if part not in (key, *known)]
+    own = [part for part in new if part.program == key.program]
+    if new and no.failed and not edited and (not _looks(key) or (own and _runs_tests(key))):
+        added = tuple(own[-1:] or new[-2:])
+        found = _finding(FindingKind.PREPARED, [no], call, Difference((), key, key, added=added))
+        return found if len(added) == len(new) else replace(found, form=False)  # another may have helped
+    same = [item for item in same if _last_part(item) == key]
+    if edited and key.program not in READING_PROGRAMS | _PROBES and len(same) >= (TRIES if _is_test(key) else 1):
+        return _finding(FindingKind.RETRIED, same, call, Difference((), key, key))
+    return None
+
+
+def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    last = _last_part(call)
+    if call.says_no or not isinstance(last, Part) or not _is_own_look(last):
+        return None
+    for look in reversed(before):
+        part = _last_part(look)
+        same_answer = part == last and (look.line, look.checksum) == (call.line, call.checksum)
+        if isinstance(part, Part) and part.program == last.program and _is_own_look(part):
+            found = None if look.expected or same_answer else _redone(before, look, call)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_own_look(part: Part) -> bool:
+    """True for a look by the program that acts too, as `./img info` shows what `./img resize` did."""
+    return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | _RUNS_TESTS | {"git"}
+
+
+def _redone(before: Sequence[SessionCall], look: SessionCall, call: SessionCall) -> Finding | None:
+    """The finding of a command that was made again since a look with one word changed."""
+    acts = [(item, part) for item in (*before, call) for part in _acts(item) if part != _last_part(look)]
+    later = [pair for pair in acts if pair[0].number > look.number and not pair[0].says_no]
+    for after, two in reversed(later):
+        for first, one in reversed([pair for pair in acts if pair[0].number <= look.number]):
+            shared = {*one.operands} & {*two.operands} - {*one.subcommand.split(" ")}
+            difference = difference_of((one,), (two,)) if one != two and same_kind(one, two) and shared else None
+            if difference is not None and len(difference.changes) == 1:
+                return _finding(FindingKind.CHANGED, [look], after, difference, shown=first)
     return None
 
 
@@ -370,39 +381,20 @@ def _last_part(call: SessionCall) -> object:
     return parts[-1] if parts else exact_call(call.tool, call.arguments)
 
 
-def _tries(difference: Difference, parts: Sequence[Part]) -> bool:
-    """True where what differs is one of many forms of a command that were tried."""
-    wrong = difference.wrong
-    return bool(difference.changes) and wrong is not None and _forms(wrong, parts) > MANY_FORMS
-
-
-def _forms(part: Part, parts: Sequence[Part]) -> int:
-    """In how many forms the commands have this one."""
-    return sum((part.program, part.subcommand) == (one.program, one.subcommand) for one in {*parts})
-
-
-def _as_step(difference: Difference, right: Sequence[Part], line: str) -> Difference:
-    """The changed command as a step before a later one that both calls have, if the error is about that one."""
-    step = difference.right
-    later = right[right.index(step) + 1 :] if step in right and difference.changes else ()
-    named = [part for part in later if step and part.program == step.program and _is_named(part, line)]
-    if step is None or not named or _is_named(step, line):
-        return difference
-    return Difference((), named[0], named[0], added=(step,))
-
-
-def _is_named(part: Part, line: str) -> bool:
-    return any(len(word) > 2 and word in line for word in part.operands)
-
-
-def _acts(call: SessionCall) -> list[tuple[SessionCall, Part]]:
+def _acts(call: SessionCall, before: Part | None = None) -> list[Part]:
     """The commands of a call that change something, without those of which it tries many forms."""
     parts = parts_of(call.tool, call.arguments)
-    return [(call, part) for part in parts if not _looks(part) and _forms(part, parts) < MANY_FORMS]
+    heads = Counter(part.head for part in {*parts})
+    parts = parts[: parts.index(before)] if before in parts else parts
+    return [part for part in parts if not _looks(part) and heads[part.head] < MANY_FORMS]
 
 
 def _looks(part: Part) -> bool:
-    return _reads(part) or part.program in _CONTENT or (part.program == "git" and part.subcommand in _CONTENT_OF_GIT)
+    return _reads(part) or _is_content(part)
+
+
+def _is_content(part: Part) -> bool:
+    return part.program in _CONTENT or (part.program == "git" and part.subcommand in _CONTENT_OF_GIT)
 
 
 def _reads(part: Part) -> bool:
@@ -430,45 +422,6 @@ def acts_in(calls: Sequence[Call]) -> list[Call]:
     worked = [call for call in calls if call.worked and may_change(call.tool, call.arguments)]
     parts = [(call, parts_of(call.tool, call.arguments)) for call in worked]
     return [call for call, commands in parts if not commands or not all(map(_looks, commands))]
-
-
-def _redone(
-    earlier: Sequence[tuple[SessionCall, Part]], acts: Sequence[tuple[SessionCall, Part]]
-) -> tuple[SessionCall, SessionCall, Difference] | None:
-    """A command that was made again with one word changed: the calls, and what differs."""
-    for after, two in reversed(acts):
-        for before, one in reversed(earlier):
-            shared = {*one.operands} & {*two.operands} - {*one.subcommand.split(" ")}
-            if one != two and same_kind(one, two) and shared:
-                difference = difference_of((one,), (two,))
-                if difference is not None and len(difference.changes) == 1:
-                    return before, after, difference
-    return None
-
-
-# The same look at something again, with another answer since a command was made again in another form.
-
-
-def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    parts = parts_of(call.tool, call.arguments)
-    if call.says_no or not parts or not _is_own_look(parts[-1]):
-        return None
-    for look in reversed(before):
-        last = parts_of(look.tool, look.arguments)[-1:]
-        if look.expected or not last or not _is_own_look(last[0]) or last[0].program != parts[-1].program:
-            continue
-        earlier = [pair for item in before if item.number <= look.number for pair in _acts(item)]
-        acts = [pair for item in (*before, call) if item.number > look.number for pair in _acts(item)]
-        redone = _redone(earlier, acts)
-        same_answer = (look.line, look.checksum) == (call.line, call.checksum)
-        if redone is not None and not (last[0] == parts[-1] and same_answer):
-            return _finding(FindingKind.CHANGED, [look], redone[1], redone[2], shown=redone[0])
-    return None
-
-
-def _is_own_look(part: Part) -> bool:
-    """True for a look by the program that acts too, as `./img info` shows what `./img resize` did."""
-    return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | _RUNS_TESTS | {"git"}
 
 
 def _finding(

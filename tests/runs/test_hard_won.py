@@ -49,11 +49,10 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
         [("./vault get teams/billing", "denied", 1), ("./vault ls", "/teams/"), ("./vault get /teams/billing/", "O")],
         "./vault get teams/billing", "./vault get /teams/billing/", "denied", "`/` in front and `/` at the end",
     ),
-    "a step that was changed before the command that failed": (
+    "a flag of a command before the one that failed": (
         [(f"./deployctl index; {PUSH}; ./deployctl check", "41\nerror E42: no candidate for billing\nnot done", 1),
          (f"./deployctl index --rebuild && {PUSH}; ./deployctl check", "index rebuilt\nlive\ndone")],
-        PUSH, f"./deployctl index --rebuild && {PUSH}", "E42",
-        "Run `./deployctl index --rebuild` before `./deployctl push`",
+        "./deployctl index", "./deployctl index --rebuild", "E42", "Add `--rebuild`",
     ),
     "a longer time limit, with both values": (
         [("helm upgrade web ./c --timeout 30s", "Error: UPGRADE FAILED: timed out waiting after 30s", 1),
