@@ -15,6 +15,7 @@ from mcp_reflect.guards.guard import tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of
 from mcp_reflect.runs.calls import Call, headline
 from mcp_reflect.runs.differences import (
     Change,
@@ -68,9 +69,7 @@ _CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch
 _CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
 _HOOKED: Final = (("git", "commit"), ("git", "push"))  # that fail where a hook's check does
 _CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
-_RUNS_TESTS: Final = word_set(
-    "pytest jest vitest mocha rspec phpunit tox nox mypy pyright tsc eslint ruff ty biome flake8 pylint clippy act"
-)
+_TESTS: Final = CHECKS - {ProofKind.BUILD}
 _LOOKS: Final = word_set("""
     show info log logs list ls get status check describe view total cat read find query count diff current history ps
     inspect
@@ -334,7 +333,7 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     done = [part for item in between if not item.says_no for part in _acts(item)]
     new = [part for part in (*done, *_acts(call, key)) if part not in (key, *known)]
     own = [part for part in new if part.program == key.program]
-    if new and no.failed and not edited and (not _looks(key) or (own and _runs_tests(key))):
+    if new and no.failed and not edited and (not _looks(key) or (own and _is_test(key) and "/" not in key.program)):
         added = tuple(own[-1:] or new[-2:])
         found = _finding(FindingKind.PREPARED, [no], call, Difference((), key, key, added=added))
         return found if len(added) == len(new) else replace(found, form=False)  # another may have helped
@@ -360,7 +359,7 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
 
 def _is_own_look(part: Part) -> bool:
     """True for a look by the program that acts too, as `./img info` shows what `./img resize` did."""
-    return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | _RUNS_TESTS | {"git"}
+    return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | {"git"}
 
 
 def _redone(before: Sequence[SessionCall], look: SessionCall, call: SessionCall) -> Finding | None:
@@ -403,10 +402,6 @@ def _reads(part: Part) -> bool:
     return part.subcommand.split(" ")[-1] in _LOOKS | _CHECKS
 
 
-def _runs_tests(part: Part) -> bool:
-    return part.program in _RUNS_TESTS or bool({*part.subcommand.split(" ")} & {"test", "tests"})
-
-
 def is_check(tool: str, arguments: Json) -> bool:
     """True for a command that ends with tests, types or lint: its failure is the work of a task."""
     parts = parts_of(tool, arguments)
@@ -414,7 +409,7 @@ def is_check(tool: str, arguments: Json) -> bool:
 
 
 def _is_test(part: Part) -> bool:
-    return _runs_tests(part) or bool({*part.subcommand.split(" ")} & {"lint", "typecheck", "check"})
+    return not _TESTS.isdisjoint(kinds_of(part.own_words))
 
 
 def acts_in(calls: Sequence[Call]) -> list[Call]:
