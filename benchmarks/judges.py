@@ -39,7 +39,7 @@ class Replayed:
         if self.reply is None:
             raise UnreachableError("replayed", "no reply was recorded", "Record one.")
         del request
-        return Reply(text=json.dumps(self.reply), stop=Stop.END, llm="replayed", parsed=self.reply)
+        return Reply(text=json.dumps(self.reply), stop=Stop.END, llm="replayed")
 
 
 def write_questions(cases: Sequence[Mapping[str, Any]], path: Path) -> None:

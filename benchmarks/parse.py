@@ -14,7 +14,7 @@ from typing import Any
 
 import json_repair
 
-from mcp_reflect.llm.json_replies import read_json
+from mcp_reflect.llm.json_replies import containers
 from mcp_reflect.models.common import Json
 
 
@@ -39,6 +39,14 @@ class Tally:
             return
         self.recovered += isinstance(value, dict | list)
         self.exact += expected is not None and same(value, expected)
+
+
+def read_json(text: str) -> Json:
+    """Return the value that a text presents as its answer; a list where it has several, `""` where it has none."""
+    values = containers(text)
+    richest = [value for value in values if isinstance(value, dict) or any(isinstance(i, dict | list) for i in value)]
+    values = richest or values
+    return values[0] if len(values) == 1 else [*values] or ""
 
 
 def same(left: Json, right: Json) -> bool:

@@ -39,7 +39,7 @@ class Scripted:
         if isinstance(answer, Exception):
             raise answer
         said = answer if isinstance(answer, str | Reply) else answer(request)
-        return reply_of(request, NAME, said, Stop.END, NOTHING_USED) if isinstance(said, str) else said
+        return reply_of(NAME, said, Stop.END, NOTHING_USED) if isinstance(said, str) else said
 
     def __enter__(self) -> Self:
         return self

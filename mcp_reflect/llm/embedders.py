@@ -5,13 +5,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from operator import mul
-from typing import Any, Final, Protocol, cast
+from typing import Annotated, Any, Final, Protocol
+
+from pydantic import Strict, TypeAdapter, ValidationError
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.openai import KEY_NAME, URL, URL_SETTING, open_sdk
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
-from mcp_reflect.llm.sdk import call, garbled, status_error
-from mcp_reflect.llm.settings import Endpoint, open_endpoint, parse_spec
+from mcp_reflect.llm.providers import Endpoint, open_endpoint, open_package, parse_spec
+from mcp_reflect.llm.sdk import (
+    OPENAI_KEY_NAME,
+    OPENAI_URL,
+    OPENAI_URL_SETTING,
+    call,
+    garbled,
+    open_openai,
+    status_error,
+)
 
 Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
@@ -25,8 +34,9 @@ _SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
 
 FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled by each further one
 LONGEST_PAUSE: Final = 900.0
-_LEAST_LENGTH: Final = 1e-6  # a shorter vector has no direction
+_LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
 _MOST_BACKGROUND: Final = 0.9  # a model that gives all texts the same vector shall not divide by zero
+_LISTS: Final = TypeAdapter(list[list[Annotated[float, Strict()]]])
 
 
 class Embedder(Protocol):
@@ -60,11 +70,9 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     if spec.provider == "openai":
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
-        names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, KEY_NAME)
-        endpoint = open_endpoint(spec, settings, URL, URL_SETTING, names, key_name=names[-1], setting=SETTING)
+        names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
+        endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names, setting=SETTING)
         return Checked(OpenAI(spec.model, endpoint), "the endpoint")
-    from mcp_reflect.llm.providers import open_package  # noqa: PLC0415 - only for an embedder that is not ours
-
     embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",))
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{spec.provider}" opens no embedder'
@@ -84,14 +92,12 @@ class OpenAI:
         """Return a vector for each text, unchecked: `Checked` checks them."""
 
         async def ask(client: Any) -> Any:
-            sdk = open_sdk(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
+            sdk = open_openai(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
             return await sdk.embeddings.create(
                 model=self._model, input=list(map(whole, texts)), encoding_format="float"
             )
 
-        return self._vectors(await call(self._endpoint, _SILENCE_SECONDS, ask))
-
-    def _vectors(self, answer: Any) -> Sequence[Vector]:
+        answer = await call(self._endpoint, _SILENCE_SECONDS, ask)
         data: list[Any] | None = getattr(answer, "data", None)
         if not data and getattr(answer, "error", None):
             raise status_error(self._endpoint, 200, {}, {"error": answer.error})
@@ -103,7 +109,7 @@ class OpenAI:
 class Checked:
     """An embedder that returns unit vectors or raises an `LLMError`; its error names the `maker`."""
 
-    def __init__(self, embedder: Embedder, maker: str = "this server") -> None:
+    def __init__(self, embedder: Embedder, maker: str) -> None:
         self._embedder = embedder
         self._maker = maker
         self.name = embedder.name
@@ -111,41 +117,25 @@ class Checked:
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a unit vector for each text, all of one length."""
         try:
-            reply: object = await self._embedder.embed(texts)
+            vectors = _LISTS.validate_python(await self._embedder.embed(texts))
         except LLMError:
             raise
+        except ValidationError:
+            fault = "gave no list of vectors"
         except Exception as error:  # noqa: BLE001 - may be code that is not ours: its words may hold the texts
-            fault = f"{self._maker} raised {type(error).__name__}"
+            fault = f"raised {type(error).__name__}"
         else:
-            try:
-                return unit_vectors(reply, len(texts))
-            except ValueError as error:
-                fault = f"{self._maker} gave {error}"
-        raise GarbledReplyError(self.name, fault, "Name another embedding model, or write to its makers")
-
-
-def unit_vectors(reply: object, count: int) -> list[Vector]:
-    """Return a reply as that many unit vectors of one length. ValueError if it is something else."""
-    if not isinstance(reply, Sequence) or isinstance(reply, str | bytes):
-        raise ValueError("no list of vectors")  # noqa: TRY004 - a fault of the reply, not of the caller
-    items = cast("Sequence[object]", reply)
-    if len(items) != count:
-        raise ValueError(f"{len(items)} vectors for {count} texts")
-    vectors: list[Vector] = []
-    for item in items:
-        numbers = cast("Sequence[float]", item)
-        if not isinstance(item, Sequence) or not all(type(number) in (int, float) for number in numbers):
-            raise ValueError("a vector that is not a list of numbers")
-        try:
-            length = math.hypot(*numbers)
-        except OverflowError:
-            length = math.inf
-        if not _LEAST_LENGTH < length < math.inf:
-            raise ValueError("a vector without a direction (empty, zero, or not finite)")
-        if vectors and len(vectors[0]) != len(numbers):
-            raise ValueError(f"vectors of different lengths ({len(vectors[0])} and {len(numbers)})")
-        vectors.append([number / length for number in numbers])
-    return vectors
+            norms = [math.hypot(*vector) for vector in vectors]
+            if len(vectors) != len(texts):
+                fault = f"gave {len(vectors)} vectors for {len(texts)} texts"
+            elif not all(_LEAST_NORM < norm < math.inf for norm in norms):
+                fault = "gave a vector without a direction (empty, zero, or not finite)"
+            elif len({len(vector) for vector in vectors}) > 1:
+                fault = "gave vectors of different lengths"
+            else:
+                return [[number / norm for number in vector] for vector, norm in zip(vectors, norms, strict=True)]
+        fix = "Name another embedding model, or write to its makers"
+        raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
 
 
 class Patient:

@@ -7,6 +7,7 @@ strictly, or through the `json_repair` library where it is broken.
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import cast
 
@@ -28,14 +29,6 @@ _OPENING = re.compile(r"[{\[]")
 _BRACKET = re.compile(r"[{}\[\]]")
 
 
-def read_json(text: str) -> Json:
-    """Return the value that a text presents as its answer; a list where it has several, `""` where it has none."""
-    values = containers(text)
-    richest = [value for value in values if isinstance(value, dict) or any(isinstance(i, dict | list) for i in value)]
-    values = richest or values
-    return values[0] if len(values) == 1 else [*values] or ""
-
-
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
     """Return the object in a text that has most of `keys` (the last of equals), or None where no object has any.
 
@@ -47,15 +40,19 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
 
 def containers(text: str) -> list[dict[str, Json] | list[Json]]:
-    """Return the outermost objects and lists of a text, in order: those in its JSON fences, if there are any."""
-    try:
+    """Return the outermost objects and lists of a text, in order: those in its JSON fences, if there are any.
+
+    A text whose brackets stand too deep inside each other, those in strings included, has none.
+    """
+    depths = accumulate(1 if bracket in "{[" else -1 for bracket in _BRACKET.findall(text))
+    if max(depths, default=0) > MAX_DEPTH:
+        return []
+    with suppress(ValueError):
         whole: Json = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, dict | list):
-        return [] if _is_too_deep(text) else [whole]
-    if isinstance(whole, str):
-        return containers(whole)
+        if isinstance(whole, str):
+            return containers(whole)
+        if isinstance(whole, dict | list):
+            return [whole]
     text = without_thinking(text)
     in_fences = [one["body"] for one in _FENCE.finditer(text) if one["tag"].lower() in _DATA_TAGS]
     # Code in another fence is not the answer where something stands outside it.
@@ -68,7 +65,7 @@ def containers(text: str) -> list[dict[str, Json] | list[Json]]:
 
 
 def without_thinking(text: str) -> str:
-    """Remove text in thinking tags, unless no object or list stands outside them.
+    """Remove text in thinking tags, unless nothing else is there.
 
     A text that begins with an object stays as it is: tags inside a JSON string belong to it.
     """
@@ -81,33 +78,33 @@ def without_thinking(text: str) -> str:
 def _find_containers(text: str) -> Iterator[dict[str, Json] | list[Json]]:
     at, budget = 0, REPAIR_LIMIT
     while budget > 0 and (opening := _OPENING.search(text, at)):
-        value, end = _read_at(text, opening.start())
-        if value:
+        start = opening.start()
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+        except ValueError:
+            end = _end_of(text, start)
+            value = _repair(text[start:end])
+        if value and isinstance(value, dict if opening[0] == "{" else list):
             yield value
             at = end
         else:
-            budget -= end - opening.start()
+            budget -= end - start
             at = opening.end()
 
 
-def _read_at(text: str, start: int) -> tuple[dict[str, Json] | list[Json] | None, int]:
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        depth, end = 0, len(text)  # a broken one ends where its brackets balance, else with the text
-        for bracket in _BRACKET.finditer(text, start):
-            depth += 1 if bracket[0] in "{[" else -1
-            if depth == 0:
-                end = bracket.end()
-                break
-        value = _repair(text[start:end])
-        return value if isinstance(value, dict if text[start] == "{" else list) else None, end
-    return None if _is_too_deep(text[start:end]) else value, end
+def _end_of(text: str, start: int) -> int:
+    """Return where the brackets of a broken object balance, else the end of the text."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] in "{[" else -1
+        if depth == 0:
+            return bracket.end()
+    return len(text)
 
 
 def _repair(text: str) -> dict[str, Json] | list[Json] | None:
-    """Return what `json_repair` reads in `text`; None where it is too long, too deep, beyond the library, or a word."""
-    if len(text) > REPAIR_LIMIT or _is_too_deep(text):
+    """Return what `json_repair` reads in `text`; None where it is too long, beyond the library, or a word."""
+    if len(text) > REPAIR_LIMIT:
         return None
     import json_repair  # noqa: PLC0415 - half the replies never need it
 
@@ -116,12 +113,6 @@ def _repair(text: str) -> dict[str, Json] | list[Json] | None:
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
         return None
     return cast("dict[str, Json] | list[Json]", value) if isinstance(value, dict | list) else None
-
-
-def _is_too_deep(text: str) -> bool:
-    """True if brackets stand inside each other deeper than the limit, brackets in strings included."""
-    depths = accumulate(1 if bracket in "{[" else -1 for bracket in _BRACKET.findall(text))
-    return max(depths, default=0) > MAX_DEPTH
 
 
 def _objects_in(value: Json, depth: int = 4) -> list[dict[str, Json]]:
@@ -169,12 +160,6 @@ def as_mapping(value: Json, key: str) -> Json:
     return {str(name): item for item in entries if (name := item.get(key) or item.get("name"))}
 
 
-def is_closed(schema: Json) -> bool:
-    """True if no object in the schema allows names of its own, so that a provider can hold a reply to it."""
-    if isinstance(schema, list):
-        return all(map(is_closed, schema))
-    if not isinstance(schema, dict):
-        return True
-    if schema.get("type") == "object" and not schema.get("properties"):
-        return False
-    return all(map(is_closed, schema.values()))
+def is_closed(schema: Mapping[str, Json]) -> bool:
+    """True if no object in a schema of ours allows names of its own, so that a provider can hold a reply to it."""
+    return '{"type": "object"}' not in json.dumps(schema)

@@ -11,9 +11,9 @@ import shutil
 import signal
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from mcp_reflect.llm.protocol import (
     LLM,
@@ -25,15 +25,15 @@ from mcp_reflect.llm.protocol import (
     Usage,
     count_of,
     reply_of,
-    strict_json,
     whole,
 )
-from mcp_reflect.llm.settings import MAIN, Spec
-from mcp_reflect.models.common import Json
+from mcp_reflect.llm.providers import MAIN, Spec
+from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.places import NESTED
 from mcp_reflect.security.redact import quoted
 
 _LONGEST_QUOTE = 300
+_READ_IN = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "prompt")
 _NO_LOGIN = re.compile(r"log(ged)? ?in|auth|api.?key|credential|\b401\b", re.IGNORECASE)
 _OF_THE_HOST = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 """Variables by which Claude Code knows that it runs inside itself, which it refuses."""
@@ -47,59 +47,47 @@ class Output(NamedTuple):
     error: str = ""
 
 
-def _object(output: str) -> Mapping[str, Json]:
-    value = strict_json(output)
-    return value if isinstance(value, dict) else {}
-
-
-def _section(body: Mapping[str, Json], name: str) -> Mapping[str, Json]:
-    value = body.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _read_claude(output: str) -> Output:
-    result = _object(output)
-    text = result.get("result")
-    if not isinstance(text, str) or result.get("is_error"):
-        return Output(error=str(text or output))
-    usage = _section(result, "usage")
-    read = count_of(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return Output(text, Usage(read, count_of(usage, "output_tokens")))
-
-
-def _read_codex(output: str) -> Output:
-    text, error, usage = "", output, Usage()
-    for event in map(_object, output.splitlines()):
-        item = _section(event, "item")
-        if item.get("type") == "agent_message":
+def _read(output: str) -> Output:
+    """Read the JSON of Claude Code and Gemini CLI (one object, perhaps behind words), or of Codex (one a line)."""
+    text, error, usage = "", "", Usage()
+    for event in _objects(output):
+        item, failure = _section(event, "item"), _section(event, "error")
+        said = event.get("result") or event.get("response")
+        if failure or event.get("is_error") or event.get("type") == "error":
+            error = str(failure.get("message") or event.get("message") or said)
+        elif item.get("type") == "agent_message":
             text = str(item.get("text", ""))
-        elif event.get("type") == "turn.completed":
-            tokens = _section(event, "usage")
-            usage = Usage(count_of(tokens, "input_tokens"), count_of(tokens, "output_tokens"))
-        elif event.get("type") in ("error", "turn.failed"):
-            error = str(event.get("message") or _section(event, "error").get("message"))
-    return Output(text, usage) if text else Output(error=error)
+        elif isinstance(said, str):
+            text = said
+        models = _section(_section(event, "stats"), "models").values()
+        for counts in (_section(event, "usage"), *(_section(model, "tokens") for model in models)):
+            usage = Usage(
+                usage.input_tokens + count_of(counts, *_READ_IN),
+                usage.output_tokens + count_of(counts, "output_tokens", "candidates", "thoughts"),
+            )
+    return Output(text, usage, error or ("" if text else output))
 
 
-def _read_gemini(output: str) -> Output:
-    result = _object(output[output.find("{") :])
-    text = result.get("response")
-    if not isinstance(text, str):
-        return Output(error=str(_section(result, "error").get("message") or output))
-    models = _section(_section(result, "stats"), "models").values()
-    tokens = [_section(model, "tokens") for model in models if isinstance(model, dict)]
-    read, written = (sum(count_of(one, *names) for one in tokens) for names in (["prompt"], ["candidates", "thoughts"]))
-    return Output(text, Usage(read, written))
+def _objects(output: str) -> list[Mapping[str, Json]]:
+    for texts in ([output[output.find("{") :]], output.splitlines()):
+        values = [json_of(text) for text in texts]
+        if objects := [value for value in values if isinstance(value, dict)]:
+            return [*objects]
+    return []
+
+
+def _section(body: object, name: str) -> Mapping[str, Json]:
+    value = cast("dict[str, Json]", body).get(name) if isinstance(body, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program: its title, its command with the words that take everything but the answer away, and its output."""
+    """A program: its title, and its command with the words that take everything but the answer away."""
 
     title: str
     command: str
     words: tuple[str, ...]
-    read: Callable[[str], Output]
 
 
 PROGRAMS: Mapping[str, Program] = {
@@ -110,7 +98,6 @@ PROGRAMS: Mapping[str, Program] = {
             *("-p", "--output-format", "json", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
             *("--settings", json.dumps({"disableAllHooks": True}), "--system-prompt", "Answer the request."),
         ),
-        _read_claude,
     ),
     "codex": Program(
         "Codex",
@@ -120,7 +107,6 @@ PROGRAMS: Mapping[str, Program] = {
             *("--sandbox", "read-only", "-c", "features.hooks=false", "-c", "features.shell_tool=false"),
             *("-c", "features.unified_exec=false"),
         ),
-        _read_codex,
     ),
     "gemini": Program(
         "Gemini CLI",
@@ -129,7 +115,6 @@ PROGRAMS: Mapping[str, Program] = {
             *("-p", "Answer the request above.", "--output-format", "json", "--approval-mode", "plan"),
             *("--skip-trust", "-e", "none", "--allowed-mcp-server-names", "none"),
         ),
-        _read_gemini,
     ),
 }
 
@@ -176,12 +161,12 @@ class AgentProgram:
                 output, errors = await process.communicate(prompt)
             finally:
                 await _end(process)
-        result = self._program.read((output.strip() or errors.strip()).decode("utf-8", "replace"))
+        result = _read((output.strip() or errors.strip()).decode("utf-8", "replace"))
         if result.error or process.returncode:
             raise self._error(
                 result.error or errors.decode("utf-8", "replace") or f"it ended with {process.returncode}"
             )
-        return reply_of(request, self._name, result.text, Stop.END, result.usage)
+        return reply_of(self._name, result.text, Stop.END, result.usage)
 
     def _error(self, words: str) -> RefusedError:
         fault = quoted(" ".join(words.split()).rstrip("."), _LONGEST_QUOTE)

@@ -3,10 +3,8 @@
 A template has front matter, a fixed system part and a user part with `$name` places:
 
     ---
-    name: critique
     version: 1
     role: critic
-    inputs: goal, steps
     output: {"quality_score": "number"}
     token_limit: 1000
     ---
@@ -14,7 +12,8 @@ A template has front matter, a fixed system part and a user part with `$name` pl
     ---user---
     Judge the work: $steps
 
-A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`.
+A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`. `name` and `inputs`
+may be there too, for the reader.
 
 An override is read again when its file changes, so that a running server uses an edit in its next call. Where an
 override is broken, its error names file and line, and the shipped template serves.
@@ -43,21 +42,18 @@ _USER_MARK = "---user---"
 
 _ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")
 _IS_NUMBER = re.compile(r"0*[1-9][0-9]{0,6}").fullmatch
-_IS_NAMES = re.compile(r"(?:[a-z][a-z0-9_]*(?:\s*,\s*|$))*").fullmatch
 _RULES: Mapping[str, tuple[Callable[[str], object], str]] = {
-    "name": (bool, "Write the name of the file without .md."),
     "version": (_IS_NUMBER, "Write a whole number above 0."),
     "role": (_ROLES.__contains__, f"The roles are {', '.join(_ROLES)}."),
-    "inputs": (_IS_NAMES, "Separate plain names with commas."),
     "output": (
         lambda text: text == "text" or isinstance(json_of(text), dict),
         "Write a JSON object with fields, or `text`.",
     ),
     "token_limit": (_IS_NUMBER, "Write a whole number above 0."),
 }
-"""Each key of the front matter, with a check of its value and the advice for a wrong one."""
+"""Each key that the front matter must have, with a check of its value and the advice for a wrong one."""
 
-_KEYS = f"The keys are {', '.join(_RULES)}."
+_KEYS = f"The keys are name, inputs, {', '.join(_RULES)}."
 _PAIR = re.compile(r"([A-Za-z_]+)\s*:(?:\s+(.*))?$")
 
 
@@ -72,7 +68,8 @@ class _Places(string.Template):
 class Template:
     """A template that has been checked. `output` is the shape of the reply, None for plain text.
 
-    `text` is the whole file, to be shown or copied. `problem` says why an override of it was passed over.
+    `inputs` are the places of the user part, in their order. `text` is the whole file, to be shown or copied. `problem`
+    says why an override of it was passed over.
     """
 
     name: str
@@ -197,41 +194,28 @@ def _template(path: Path) -> Template:
     if _USER_MARK not in plain[end:]:
         raise PromptError(file, len(lines), "has no user part", f"Put {_USER_MARK} on a line before it.")
     mark = plain.index(_USER_MARK, end)
-    values, numbers = _front_matter(lines[:end], file)
-    if values["name"] != path.stem:
-        raise PromptError(file, numbers["name"], f"is named {values['name']!r} inside", f"Write `name: {path.stem}`.")
+    values = _front_matter(lines[:end], file)
+    user = "\n".join(lines[mark + 1 :]).strip()
     template = Template(
-        name=values["name"],
+        name=path.stem,
         version=int(values["version"]),
         role=values["role"],
-        inputs=tuple(name.strip() for name in values["inputs"].split(",") if name.strip()),
+        inputs=tuple(_Places(user).get_identifiers()),
         output=None if values["output"] == "text" else json.loads(values["output"]),
         token_limit=int(values["token_limit"]),
         system="\n".join(lines[end + 1 : mark]).strip(),
-        user="\n".join(lines[mark + 1 :]).strip(),
+        user=user,
         text=text,
         file=file,
     )
-    _check_places(template, lines, mark, numbers["inputs"])
+    for number, line in enumerate(lines[mark + 1 :], mark + 2):
+        if not _Places(line).is_valid():
+            raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
     return template
 
 
-def _check_places(template: Template, lines: list[str], mark: int, inputs_line: int) -> None:
-    """Raise PromptError unless the places in the user part are the inputs, and the system part has none."""
-    for number, line in enumerate(lines[mark + 1 :], mark + 2):
-        if not _Places(line).is_valid():
-            fix = "Write $name for a place, $$ for a dollar sign."
-            raise PromptError(template.file, number, "a $ names no place", fix)
-    if differing := set(_Places(template.user).get_identifiers()) ^ set(template.inputs):
-        fault = f"only in the inputs or only as a place: {', '.join(sorted(differing))}"
-        raise PromptError(template.file, inputs_line, fault, "Declared inputs must be the places used.")
-    if misplaced := set(_Places(template.system).get_identifiers()) & set(template.inputs):
-        fault = f"${min(misplaced)} is in the system part"
-        raise PromptError(template.file, mark + 1, fault, f"Move it below {_USER_MARK}.")
-
-
-def _front_matter(lines: list[str], file: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the values and the line numbers of the keys; each key is known, there once, and has a usable value."""
+def _front_matter(lines: list[str], file: str) -> dict[str, str]:
+    """Return the values of the keys; each key is known, there once, and has a usable value."""
     values: dict[str, str] = {}
     numbers: dict[str, int] = {}
     last = ""
@@ -241,7 +225,7 @@ def _front_matter(lines: list[str], file: str) -> tuple[dict[str, str], dict[str
         elif line.strip():
             match = _PAIR.match(line)
             last = match[1] if match else ""
-            if match is None or last not in _RULES:
+            if match is None or last not in {"name", "inputs", *_RULES}:
                 raise PromptError(file, number, f"unknown key {last!r}" if match else "is not `key: value`", _KEYS)
             if last in values:
                 raise PromptError(file, number, f"{last!r} is there twice", "Keep one.")
@@ -251,23 +235,25 @@ def _front_matter(lines: list[str], file: str) -> tuple[dict[str, str], dict[str
     for key, (is_usable, fix) in _RULES.items():
         if not is_usable(values[key]):
             raise PromptError(file, numbers[key], f"{key} cannot be {values[key]!r}", fix)
-    return values, numbers
+    return values
 
 
 def _misfit(override: Template, shipped: Template) -> PromptError | None:
     """Return the error of an override that needs an unknown input or has another output; else None."""
-    extra = [name for name in override.inputs if name not in shipped.inputs]
-    if extra:
-        key, fault = "inputs", f"wants inputs that are not there: {', '.join(extra)}"
-        fix = f"The inputs are {', '.join(shipped.inputs)}."
+    lines = override.text.splitlines()
+    fix = f"The inputs are {', '.join(shipped.inputs)}."
+    if extra := set(override.inputs) - set(shipped.inputs):
+        sought, fault = f"${min(extra)}", f"there is no input {min(extra)}"
+    elif misplaced := set(_Places(override.system).get_identifiers()) & set(shipped.inputs):
+        sought, fault = f"${min(misplaced)}", f"${min(misplaced)} is in the system part"
+        fix = f"Move it below {_USER_MARK}."
     elif (override.output or {}).keys() != (shipped.output or {}).keys():
-        key, fault = "output", "asks for another output"
+        sought, fault = "output:", "asks for another output"
         fix = f"The fields are {', '.join(shipped.output or {}) or 'none: `output: text`'}."
     else:
         return None
-    lines = override.text.splitlines()
-    line_number = next((number for number, line in enumerate(lines, 1) if line.startswith(f"{key}:")), 1)
-    return PromptError(override.file, line_number, fault, fix)
+    number = next((number for number, line in enumerate(lines, 1) if sought in line.replace("{", "")), 1)
+    return PromptError(override.file, number, fault, fix)
 
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:

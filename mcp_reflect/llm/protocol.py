@@ -1,6 +1,5 @@
 """The interface to a language model: one question, one reply, one method; and its errors."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -135,16 +134,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A reply. `llm` names the model that answered, as `provider:model`.
-
-    `parsed` is the JSON value of `text` where a schema was asked for and the text is JSON as it stands;
-    it is not checked against the schema. None otherwise: `json_replies` reads messier text.
-    """
+    """A reply, whose text `json_replies` reads. `llm` names the model that answered, as `provider:model`."""
 
     text: str
     stop: Stop
     llm: str
-    parsed: Json = None
     usage: Usage = NOTHING_USED
 
 
@@ -158,13 +152,12 @@ class LLM(Protocol):
     async def complete(self, request: Request) -> Reply: ...
 
 
-def reply_of(request: Request, llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
-    """Return the reply, with its JSON where the request has a schema; a blank text is an empty reply."""
+def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
+    """Return the reply; a blank text is an empty one."""
     text = whole(text)
     if stop is Stop.END and not text.strip():
         stop = Stop.EMPTY
-    parsed = strict_json(text) if request.schema is not None and stop is Stop.END else None
-    return Reply(text=text, stop=stop, llm=llm, parsed=parsed, usage=usage)
+    return Reply(text=text, stop=stop, llm=llm, usage=usage)
 
 
 def count_of(usage: object, *names: str) -> int:
@@ -176,16 +169,3 @@ def count_of(usage: object, *names: str) -> int:
 def whole(text: str) -> str:
     """Return `text` with each half of a surrogate pair replaced: it can be neither sent nor stored."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def strict_json(text: str) -> Json:
-    """Return the JSON value of `text`; None for any other text, NaN and endless nesting."""
-    try:
-        value: Json = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)

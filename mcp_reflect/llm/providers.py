@@ -1,11 +1,18 @@
-"""From settings to the language model of each role."""
+"""From settings to the language model of each role: its provider, its address, and its key."""
 
 import asyncio
+import ipaddress
+import os
+import re
+import stat
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
-from mcp_reflect.llm.budget import Account, UsageStore, read_limits
+from mcp_reflect.llm.budget import Account, UsageStore, open_account
 from mcp_reflect.llm.protocol import (
     LLM,
     GarbledReplyError,
@@ -16,7 +23,177 @@ from mcp_reflect.llm.protocol import (
     Role,
     TimedOutError,
 )
-from mcp_reflect.llm.settings import OFF, Spec, parse_spec, setting_of
+from mcp_reflect.security.redact import quoted
+
+MAIN = "MCP_REFLECT_LLM"
+OFF = "off"
+KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
+RETRIES = "MCP_REFLECT_LLM_RETRIES"
+_MOST_RETRIES = 10
+_EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
+_PROGRAMS = {"claude-code", "codex", "gemini"}  # they know their model
+_PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
+_HOST = re.compile(r"[a-z0-9._:-]+")
+_ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
+_BARE_ADDRESS = re.compile(r"@(localhost\b|[^@]*[:/])[^@]*$")
+_LONGEST_FILE = 16_384  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The name of a provider, the name of its model (empty: its own choice), and the address if not the usual one."""
+
+    provider: str
+    model: str
+    base_url: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, as results and usage name it; the provider alone where it chooses the model."""
+        return f"{self.provider}:{self.model}" if self.model else self.provider
+
+
+def setting_of(role: Role, settings: Mapping[str, str]) -> str:
+    """Return the name of the setting that binds `role`: its own where it is not blank, else the one for all."""
+    own = f"{MAIN}_{role.value.upper()}"
+    return own if settings.get(own, "").strip() else MAIN
+
+
+def parse_spec(setting: str, text: str) -> Spec | None:
+    """Return the spec in `text`, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
+    text = text.strip()
+    if text.casefold() in {"", OFF}:
+        return None
+    provider, colon, rest = text.partition(":")
+    provider = provider.strip().casefold()
+    if provider in _PROGRAMS and not rest.strip():
+        return Spec(provider, "")
+    model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
+    # A bad value may hold a password in its address.
+    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80)
+    fault = ""
+    if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
+        fault = f'"{quote}" names no provider'
+    elif not model or any(char.isspace() or not char.isprintable() for char in model):
+        fault = f'"{quote}" names no model'
+    elif not address and _BARE_ADDRESS.search(model):
+        fault = f'the address in "{quote}" does not start with http:// or https://'
+    if fault:
+        raise LLMSettingError(setting, fault, f"Write {_EXAMPLES}")
+    return Spec(provider, model, parse_base_url(setting, address[0]) if address else None)
+
+
+def parse_base_url(setting: str, text: str) -> str:
+    """Return an http or https address without a slash at its end. Raises `LLMSettingError`, which names `setting`."""
+    text = text.strip()
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and parts.port != 0 and bool(_HOST.fullmatch(parts.hostname or ""))
+    except ValueError:
+        parts, usable = urlsplit(""), False
+    if usable and "@" in parts.netloc:
+        fix = "Put the key into a key file or the environment"
+        raise LLMSettingError(setting, "the address holds a user name or a password", fix)
+    if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
+        fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
+        raise LLMSettingError(setting, "the address cannot be used", fix)
+    return text.rstrip("/")
+
+
+def is_near(url: str) -> bool:
+    """True if the host is this machine or in a private network, as far as its name shows."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".lan", ".internal", ".home.arpa"))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key and its source. Its repr shows the source only. `text` is for the header of a request and nothing else."""
+
+    text: str = field(repr=False)
+    source: str
+
+
+def find_key(settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
+    """Return the first key under one of `names`: in the key file, then in the settings.
+
+    Raises `LLMSettingError` where the file or the key cannot be used.
+    """
+    path = settings.get(KEY_FILE, "").strip()
+    written = _read_key_file(Path(path).expanduser()) if path else {}
+    keys = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
+    keys += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
+    if not keys:
+        return None
+    setting, text, source = keys[0]
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise LLMSettingError(setting, "the key holds a blank or a character that no key has", "Copy it again")
+    return Key(text, source)
+
+
+def _read_key_file(path: Path) -> dict[str, str]:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            lines = [line.strip() for line in file.read(_LONGEST_FILE).decode("utf-8-sig", "replace").splitlines()]
+    except OSError as error:
+        fault = f"{path} cannot be read ({error.strerror})"
+        raise LLMSettingError(KEY_FILE, fault, "Name a file that holds the key") from None
+    if os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
+        fault = f"{path} has mode {stat.S_IMODE(mode):04o}, so others can read the key"
+        raise LLMSettingError(KEY_FILE, fault, f"Run: chmod 600 {path}")
+    pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
+    if not pairs or not all(separator for _, separator, _ in pairs):
+        fix = "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
+        raise LLMSettingError(KEY_FILE, f"{path} does not hold keys", fix)
+    return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The model (`provider:model`), its address, its key, and the variable in which a person would set the key.
+
+    `retries` is how many times the SDK may try again, as long as the time of the request lasts.
+    """
+
+    llm: str
+    url: str
+    key: Key | None
+    key_name: str
+    retries: int = 2
+
+
+def open_endpoint(
+    spec: Spec,
+    settings: Mapping[str, str],
+    usual: str,
+    url_setting: str,
+    key_names: tuple[str, ...],
+    *,
+    setting: str = MAIN,
+) -> Endpoint:
+    """Return the endpoint of `spec`: its own address, else the one in `url_setting`, else the `usual` one.
+
+    `setting` is where the spec was written. The key stands under one of `key_names`; the usual address needs one, and
+    an error names the last. Raises `LLMSettingError` where the address cannot be used, a key is missing, or the key
+    would cross a public network in clear text.
+    """
+    url = spec.base_url or parse_base_url(url_setting, settings.get(url_setting, "").strip() or usual)
+    key = find_key(settings, key_names)
+    if key is None and url == usual:
+        fix = f"Set it, or name a file with the key in {KEY_FILE}"
+        raise LLMSettingError(key_names[-1], f"the model {spec.name} needs a key", fix)
+    if key is not None and url.lower().startswith("http://") and not is_near(url):
+        fault = f"the key from {key.source} would travel to {url} in clear text"
+        fix = "Use an https address, or unset the key if the server needs none"
+        raise LLMSettingError(setting if spec.base_url else url_setting, fault, fix)
+    retries = settings.get(RETRIES, "").strip() or "2"
+    if not retries.isdecimal() or int(retries) > _MOST_RETRIES:
+        raise LLMSettingError(RETRIES, f'"{quoted(retries, 40)}" is not a number of retries', "Write 0 to 10")
+    return Endpoint(spec.name, url, key, key_names[-1], int(retries))
 
 
 def open_package(
@@ -65,10 +242,8 @@ class Model:
         return await self._account.complete(self._name, self._ask, request)
 
     async def _ask(self, request: Request) -> Reply:
-        limit = asyncio.timeout(request.timeout)
-        late = ""
         try:
-            async with limit:
+            async with asyncio.timeout(request.timeout):
                 reply = cast("object", await self.llm.complete(request))
             if isinstance(reply, Reply):
                 return reply
@@ -76,12 +251,12 @@ class Model:
         except LLMError:
             raise
         except TimeoutError:
-            fault = late = (
-                f"no reply within {round(request.timeout, 2):g} s" if limit.expired() else "raised TimeoutError"
-            )
+            fault = ""
         except Exception as error:  # noqa: BLE001 - code of other packages: a bug in it must not fail the tool
             fault = f"raised {type(error).__name__}"
-        if late:  # raised here, not above: the model's own error may hold a key
+        # Raised here, not above: the model's own error may hold a key.
+        if not fault:
+            late = f"no reply within {round(request.timeout, 2):g} s"
             raise TimedOutError(self._name, late, "Try again, or bind a faster model to this role")
         fix = "Report it to its authors, or bind another provider"
         raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
@@ -101,8 +276,7 @@ class Unusable:
 
 ENTRY_POINTS = "mcp_reflect.llm"
 _OWN = {
-    "anthropic": "mcp_reflect.llm.anthropic",
-    "openai": "mcp_reflect.llm.openai",
+    **dict.fromkeys(("anthropic", "openai"), "mcp_reflect.llm.sdk"),
     **dict.fromkeys(("claude-code", "codex", "gemini"), "mcp_reflect.llm.programs"),
 }
 
@@ -164,6 +338,6 @@ class Registry:
             llm, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
             origin = f"the package {package}"
         if self._store is not None:
-            self._account = self._account or Account(read_limits(self._settings), self._store)
+            self._account = self._account or open_account(self._settings, self._store)
         self._opened[spec] = Model(llm, spec.name, origin, self._account)
         return self._opened[spec]

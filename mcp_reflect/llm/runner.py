@@ -8,8 +8,8 @@ from typing import Final, Generic, TypeVar
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
-from mcp_reflect.llm.budget import Account, TokenLimits, UsageStore, one_call
-from mcp_reflect.llm.json_replies import read_object, schema_of
+from mcp_reflect.llm.budget import Account, UsageStore, spent_in_call
+from mcp_reflect.llm.json_replies import read_object, schema_of, without_thinking
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
 from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
 from mcp_reflect.llm.providers import Model, Registry
@@ -69,7 +69,7 @@ class ModelRunner:
         self.prompts = Prompts(settings.prompts_folder)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         # Its tokens are counted; limits are those of configured models.
-        self._llm = Model(llm, GIVEN, "the model", Account(TokenLimits(), store)) if llm else None
+        self._llm = Model(llm, GIVEN, "the model", Account(store)) if llm else None
         self._log = log
         self._registry = Registry(settings.llm_settings, store)
 
@@ -124,8 +124,8 @@ class ModelRunner:
                 timeout=min(seconds, self._seconds),
                 on_text=host.on_text,
             )
-            with one_call():
-                return await _converse(llm, request, rendered, read, read_text)
+            spent_in_call.set([])
+            return await _converse(llm, request, rendered, read, read_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
             kind = type(error).__name__
@@ -177,7 +177,7 @@ async def _converse(
     last = replies[-1]
     if read_text is not None and last.stop is Stop.END:
         with suppress(InputError):
-            return result(read_text(last.text), "read from plain text: the reply was not JSON")
+            return result(read_text(without_thinking(last.text)), "read from plain text: the reply was not JSON")
     return result(note=f"{last.llm} sent nothing that can be used: {fault}")
 
 
@@ -206,9 +206,9 @@ async def _complete(llm: LLM, request: Request) -> Reply:
 
 def _object(reply: Reply, names: set[str]) -> dict[str, Json]:
     """Return the JSON object of a reply. Raises InputError, which the model reads."""
-    value = reply.parsed if isinstance(reply.parsed, dict) else read_object(reply.text, names)
+    value = read_object(reply.text, names)
     if value is None:
         raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
-    if reply.stop is Stop.LENGTH and reply.parsed is None:
+    if reply.stop is Stop.LENGTH:
         raise InputError("reply", "it was cut off", "Be shorter.")
     return value

@@ -1,4 +1,4 @@
-"""What the SDKs of Anthropic and OpenAI share: an HTTP client with limits, their errors, and a schema in words."""
+"""Claude by Anthropic's SDK; by OpenAI's, each endpoint of chat completions: Ollama, vLLM, LM Studio and more."""
 
 import asyncio
 import json
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 from mcp_reflect.llm.json_replies import is_closed
 from mcp_reflect.llm.protocol import (
+    LLM,
     GarbledReplyError,
     LLMError,
     LLMSettingError,
@@ -21,79 +22,205 @@ from mcp_reflect.llm.protocol import (
     Reply,
     Request,
     Stop,
+    TextChunk,
     TimedOutError,
     UnreachableError,
     Usage,
+    count_of,
     reply_of,
     whole,
 )
-from mcp_reflect.llm.settings import KEY_FILE, Endpoint, is_near
-from mcp_reflect.models.common import Json
+from mcp_reflect.llm.providers import KEY_FILE, MAIN, Endpoint, Spec, is_near, open_endpoint
 from mcp_reflect.security.redact import quoted
 
 if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
     from httpx2 import AsyncByteStream, AsyncClient, Response
     from httpx2 import Request as HttpRequest
+    from openai import AsyncOpenAI
 
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_URL_SETTING = "OPENAI_BASE_URL"
+OPENAI_KEY_NAME = "OPENAI_API_KEY"
+_NO_KEY = "none"  # the SDKs insist on a key, and `open_client` takes it out
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_BODY = 16 * 1024 * 1024  # bytes
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _Answered = TypeVar("_Answered")
 _NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
+_SCHEMA_WORDS = ("output_config", "output_format", "response_format", "json_schema", "structured output", "grammar")
+"""Words in an error which say that the endpoint does not take the schema."""
+_STOPS = {
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "pause_turn", "length"), Stop.LENGTH),
+    **dict.fromkeys(("refusal", "content_filter"), Stop.REFUSAL),
+    **dict.fromkeys(("tool_use", "tool_calls", "function_call"), Stop.TOOL_USE),
+}
 
 
 class Answer(NamedTuple):
-    """What an SDK returned: the text, the reason why it ends, and the tokens."""
+    """What an SDK returned: the text, the word for the reason why it ends, and the tokens."""
 
     text: str
-    stop: Stop
+    stop: str | None
     usage: Usage
 
 
 class SdkModel:
-    """One model behind one SDK; a subclass knows the SDK. It remembers that the endpoint refused a schema."""
+    """One model behind one SDK; a subclass knows the SDK. It remembers what the endpoint refused."""
 
     PACKAGE: ClassVar[str]
-    SCHEMA_WORDS: ClassVar[tuple[str, ...]]
-    """Words in an error which say that the endpoint does not take the schema."""
-    NEEDS_CLOSED: ClassVar[bool] = False
-    """True if the API takes no schema that leaves names free; such a one is sent in words."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self._model = model
         self._endpoint = endpoint
         self._structured = True
+        self._limit_name = "max_completion_tokens" if endpoint.url == OPENAI_URL else "max_tokens"
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to `request`, asked again with the schema in words where the endpoint refuses it."""
         with suppress(ImportError):  # which `ask` tells, with what to install
             await asyncio.to_thread(import_module, self.PACKAGE)  # takes two seconds, in which others are answered
         while True:
-            schema = dict(request.schema) if request.schema and self._structured else None
-            if schema and self.NEEDS_CLOSED and not is_closed(schema):
-                schema = None
-            system = request.system
-            if request.schema and schema is None:
+            schema, system = request.schema, request.system
+            if schema is not None and not (self._structured and is_closed(schema)):
                 order = "Answer with one JSON value that fits this JSON schema, and with nothing else around it:"
-                system = f"{system}\n\n{order}\n{json.dumps(request.schema, ensure_ascii=False)}".lstrip()
+                system = f"{system}\n\n{order}\n{json.dumps(schema, ensure_ascii=False)}".lstrip()
+                schema = None
             asked = replace(request, system=whole(system), user=whole(request.user), schema=schema)
             try:
                 answer = await call(self._endpoint, request.timeout, partial(self.ask, asked))
             except RefusedError as error:
-                if error.status not in (400, 422) or not self.adapts(error.fault.casefold(), schema):
+                if error.status not in (400, 422) or not self._adapts(error.fault.casefold(), schema is not None):
                     raise
             else:
-                return reply_of(request, self._endpoint.llm, *answer)
+                stop = _STOPS.get(str(answer.stop), Stop.END)
+                return reply_of(self._endpoint.llm, answer.text, stop, answer.usage)
 
     async def ask(self, request: Request, client: "AsyncClient") -> Answer:
         """Return the answer of the SDK, which uses `client`. Raises the errors of the SDK."""
         raise NotImplementedError
 
-    def adapts(self, fault: str, schema: Mapping[str, Json] | None) -> bool:
-        """True if another form of the request avoids the fault; from then on the schema is sent in words."""
-        refused = schema is not None and any(word in fault for word in self.SCHEMA_WORDS)
+    def _adapts(self, fault: str, has_schema: bool) -> bool:
+        """True if the newer name of the limit, or the schema in words, avoids the fault from now on."""
+        if self._limit_name == "max_tokens" and "max_completion_tokens" in fault:
+            self._limit_name = "max_completion_tokens"
+            return True
+        refused = has_schema and any(word in fault for word in _SCHEMA_WORDS)
         self._structured = self._structured and not refused
         return refused
+
+
+def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
+    """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key."""
+    if spec.provider == "anthropic":
+        usual, setting, key_name = "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+        return Anthropic(spec.model, open_endpoint(spec, settings, usual, setting, (key_name,)))
+    endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, (OPENAI_KEY_NAME,))
+    return OpenAI(spec.model, endpoint)
+
+
+class Anthropic(SdkModel):
+    """One Claude model."""
+
+    PACKAGE = "anthropic"
+
+    async def ask(self, request: Request, client: "AsyncClient") -> Answer:
+        """Return the text blocks of the message, its end, and its tokens."""
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - its import takes two seconds
+
+        sdk = AsyncAnthropic(
+            api_key=self._endpoint.key.text if self._endpoint.key else _NO_KEY,
+            base_url=self._endpoint.url,
+            timeout=request.timeout,
+            max_retries=self._endpoint.retries,
+            http_client=client,
+        )
+        message = await self._message(sdk, request)
+        if not isinstance(getattr(message, "content", None), list):
+            raise garbled(self._endpoint, "a body without content")
+        texts = [block.text for block in message.content if getattr(block, "type", "") == "text"]
+        usage = getattr(message, "usage", None)
+        # Anthropic counts cached tokens apart from `input_tokens`.
+        read_in = count_of(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        return Answer(
+            "".join(filter(None, texts)), message.stop_reason, Usage(read_in, count_of(usage, "output_tokens"))
+        )
+
+    async def _message(self, sdk: "AsyncAnthropic", request: Request) -> Any:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.max_tokens,
+            "messages": [{"role": "user", "content": request.user}],
+        }
+        if request.system:  # the same for each question of a role: marked for the prompt cache
+            body["system"] = [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]
+        if request.schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+        if request.on_text is None:
+            return cast("Any", await sdk.messages.create(**body))
+        first = True
+        async with cast("Any", sdk.messages).stream(**body) as stream:
+            async for text in stream.text_stream:
+                request.on_text(TextChunk(role=request.role, text=whole(text), first=first))
+                first = False
+            message = await stream.get_final_message()
+        if message.stop_reason is None:
+            raise unended(self._endpoint)
+        return message
+
+
+def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float, retries: int) -> "AsyncOpenAI":
+    """Return the SDK, which may try `retries` times more. Raises `LLMSettingError` where it is not installed."""
+    try:
+        from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        fix = "Run: pip install 'mcp-reflect-server[openai]'"
+        raise LLMSettingError(MAIN, f"the model {endpoint.llm} needs the package openai", fix) from None
+    key = endpoint.key.text if endpoint.key else _NO_KEY
+    return AsyncOpenAI(api_key=key, base_url=endpoint.url, timeout=seconds, max_retries=retries, http_client=client)
+
+
+class OpenAI(SdkModel):
+    """One model behind one address."""
+
+    PACKAGE = "openai"
+
+    async def ask(self, request: Request, client: "AsyncClient") -> Answer:
+        """Return the text of the first choice, its end, and the tokens."""
+        sdk = open_openai(self._endpoint, client, request.timeout, self._endpoint.retries)
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [*messages, {"role": "user", "content": request.user}],
+            self._limit_name: request.max_tokens,
+        }
+        if request.schema is not None:
+            named = {"name": "answer", "schema": dict(request.schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        completion = await self._completion(sdk, body, request)
+        if not completion.choices:
+            if error := getattr(completion, "error", None):
+                raise status_error(self._endpoint, 200, {}, {"error": error})
+            raise garbled(self._endpoint, "a body without choices")
+        choice, usage = completion.choices[0], getattr(completion, "usage", None)
+        text, refusal = choice.message.content, getattr(choice.message, "refusal", None)
+        written = text if isinstance(text, str) else ""
+        tokens = Usage(count_of(usage, "prompt_tokens"), count_of(usage, "completion_tokens"))
+        return Answer(written or refusal or "", "refusal" if refusal else choice.finish_reason, tokens)
+
+    async def _completion(self, sdk: "AsyncOpenAI", body: dict[str, Any], request: Request) -> Any:
+        if request.on_text is None:
+            return cast("Any", await sdk.chat.completions.create(**body))
+        first = True
+        async with cast("Any", sdk.chat.completions).stream(**body, stream_options={"include_usage": True}) as stream:
+            async for event in stream:
+                if event.type in ("content.delta", "refusal.delta") and event.delta:
+                    request.on_text(TextChunk(role=request.role, text=whole(event.delta), first=first))
+                    first = False
+            completion = await stream.get_final_completion()
+        if not completion.choices or not completion.choices[0].finish_reason:
+            raise unended(self._endpoint)
+        return completion
 
 
 async def call(endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]) -> _Answered:
@@ -153,7 +280,8 @@ def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
 
 
 async def _leave_out_key(request: "HttpRequest") -> None:
-    request.headers.pop("authorization", None)  # the SDKs insist on a key
+    for name in ("authorization", "x-api-key"):
+        request.headers.pop(name, None)
 
 
 def error_of(error: Exception, endpoint: Endpoint) -> LLMError:

@@ -136,18 +136,15 @@ class UsageStore(Repository):
         usage.tenant = tenant
         return usage
 
-    async def spent_today(self) -> int:
-        """Return the tokens that were spent since midnight."""
-        row = await self.db.row("spent_on", self._today())
-        return 0 if row is None else row["tokens"]
+    async def add(self, tokens: int) -> int:
+        """Add tokens to today's, fewer than 0 to give some back; return the sum."""
+        today = {"tenant": self.tenant, "day": int(self.clock.now() // DAY)}
 
-    async def add(self, tokens: int) -> None:
-        """Add tokens to today's."""
-        values = {**self._today(), "tokens": tokens}
-        await self.db.write(str(values["tenant"]), lambda tx: tx.run("spend_add", values))
+        def work(tx: Writing) -> int:
+            tx.run("spend_add", {**today, "tokens": tokens})
+            return tx.rows("spent_on", today)[0]["tokens"]
 
-    def _today(self) -> dict[str, Any]:
-        return {"tenant": self.tenant, "day": int(self.clock.now() // DAY)}
+        return await self.db.write(self.tenant, work)
 
 
 # Tokens of a team's service: only their digests are stored.

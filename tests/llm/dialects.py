@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mcp_reflect.llm import anthropic, openai
 from mcp_reflect.llm.protocol import LLM
-from mcp_reflect.llm.settings import Spec
+from mcp_reflect.llm.providers import Spec
+from mcp_reflect.llm.sdk import open_llm
 from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 
@@ -28,7 +28,6 @@ class Dialect:
     name: str
     path: str
     key_name: str
-    open_llm: Callable[[Spec, Mapping[str, str]], LLM]
     stops: Mapping[str, str]
     say: Say
     stream: Callable[..., Answer]
@@ -41,7 +40,7 @@ class Dialect:
 
     def open(self, url: str) -> LLM:
         """The provider, for a server at `url`."""
-        return self.open_llm(Spec(self.name, "test-model", url), {self.key_name: KEY, "MCP_REFLECT_LLM_RETRIES": "0"})
+        return open_llm(Spec(self.name, "test-model", url), {self.key_name: KEY, "MCP_REFLECT_LLM_RETRIES": "0"})
 
 
 def _say_anthropic(text: str, stop: str) -> Answer:
@@ -118,12 +117,15 @@ def _stream_anthropic(*pieces: str, stop: str) -> Answer:
 
 
 def _stream_openai(*pieces: str, stop: str, name: str = "content") -> Answer:
-    role: Json = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
-    texts: list[Json] = [{"choices": [{"delta": {name: piece}, "finish_reason": None}]} for piece in pieces]
     details: Json = {"cached_tokens": 5}
     usage: Json = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": details}
-    end: list[Json] = [{"choices": [{"delta": {}, "finish_reason": stop}]}, {"choices": [], "usage": usage}]
-    return events(role, *texts, *(end if stop else []))
+    deltas: list[Json] = [{"role": "assistant", "content": ""}, *({name: piece} for piece in pieces)]
+    chunks: list[Json] = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
+    end: list[Json] = [[{"index": 0, "delta": {}, "finish_reason": stop}], []] if stop else []
+    kind = "chat.completion.chunk"
+    return events(
+        *({"object": kind, "choices": choices, "usage": usage if not choices else None} for choices in [*chunks, *end])
+    )
 
 
 REFUSED = _stream_openai("I can", "not", stop="stop", name="refusal")
@@ -145,7 +147,6 @@ ANTHROPIC = Dialect(
     name="anthropic",
     path="/v1/messages",
     key_name="ANTHROPIC_API_KEY",
-    open_llm=anthropic.open_llm,
     stops={"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool_use": "tool_use"},
     say=_say_anthropic,
     stream=_stream_anthropic,
@@ -161,7 +162,6 @@ OPENAI = Dialect(
     name="openai",
     path="/chat/completions",
     key_name="OPENAI_API_KEY",
-    open_llm=openai.open_llm,
     stops={"end": "stop", "length": "length", "refusal": "content_filter", "tool_use": "tool_calls"},
     say=_say_openai,
     stream=_stream_openai,

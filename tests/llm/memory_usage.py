@@ -18,6 +18,7 @@ class MemoryUsageStore:
             self._day, self._spent = today, 0
         return self._spent
 
-    async def add(self, tokens: int) -> None:
-        """Count tokens towards today."""
-        self._spent = await MemoryUsageStore.spent_today(self) + tokens
+    async def add(self, tokens: int) -> int:
+        """Count tokens towards today; return the sum."""
+        self._spent = await self.spent_today() + tokens
+        return self._spent

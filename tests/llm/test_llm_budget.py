@@ -1,13 +1,14 @@
 """A completion that might take more tokens than a limit leaves is refused before it is sent."""
 
 import asyncio
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_reflect.errors import BankError
-from mcp_reflect.llm.budget import Account, TokenLimits, one_call, read_limits
+from mcp_reflect.llm.budget import Account, open_account, spent_in_call
 from mcp_reflect.llm.protocol import (
     LLM,
     BudgetExceededError,
@@ -34,8 +35,7 @@ def costing(tokens_in: int, tokens_out: int) -> Reply:
 def limited_model(
     llm: LLM, store: MemoryUsageStore | None = None, *, per_call: int | None = None, per_day: int | None = None
 ) -> Model:
-    limits = TokenLimits(per_call=per_call, per_day=per_day)
-    return Model(llm, "x:y", "the test", Account(limits, store or MemoryUsageStore()))
+    return Model(llm, "x:y", "the test", Account(store or MemoryUsageStore(), per_call, per_day))
 
 
 class BrokenStore(MemoryUsageStore):
@@ -43,15 +43,10 @@ class BrokenStore(MemoryUsageStore):
 
     broken = False
 
-    async def spent_today(self) -> int:
+    async def add(self, tokens: int) -> int:
         if self.broken:
             raise BankError("the bank is locked")
-        return await super().spent_today()
-
-    async def add(self, tokens: int) -> None:
-        if self.broken:
-            raise BankError("the bank is locked")
-        await super().add(tokens)
+        return await super().add(tokens)
 
 
 async def test_without_limits_everything_passes_though_the_store_is_broken() -> None:
@@ -100,13 +95,14 @@ async def test_a_request_larger_than_a_call_may_be_is_refused() -> None:
 async def test_the_completions_of_one_call_count_together_and_those_outside_alone() -> None:
     with Scripted(*[costing(300, 300)] * 5) as llm:
         limited = limited_model(llm, per_call=1_000)
-        with one_call():
-            await limited.complete(asking())
-            with pytest.raises(BudgetExceededError, match="600 of the 1000 tokens a call"):
-                await limited.complete(asking(max_tokens=400))
-            await limited.complete(asking(max_tokens=200))
-        with one_call():
+        spent_in_call.set([])
+        await limited.complete(asking())
+        with pytest.raises(BudgetExceededError, match="600 of the 1000 tokens a call"):
             await limited.complete(asking(max_tokens=400))
+        await limited.complete(asking(max_tokens=200))
+        spent_in_call.set([])
+        await limited.complete(asking(max_tokens=400))
+        spent_in_call.set(None)
         await limited.complete(asking(max_tokens=400))
         await limited.complete(asking(max_tokens=400))
 
@@ -125,37 +121,16 @@ async def test_completions_side_by_side_cannot_pass_the_limit_together() -> None
     assert [type(outcome) for outcome in outcomes] == [Reply, Reply, BudgetExceededError, BudgetExceededError]
 
 
-async def test_what_was_written_while_the_store_was_read_counts() -> None:
-    class SlowStore(MemoryUsageStore):
-        async def spent_today(self) -> int:
-            snapshot = await super().spent_today()
-            reading.set()
-            await go_on.wait()
-            return snapshot
-
-    class Slow:
+async def test_two_servers_on_one_store_cannot_pass_the_limit_together() -> None:
+    class Other:
         async def complete(self, request: Request) -> Reply:
-            del request
-            asked.set()
-            await answer.wait()
-            return costing(700, 100)
+            with pytest.raises(BudgetExceededError, match="of the 600 tokens a day"):
+                await limited_model(Scripted(), store, per_day=600).complete(request)
+            return costing(20, 80)
 
-    reading, go_on, asked, answer = (asyncio.Event() for _ in range(4))
-    limited = limited_model(Slow(), SlowStore(), per_day=1_000)
-    go_on.set()
-    first = asyncio.create_task(limited.complete(asking()))
-    await asked.wait()
-    go_on.clear()
-    reading.clear()
-    late = asyncio.create_task(limited.complete(asking()))
-    await reading.wait()
-    answer.set()
-    for _ in range(5):
-        await asyncio.sleep(0)  # the first has its reply, and waits for the store
-    go_on.set()
-    await first
-    with pytest.raises(BudgetExceededError, match="800 of the 1000"):
-        await late
+    store = MemoryUsageStore()
+    await limited_model(Other(), store, per_day=600).complete(asking())
+    assert await store.spent_today() == 100
 
 
 @pytest.mark.parametrize(
@@ -243,13 +218,15 @@ async def test_a_day_never_takes_more_than_its_limit(spends: list[tuple[int, int
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("20_000", 20_000), (" 1e6 ", 1_000_000), ("50,000", 50_000), ("0", 0), ("", None)]
+    ("text", "refused"), [("1_000", True), ("1,000", True), (" 0 ", True), ("20000", False), ("", False)]
 )
-def test_a_limit_is_read_as_people_write_numbers(text: str, tokens: int | None) -> None:
-    assert read_limits({"MCP_REFLECT_LLM_TOKENS_PER_DAY": text}) == TokenLimits(per_day=tokens)
+async def test_a_limit_is_read_as_people_write_numbers(text: str, refused: bool) -> None:
+    account = open_account({"MCP_REFLECT_LLM_TOKENS_PER_DAY": text}, MemoryUsageStore())
+    with Scripted(*[] if refused else ["x"]) as llm, pytest.raises(BudgetExceededError) if refused else nullcontext():
+        await Model(llm, "x:y", "the test", account).complete(asking(max_tokens=1_000))
 
 
-@pytest.mark.parametrize("text", ["many", "-1", "nan", "inf", "$5"])
+@pytest.mark.parametrize("text", ["many", "-1", "nan", "inf", "1e6", "$5"])
 def test_a_limit_that_is_not_an_amount_names_its_setting(text: str) -> None:
     with pytest.raises(LLMSettingError, match="MCP_REFLECT_LLM_TOKENS_PER_DAY"):
-        read_limits({"MCP_REFLECT_LLM_TOKENS_PER_DAY": text})
+        open_account({"MCP_REFLECT_LLM_TOKENS_PER_DAY": text}, MemoryUsageStore())

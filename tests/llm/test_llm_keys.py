@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.llm.protocol import LLMSettingError
-from mcp_reflect.llm.settings import Key, find_key
+from mcp_reflect.llm.providers import Key, find_key
 
-NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+NAMES = ("ANTHROPIC_API_KEY", "OTHER_KEY")
 MAIN = {"MCP_REFLECT_LLM": "anthropic:claude-sonnet-5-5"}
 posix = pytest.mark.skipif(os.name != "posix", reason="mode bits are POSIX")
 
@@ -25,8 +25,8 @@ def revealed(key: Key | None) -> str | None:
 
 
 def test_the_environment_gives_the_key_under_the_first_name_that_is_set() -> None:
-    assert revealed(find_key({"ANTHROPIC_AUTH_TOKEN": " t ", "ANTHROPIC_API_KEY": ""}, NAMES)) == "t"
-    assert revealed(find_key({"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_API_KEY": "k"}, NAMES)) == "k"
+    assert revealed(find_key({"OTHER_KEY": " t ", "ANTHROPIC_API_KEY": ""}, NAMES)) == "t"
+    assert revealed(find_key({"OTHER_KEY": "t", "ANTHROPIC_API_KEY": "k"}, NAMES)) == "k"
     assert find_key({"OPENAI_API_KEY": "o"}, NAMES) is None
 
 

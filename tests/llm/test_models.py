@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.anthropic import Anthropic
 from mcp_reflect.llm.protocol import (
     BudgetExceededError,
     GarbledReplyError,
@@ -18,6 +17,7 @@ from mcp_reflect.llm.protocol import (
     TimedOutError,
 )
 from mcp_reflect.llm.providers import Model, Registry
+from mcp_reflect.llm.sdk import Anthropic
 from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.reflect_calls import reflect, rows, serving
 from tests.llm.requests import asking

@@ -74,7 +74,7 @@ async def test_no_connection_is_made_and_no_name_is_looked_up(tmp_path: Path) ->
     assert [line for line in lines if line[0] == "socket.__new__" and line[1] in INET] == []
     imported = {line[1] for line in lines if line[0] == "import"}
     assert {"mcp_reflect.services.engine", "mcp_reflect.llm.runner"} <= imported
-    assert not {"anthropic", "mcp_reflect.llm.anthropic", "mcp_reflect.llm.openai"} & imported
+    assert not {"anthropic", "mcp_reflect.llm.sdk"} & imported
     assert "import mcp_reflect.llm.runner" not in started
     assert "import mcp_reflect.llm" not in started
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.llm.json_replies import containers, read_json, read_object
+from benchmarks.parse import read_json
+from mcp_reflect.llm.json_replies import containers, read_object
 from mcp_reflect.models.common import Json
 from tests.llm.messy import Case, fences, fresh, prose, syntax
 

@@ -72,18 +72,14 @@ def test_an_edit_serves_on_the_next_call_and_a_removal_too(tmp_path: Path) -> No
         ("version: 7\n", "", 1, "version"),
         ("role: corrector", "role: boss", 4, "boss"),
         ("role: corrector", "role corrector", 4, "key: value"),
-        ("inputs: goal, steps", "inputs: goal, Steps", 5, "Steps"),
-        ("inputs: goal, steps", "inputs: goal", 5, "steps"),
-        ("inputs: goal, steps", "inputs: goal, steps, issues", 5, "issues"),
-        ("$goal then", "$goal then $mood", 5, "mood"),
+        ("$goal then", "$goal then $mood", 12, "mood"),
         ("for $$3", "for $3", 12, "$$"),
         ('["string"],', '["string"', 6, "JSON"),
         ('{"corrected_steps": ["string"],\n  "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
         ("token_limit: 100", "token_limit: 0", 8, "token_limit"),
         ("token_limit: 100", "token_limit: 100\ntoken_limit: 100", 9, "twice"),
         ("---user---", "", 12, "user part"),
-        ("Mine, for $5.", "Mine, for $goal.", 11, "system part"),
-        ("name: correct", "name: replan", 2, "replan"),
+        ("Mine, for $5.", "Mine, for $goal.", 10, "system part"),
     ],
 )
 def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
@@ -96,14 +92,10 @@ def test_an_empty_override_is_refused(tmp_path: Path) -> None:
     assert "front matter" in str(problem(tmp_path, ""))
 
 
-def test_all_names_that_do_not_match_are_listed_at_once(tmp_path: Path) -> None:
-    error = problem(tmp_path, GOOD.replace("inputs: goal, steps", "inputs: issues, evidence"))
-    assert all(name in error.fault for name in ("goal", "steps", "issues", "evidence"))
-
-
-def test_an_override_that_wants_what_nobody_sends_is_refused(tmp_path: Path) -> None:
-    text = GOOD.replace("inputs: goal, steps", "inputs: goal, steps, mood").replace("$goal then", "$goal then $mood")
-    assert "mood" in problem(tmp_path, text).fault
+def test_name_and_inputs_may_be_left_out(tmp_path: Path) -> None:
+    write(tmp_path, GOOD.replace("name: correct\n", "").replace("inputs: goal, steps\n", ""))
+    template = Prompts(tmp_path).load("correct")
+    assert (template.overridden, template.name, template.inputs) == (True, "correct", ("goal", "steps"))
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

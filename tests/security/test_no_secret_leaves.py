@@ -93,7 +93,7 @@ class Talkative:
     async def complete(self, request: Request) -> Reply:
         self.asked.append(request)
         said = json.dumps(ANSWERS[request.role]).replace("$SECRET", json.dumps(self.secret)[1:-1])
-        return reply_of(request, "talkative:model", said, Stop.END, NOTHING_USED)
+        return reply_of("talkative:model", said, Stop.END, NOTHING_USED)
 
 
 async def drive(engine: Engine, text: str) -> list[object]:

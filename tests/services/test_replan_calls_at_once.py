@@ -24,10 +24,11 @@ class AskedMeanwhile:
         self.asked = 0
 
     async def complete(self, request: Request) -> Reply:
+        del request
         self.asked += 1
         if self.search_id:
             await self._other.replan(search_id=self.search_id, **report("qubits"))
-        return reply_of(request, "slow:model", self._answer, Stop.END, NOTHING_USED)
+        return reply_of("slow:model", self._answer, Stop.END, NOTHING_USED)
 
 
 async def test_a_report_that_comes_while_a_model_thinks_is_kept_and_the_model_is_not_asked_again(

@@ -42,14 +42,14 @@ async def test_each_text_gets_its_own_unit_vector_whatever_the_order_of_the_answ
         (Answer(body=b"<html>"), GarbledReplyError, "not a reply"),
         (Answer(body=b'{"data": [{"embedding": [NaN, 1]}, {"embedding": [0]}]}'), GarbledReplyError, "without a dir"),
         (Answer(body={"data": {}}), GarbledReplyError, "a body without embeddings"),
-        (Answer(body={"data": [{"vector": [1]}]}), GarbledReplyError, "1 vectors for 2 texts"),
+        (Answer(body={"data": [{"vector": [1]}]}), GarbledReplyError, "no list of vectors"),
         (embeddings([[1, 0]]), GarbledReplyError, "gave 1 vectors for 2 texts"),
         (embeddings([[1, 0], [1, 0], [0, 1]]), GarbledReplyError, "gave 3 vectors for 2 texts"),
         (embeddings([[1, 0], [1]]), GarbledReplyError, "vectors of different lengths"),
         (embeddings([[1, 0], [0, 0]]), GarbledReplyError, "without a direction"),
         (embeddings([[1, 0], []]), GarbledReplyError, "without a direction"),
         (embeddings([[1, 0], [1e200, 1e200]]), None, ""),
-        (Answer(body={"data": [{"embedding": "AAAA"}, {"embedding": [1]}]}), GarbledReplyError, "not a list of"),
+        (Answer(body={"data": [{"embedding": "AAAA"}, {"embedding": [1]}]}), GarbledReplyError, "no list of"),
     ],
 )  # fmt: skip
 async def test_whatever_an_endpoint_does_is_vectors_or_an_error_that_names_it(

@@ -108,9 +108,11 @@ SELECT
 SELECT tokens FROM spending WHERE tenant = :tenant AND day = :day;
 
 -- name: spend_add
--- Add a completion to its day.
-INSERT INTO spending (tenant, day, tokens, cost) VALUES (:tenant, :day, :tokens, 0)
-ON CONFLICT (tenant, day) DO UPDATE SET tokens = spending.tokens + excluded.tokens;
+-- Add to the tokens of a day, or give some back.
+INSERT INTO spending (tenant, day, tokens, cost)
+VALUES (:tenant, :day, CASE WHEN :tokens > 0 THEN :tokens ELSE 0 END, 0)
+ON CONFLICT (tenant, day) DO UPDATE
+SET tokens = CASE WHEN spending.tokens + :tokens > 0 THEN spending.tokens + :tokens ELSE 0 END;
 
 -- name: recall_drop_old
 -- Drop the oldest recalls without an outcome.
