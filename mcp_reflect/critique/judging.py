@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
@@ -11,19 +12,19 @@ from mcp_reflect.critique.work import split
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import as_mapping, read_object
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import Claim, Judged, Opinion, Verdict
+from mcp_reflect.models.critique import Claim, Opinion, Verdict
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.security.redact import quoted
 
 FIELDS: Final = ("verdicts", "quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
 _FIX: Final = f"Send {{{', '.join(FIELDS)}}}."
 _EXAMPLE: Final = 'Send [{"claim": 1, "verdict": "holds"}], with holds, wrong or not_shown.'
-_NAMES: Final = {
-    "claim": ("claim", "number", "id", "text"),
-    "verdict": ("verdict", "status", "judgement"),
-    "reason": ("reason", "shown_by", "why"),
-    "correction": ("correction", "correct", "fix", "right"),
-}
+_NAMES: Final = (
+    "claim number id text",
+    "verdict status judgement",
+    "reason shown_by why",
+    "correction correct fix right",
+)
 _WORDS: Final = {
     Verdict.HOLDS: "holds hold supported true right correct yes ok pass passes shown opinion",
     Verdict.WRONG: "wrong contradicted false incorrect no fail fails",
@@ -55,74 +56,67 @@ _PRAISE: Final = re.compile(
 )
 
 
-def read_verdicts(value: Any, claims: Sequence[Claim], field: str = "verdicts") -> tuple[Judged, ...]:
-    """Return one verdict a claim. InputError names a claim that is not there, and one with two verdicts."""
-    found: dict[int, Judged] = {}
-    for place, entry in enumerate(_entries(value, field)):
+def read_verdicts(value: Any, claims: Sequence[Claim], judge: str, field: str = "verdicts") -> tuple[Claim, ...]:
+    """Return the claims that a list of objects or {claim: verdict} judges, with their verdicts.
+
+    InputError names a claim that is not there, and one with two verdicts.
+    """
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        value = [{"claim": claim, **(said if isinstance(said, dict) else {"verdict": said})} for claim, said in items]
+    if not isinstance(value, list | tuple):
+        raise InputError(field, "it is not a list", _EXAMPLE)
+    found: dict[int, Claim] = {}
+    for place, entry in enumerate(cast("Sequence[Any]", value)):
         name = f"{field}[{place}]"
-        number = _number(entry.get("claim"), claims)
-        if number is None:
-            fault = f"{quoted(entry.get('claim'), 60)} is not a claim of this critique"
-            fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
-            raise InputError(
-                f"{name}.claim", fault, fix if claims else "It lists none: critique the work with its goal."
-            )
-        if number in found:
-            raise InputError(f"{name}.claim", f"claim {number} has a verdict already", "Send one verdict for a claim.")
-        found[number] = _judged(entry, number, name)
+        if not isinstance(entry, dict):
+            raise InputError(name, "it is not an object", _EXAMPLE)
+        judged = _judged({str(key).lower(): each for key, each in cast("dict[Any, Any]", entry).items()}, claims, name)
+        if judged.number in found:
+            fault = f"claim {judged.number} has a verdict already"
+            raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
+        found[judged.number] = replace(judged, judge=judge)
     return tuple(found.values())
 
 
-def _entries(value: Any, field: str) -> list[dict[str, Any]]:
-    """Return entries under our names, from a list of objects or {claim: verdict}."""
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value)
-        value = [
-            {"claim": claim, **(said if isinstance(said, dict) else {"verdict": said})} for claim, said in items.items()
-        ]
-    if not isinstance(value, list | tuple):
-        raise InputError(field, "it is not a list", _EXAMPLE)
-    entries: list[dict[str, Any]] = []
-    for place, item in enumerate(cast("Sequence[Any]", value)):
-        if not isinstance(item, dict):
-            raise InputError(f"{field}[{place}]", "it is not an object", _EXAMPLE)
-        own = {str(key).lower(): each for key, each in cast("dict[Any, Any]", item).items()}
-        entries.append(
-            {name: next((own[key] for key in keys if own.get(key) is not None), None) for name, keys in _NAMES.items()}
-        )
-    return entries
-
-
-def _number(said: Any, claims: Sequence[Claim]) -> int | None:
-    text = str(said).strip().lstrip("#").removesuffix(".")
-    if text.isdigit() and len(text) <= 6:
-        return int(text) if 1 <= int(text) <= len(claims) else None
-    own = letters(text) if isinstance(said, str) else ""
-    fitting = [
-        claim.number
-        for claim in claims
-        if own and len(own) > 3 and (own in letters(claim.text) or letters(claim.text) in own)
-    ]
-    return fitting[0] if fitting else None
-
-
-def _judged(entry: Mapping[str, Any], number: int, name: str) -> Judged:
-    said = entry["verdict"]
+def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Claim:
+    named, said, reason, correction = (
+        next((entry[key] for key in keys.split() if entry.get(key) is not None), None) for keys in _NAMES
+    )
+    claim = _named(named, claims)
+    if claim is None:
+        fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
+        fix = fix if claims else "It lists none: critique the work with its goal."
+        raise InputError(f"{name}.claim", f"{quoted(named, 60)} is not a claim of this critique", fix)
     if isinstance(said, bool):
         said = "holds" if said else "wrong"
     word, _, rest = str(said or "").strip().replace("not shown", "not_shown").partition(":")
     verdict = _MEANINGS.get(word.strip(" .*_").lower().replace("-", "_").replace(" ", "_"))
     if verdict is None:
         raise InputError(f"{name}.verdict", f"{quoted(said, 40)} is not a verdict", _EXAMPLE)
-    reason = _text(entry["reason"], f"{name}.reason") or rest.strip() or None
-    correction = _text(entry["correction"], f"{name}.correction") if verdict is Verdict.WRONG else None
-    return Judged(claim=number, verdict=verdict, reason=reason, correction=correction)
+    right = _text(correction, f"{name}.correction") if verdict is Verdict.WRONG else None
+    reason = _text(reason, f"{name}.reason") or rest.strip() or None
+    return replace(claim, verdict=verdict, reason=reason, correction=right)
+
+
+def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
+    """Return the claim with a number, or with words that are in it or that it is in."""
+    text = str(said).strip().lstrip("#").removesuffix(".")
+    if text.isdigit():
+        return next((claim for claim in claims if str(claim.number) == text), None)
+    own = letters(text) if isinstance(said, str) else ""
+    fitting = (claim for claim in claims if own in letters(claim.text) or letters(claim.text) in own)
+    return next(fitting, None) if len(own) > 3 else None
 
 
 def read_opinion(
-    value: Json, field: str = "analysis", limits: Limits = DEFAULT, claims: Sequence[Claim] | None = None
+    value: Json,
+    field: str = "analysis",
+    limits: Limits = DEFAULT,
+    claims: Sequence[Claim] | None = None,
+    judge: str = "",
 ) -> Opinion:
-    """Read an opinion from an object, or from text with JSON, headings, a list or prose.
+    """Read the opinion of a judge from an object, or from text with JSON, headings, a list or prose.
 
     InputError names the field, the fault and the fix. Without `claims`, verdicts are passed over.
     """
@@ -150,7 +144,7 @@ def read_opinion(
     steps, steps_field = value.get("corrected_steps"), f"{field}.corrected_steps"  # one text is split as a response is
     return Opinion(
         accepts=accepts,
-        verdicts=read_verdicts(said, claims, f"{field}.verdicts") if said and claims is not None else (),
+        verdicts=read_verdicts(said, claims, judge, f"{field}.verdicts") if said and claims is not None else (),
         issues=tuple(text for text in _texts(value.get("issues"), f"{field}.issues") if not _NONE.fullmatch(text)),
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),

@@ -31,22 +31,13 @@ class Version:
     verified: Verified
     opinion: Opinion | None = None
     author: str | None = None
-    judge: str = MODEL
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims with the judge's verdicts; what rules are certain of stays wrong."""
-        said = {judged.claim: judged for judged in self.opinion.verdicts} if self.opinion else {}
+        said = {judged.number: judged for judged in self.opinion.verdicts} if self.opinion else {}
         return tuple(
-            replace(
-                claim,
-                verdict=judged.verdict,
-                judge=self.judge,
-                reason=judged.reason,
-                correction=judged.correction,
-            )
-            if claim.verdict is None and (judged := said.get(claim.number))
-            else claim
+            replace(said[claim.number], lines=claim.lines) if claim.verdict is None and claim.number in said else claim
             for claim in self.verified.claims
         )
 

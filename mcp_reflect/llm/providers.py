@@ -242,20 +242,19 @@ class Model:
         return await self._account.complete(self._name, self._ask, request)
 
     async def _ask(self, request: Request) -> Reply:
+        limit = asyncio.timeout(request.timeout)
         try:
-            async with asyncio.timeout(request.timeout):
+            async with limit:
                 reply = cast("object", await self.llm.complete(request))
             if isinstance(reply, Reply):
                 return reply
             fault = f"returned {type(reply).__name__}"
         except LLMError:
             raise
-        except TimeoutError:
-            fault = ""
         except Exception as error:  # noqa: BLE001 - code of other packages: a bug in it must not fail the tool
             fault = f"raised {type(error).__name__}"
         # Raised here, not above: the model's own error may hold a key.
-        if not fault:
+        if limit.expired():
             late = f"no reply within {round(request.timeout, 2):g} s"
             raise TimedOutError(self._name, late, "Try again, or bind a faster model to this role")
         fix = "Report it to its authors, or bind another provider"

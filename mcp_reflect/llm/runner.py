@@ -182,22 +182,22 @@ async def _converse(
 
 
 async def _complete(llm: LLM, request: Request) -> Reply:
-    """Return the reply. Where what was heard is not its text, because nothing was streamed, it is one chunk."""
-    listener, heard = request.on_text, ""
-    errors: list[Exception] = []
+    """Return the reply. Where nothing was streamed, its text is heard as one chunk."""
+    listener = request.on_text
     if listener is None:
         return await llm.complete(request)
+    heard: list[TextChunk] = []
+    errors: list[Exception] = []
 
     def on_text(chunk: TextChunk) -> None:
-        nonlocal heard
-        heard = chunk.text if chunk.first else heard + chunk.text
+        heard.append(chunk)
         try:
             listener(chunk)
         except Exception as error:  # noqa: BLE001 - raised below: it is not a fault of the model
             errors.append(error)
 
     reply = await llm.complete(replace(request, on_text=on_text))
-    if heard != reply.text:
+    if not heard:
         on_text(TextChunk(role=request.role, text=reply.text, first=True))
     if errors:
         raise errors[0]

@@ -57,16 +57,6 @@ class Claim:
     correction: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A judge's verdict on the claim with this number."""
-
-    claim: int
-    verdict: Verdict
-    reason: str | None = None
-    correction: str | None = None
-
-
 class Action(StrEnum):
     """What to do with the work: hand it over, change it, or get evidence first."""
 
@@ -93,7 +83,7 @@ class Opinion:
     """
 
     accepts: bool = False
-    verdicts: tuple[Judged, ...] = ()
+    verdicts: tuple[Claim, ...] = ()
     issues: tuple[str, ...] = ()
     quality_score: float | None = None
     suggested_fix: str | None = None

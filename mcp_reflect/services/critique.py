@@ -12,7 +12,7 @@ from typing import Any, Final
 from mcp_reflect.critique import loop
 from mcp_reflect.critique.answers import answer_of
 from mcp_reflect.critique.judging import read_opinion, read_steps, read_verdicts
-from mcp_reflect.critique.loop import Run, Version, uncorrected, with_corrections
+from mcp_reflect.critique.loop import MODEL, Run, Version, uncorrected, with_corrections
 from mcp_reflect.critique.runs import clipped_results
 from mcp_reflect.critique.verify import Verified, correct, verifier
 from mcp_reflect.critique.work import Work, split
@@ -21,7 +21,7 @@ from mcp_reflect.llm.prompts import Rendered
 from mcp_reflect.llm.protocol import Role, TextChunk, TextListener
 from mcp_reflect.llm.runner import CALL_SECONDS, NO_CLIENT, ClientCapabilities
 from mcp_reflect.models.common import HOST, RULES, Scope, from_json, plain
-from mcp_reflect.models.critique import NO_OUTPUT, Claim, Critique, Judged, Opinion, Stopped, ToolResult
+from mcp_reflect.models.critique import NO_OUTPUT, Claim, Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
@@ -70,7 +70,7 @@ class _Call:
         verify = await asyncio.to_thread(verifier, work)
         current = await asyncio.to_thread(verify, work.steps)
         opinion = self._opinion_of(sent, current.claims)
-        first = Version(verified=current, opinion=opinion, judge=HOST)
+        first = Version(verified=current, opinion=opinion)
         await self.report(0, current)
         computed = current.steps
         if self.session["max_iterations"]:
@@ -100,12 +100,12 @@ class _Call:
         """Return the host's opinion: what it sends now, and its earlier verdicts on other claims of this work."""
         opinion = Opinion()
         if sent.analysis is not None:
-            opinion = read_opinion(clean(sent.analysis), limits=self.context.settings, claims=claims)
-        said = {judged.claim: judged for judged in opinion.verdicts}
-        if sent.verdicts is not None:
-            said |= {judged.claim: judged for judged in read_verdicts(clean(sent.verdicts), claims)}
-        before = {item["claim"]: from_json(Judged, item) for item in self.session.get("judged", ())}
-        return replace(opinion, verdicts=tuple({**before, **said}.values()))
+            opinion = read_opinion(clean(sent.analysis), limits=self.context.settings, claims=claims, judge=HOST)
+        said = read_verdicts(clean(sent.verdicts), claims, HOST) if sent.verdicts is not None else ()
+        answer = self.session.get("answer")
+        before = from_json(Critique, answer).claims if answer else ()
+        verdicts = (*(claim for claim in before if claim.judge == HOST), *opinion.verdicts, *said)
+        return replace(opinion, verdicts=tuple({claim.number: claim for claim in verdicts}.values()))
 
     async def _critic(self, verified: Verified) -> Opinion | None:
         """Return the critic's opinion; None where it need not or cannot be asked."""
@@ -142,11 +142,7 @@ class _Call:
         read: Callable[[Any], Any],
         read_text: Callable[[str], Any],
     ) -> Any:
-        common = {
-            "goal": self.session["goal"],
-            "steps": _numbered(verified.steps),
-            "evidence": _evidence(self.session["tool_results"]),
-        }
+        common = _shown(self.session["goal"], verified.steps, self.session["tool_results"])
         left = max(self.until - time.monotonic(), 0.0)
         result = await self.context.runner.generate(
             role, prompt, {**common, **inputs}, host=self.client, read=read, read_text=read_text, seconds=left
@@ -172,7 +168,7 @@ class _Call:
 
 
 def _opinion(value: Any, claims: Sequence[Claim]) -> Opinion:
-    return read_opinion(clean(value), "reply", claims=claims)
+    return read_opinion(clean(value), "reply", claims=claims, judge=MODEL)
 
 
 def _corrected(value: Any, least: int) -> tuple[str, ...]:
@@ -199,17 +195,14 @@ def _listed(claims: Sequence[Claim]) -> str:
     return "\n".join(texts)
 
 
-def _numbered(steps: Sequence[str]) -> str:
-    return "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))[:_PROMPT_CHARS]
-
-
-def _evidence(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the end of the results of tools, each under its name and, where it is known, its exit code."""
+def _shown(goal: str, steps: Sequence[str], results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the inputs of each prompt: of the results their end, with tools and, where they are known, exit codes."""
     parts: list[str] = []
     for result in results:
         code = "" if result.get("exit_code") is None else f" (exit code {result['exit_code']})"
         parts.append(f"{result.get('tool') or 'tool'}{code}:\n{result['content']}")
-    return "\n\n".join(parts)[-_PROMPT_CHARS:]
+    numbered = "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
+    return {"goal": goal, "steps": numbered[:_PROMPT_CHARS], "evidence": "\n\n".join(parts)[-_PROMPT_CHARS:]}
 
 
 def review_prompt(
@@ -221,15 +214,8 @@ def review_prompt(
     lessons: str,
 ) -> Rendered:
     """Build the critic's prompt for a response that nobody has checked."""
-    inputs = {
-        "goal": goal,
-        "step_description": step_description,
-        "steps": _numbered([response]),
-        "claims": "",
-        "evidence": _evidence(tool_results),
-        "criteria": "",
-        "lessons": lessons,
-    }
+    more = {"step_description": step_description, "lessons": lessons, "claims": "", "criteria": ""}
+    inputs = _shown(goal, [response], tool_results) | more
     return context.runner.render("critique", {name: clean_text(text) for name, text in inputs.items()})
 
 
@@ -242,12 +228,8 @@ def improvement_prompt(
 ) -> Rendered:
     """Build the corrector's prompt for steps with the issues of `critique`; a text is one issue."""
     issues = critique.issues if isinstance(critique, Critique) else critique
-    inputs = {
-        "goal": goal,
-        "steps": _numbered([steps] if isinstance(steps, str) else steps),
-        "issues": issues if isinstance(issues, str) else "\n".join(issues),
-        "evidence": _evidence(tool_results),
-    }
+    inputs = _shown(goal, [steps] if isinstance(steps, str) else steps, tool_results)
+    inputs["issues"] = issues if isinstance(issues, str) else "\n".join(issues)
     return context.runner.render("correct", {name: clean_text(text) for name, text in inputs.items()})
 
 
@@ -288,12 +270,10 @@ async def critique(
         max_iterations=session["max_iterations"],
         milliseconds=round((time.monotonic() - began) * 1000),
     )
-    opinion = run.first.opinion
     after = {  # the next call of this critique adds its verdicts to those on the same steps
         **session,
         "iterations": run.iterations if by_host else 0,
         "message": message,
-        "judged": [asdict(judged) for judged in opinion.verdicts] if opinion else session.get("judged", []),
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
         "answer": await asyncio.to_thread(plain, answer),

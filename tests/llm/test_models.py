@@ -48,7 +48,7 @@ async def test_a_stuck_model_is_cancelled_and_the_error_names_it() -> None:
         await Model(stuck, "x:y", "the test").complete(asking(timeout=0.01))
     assert stuck.ended
     assert caught.value.__context__ is None
-    with Scripted(TimeoutError()) as llm, pytest.raises(TimedOutError):
+    with Scripted(TimeoutError()) as llm, pytest.raises(GarbledReplyError, match="raised TimeoutError"):
         await Model(llm, "x:y", "the test").complete(asking())
 
 

@@ -10,7 +10,7 @@ from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, TextChunk
 from mcp_reflect.models.critique import Critique
 from mcp_reflect.services.critique import Iteration
 from mcp_reflect.services.engine import Engine
-from tests.llm.dialects import DIALECTS, OPENAI, Dialect
+from tests.llm.dialects import DIALECTS, Dialect
 from tests.llm.loopback import Loopback
 from tests.scripted import Scripted
 
@@ -75,20 +75,6 @@ async def test_the_text_of_a_model_that_cannot_stream_is_one_chunk(settings: Set
     assert steps == ("Violets are blue",)
     assert [(chunk.text, chunk.first) for chunk in heard] == [
         (text, True) for text in ("No JSON.", _BAD, _BETTER, _GOOD)
-    ]
-
-
-async def test_a_streamed_text_that_is_not_the_reply_is_started_anew(settings: Settings) -> None:
-    heard: list[TextChunk] = []
-    async with (
-        Loopback(OPENAI.stream("<think>Hm.</think>", _GOOD, stop="stop")) as server,
-        Engine(replace(settings, llm=f"openai:m@{server.url}")) as engine,
-    ):
-        await engine.critique(goal="A poem", steps=_POEM, on_text=heard.append)
-    assert [(chunk.text, chunk.first) for chunk in heard] == [
-        ("<think>Hm.</think>", True),
-        (_GOOD, False),
-        (_GOOD, True),
     ]
 
 
