@@ -26,7 +26,6 @@ Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
 
 SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
-_LOCAL: Final = "local"  # a model that earlier releases ran in the server
 EXAMPLES: Final = '"words", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
@@ -58,14 +57,7 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
 
     Raises `LLMSettingError`, for `off` as well. The embedder gives unit vectors or an `LLMError`, whoever made it.
     """
-    text = settings.get(SETTING, "")
-    if text.partition(":")[0].strip().casefold() == _LOCAL:
-        fault = "the server no longer runs a model itself"
-        raise LLMSettingError(SETTING, fault, "Run one with Ollama: openai:all-minilm@http://localhost:11434/v1")
-    try:
-        spec = parse_spec(SETTING, text)
-    except LLMSettingError as error:
-        raise LLMSettingError(SETTING, error.fault, f"Write {EXAMPLES}") from None
+    spec = parse_spec(SETTING, settings.get(SETTING, ""), EXAMPLES)
     if spec is None:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
     if spec.provider == "openai":

@@ -1,7 +1,7 @@
 """The JSON of replies of language models: read from any text, and the schema that asks for it.
 
-No text makes the reader raise. A JSON code fence is read before the whole text; each object or list in it is read
-strictly, or through the `json_repair` library where it is broken.
+No text makes the reader raise. Each object in it is read strictly, or through the `json_repair` library where it is
+broken.
 """
 
 import json
@@ -14,18 +14,13 @@ from typing import cast
 from mcp_reflect.models.common import Json
 
 MAX_DEPTH = 60
-"""Objects and lists inside each other; a deeper value is not read."""
+"""Objects and lists inside each other; a deeper text is not read."""
 REPAIR_LIMIT = 200_000
 """Characters. The library takes seconds to repair a longer text, or many parts that are not JSON."""
 
 _DECODER = json.JSONDecoder(strict=False)
-_FENCE = re.compile(
-    r"(?ms)^[ \t]*(?:`{3,}|~{3,})[ \t]*(?P<tag>[\w+-]*)[^\n]*\n(?P<body>.*?)(?:^[ \t]*(?:`{3,}|~{3,})[ \t]*$|\Z)"
-)
-_DATA_TAGS = {"json", "json5", "jsonc", "jsonl", "jsonlines", "ndjson"}
 _THINKING = r"(?:think|thinking|thought|reasoning|scratchpad)>"
 _THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
-_OPENING = re.compile(r"[{\[]")
 _BRACKET = re.compile(r"[{}\[\]]")
 
 
@@ -34,13 +29,13 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
     It also looks inside wrappers such as `{"analysis": {...}}` or a list of one.
     """
-    candidates = _objects_in([*containers(text)])
+    candidates = [one for value in objects_in(text) for one in (*_inside(value), value)]
     with_keys = [candidate for candidate in reversed(candidates) if candidate.keys() & set(keys)]
     return max(with_keys, key=lambda candidate: len(candidate.keys() & set(keys)), default=None)
 
 
-def containers(text: str) -> list[dict[str, Json] | list[Json]]:
-    """Return the outermost objects and lists of a text, in order: those in its JSON fences, if there are any.
+def objects_in(text: str) -> list[dict[str, Json]]:
+    """Return the outermost objects of a text, in order.
 
     A text whose brackets stand too deep inside each other, those in strings included, has none.
     """
@@ -50,46 +45,41 @@ def containers(text: str) -> list[dict[str, Json] | list[Json]]:
     with suppress(ValueError):
         whole: Json = json.loads(text, strict=False)
         if isinstance(whole, str):
-            return containers(whole)
-        if isinstance(whole, dict | list):
+            return objects_in(whole)
+        if isinstance(whole, dict):
             return [whole]
     text = without_thinking(text)
-    in_fences = [one["body"] for one in _FENCE.finditer(text) if one["tag"].lower() in _DATA_TAGS]
-    # Code in another fence is not the answer where something stands outside it.
-    outside = _FENCE.sub(lambda one: "" if one["tag"] else one["body"], text)
-    for parts in (in_fences, [outside], [text]):
-        if found := [value for part in parts for value in _find_containers(part)]:
-            return found
+    if found := [*_scanned(text)]:
+        return found
     repaired = _repair(text)
     return [repaired] if repaired else []
 
 
 def without_thinking(text: str) -> str:
-    """Remove text in thinking tags, unless nothing else is there.
+    """Remove text in thinking tags, unless no object stands outside them.
 
     A text that begins with an object stays as it is: tags inside a JSON string belong to it.
     """
     if text.lstrip()[:1] in {"{", "["}:
         return text
     answer = _THOUGHT.sub("", text)
-    return answer if _OPENING.search(answer) else text
+    return answer if "{" in answer or "{" not in text else text
 
 
-def _find_containers(text: str) -> Iterator[dict[str, Json] | list[Json]]:
+def _scanned(text: str) -> Iterator[dict[str, Json]]:
     at, budget = 0, REPAIR_LIMIT
-    while budget > 0 and (opening := _OPENING.search(text, at)):
-        start = opening.start()
+    while budget > 0 and (start := text.find("{", at)) >= 0:
         try:
             value, end = _DECODER.raw_decode(text, start)
         except ValueError:
             end = _end_of(text, start)
             value = _repair(text[start:end])
-        if value and isinstance(value, dict if opening[0] == "{" else list):
+        if value:
             yield value
             at = end
         else:
             budget -= end - start
-            at = opening.end()
+            at = start + 1
 
 
 def _end_of(text: str, start: int) -> int:
@@ -102,8 +92,8 @@ def _end_of(text: str, start: int) -> int:
     return len(text)
 
 
-def _repair(text: str) -> dict[str, Json] | list[Json] | None:
-    """Return what `json_repair` reads in `text`; None where it is too long, beyond the library, or a word."""
+def _repair(text: str) -> dict[str, Json] | None:
+    """Return the object that `json_repair` reads in `text`; None where it is too long, beyond the library, or none."""
     if len(text) > REPAIR_LIMIT:
         return None
     import json_repair  # noqa: PLC0415 - half the replies never need it
@@ -112,14 +102,16 @@ def _repair(text: str) -> dict[str, Json] | list[Json] | None:
         value: object = json_repair.loads(text, skip_json_loads=True)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
         return None
-    return cast("dict[str, Json] | list[Json]", value) if isinstance(value, dict | list) else None
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else None
 
 
-def _objects_in(value: Json, depth: int = 4) -> list[dict[str, Json]]:
-    """Return the objects that a value offers: those of its items and members first, then itself."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) and depth else []
-    inner = [candidate for item in items if depth > 0 for candidate in _objects_in(item, depth - 1)]
-    return [*inner, value] if isinstance(value, dict) else inner
+def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:
+    """Yield the objects inside a value, the innermost first."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items if depth else ():
+        yield from _inside(item, depth - 1)
+        if isinstance(item, dict):
+            yield item
 
 
 # The JSON schema of a reply, from the shape in a prompt template: in the narrow form to which providers hold a reply.

@@ -59,7 +59,7 @@ def setting_of(role: Role, settings: Mapping[str, str]) -> str:
     return own if settings.get(own, "").strip() else MAIN
 
 
-def parse_spec(setting: str, text: str) -> Spec | None:
+def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | None:
     """Return the spec in `text`, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
     text = text.strip()
     if text.casefold() in {"", OFF}:
@@ -79,7 +79,7 @@ def parse_spec(setting: str, text: str) -> Spec | None:
     elif not address and _BARE_ADDRESS.search(model):
         fault = f'the address in "{quote}" does not start with http:// or https://'
     if fault:
-        raise LLMSettingError(setting, fault, f"Write {_EXAMPLES}")
+        raise LLMSettingError(setting, fault, f"Write {examples}")
     return Spec(provider, model, parse_base_url(setting, address[0]) if address else None)
 
 

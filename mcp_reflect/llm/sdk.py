@@ -217,7 +217,7 @@ class OpenAI(SdkModel):
                 if event.type in ("content.delta", "refusal.delta") and event.delta:
                     request.on_text(TextChunk(role=request.role, text=whole(event.delta), first=first))
                     first = False
-            completion = await stream.get_final_completion()
+            completion = stream.current_completion_snapshot  # the final one raises where it is cut off or refused
         if not completion.choices or not completion.choices[0].finish_reason:
             raise unended(self._endpoint)
         return completion

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from mcp_reflect.config import DEFAULT, Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.llm.json_replies import as_mapping, containers, read_object, without_thinking
+from mcp_reflect.llm.json_replies import as_mapping, objects_in, read_object, without_thinking
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import has_content, lesson_parts, told_lesson
 from mcp_reflect.models.reflection import Analysis, Assessment, Insights, Score
@@ -188,7 +188,7 @@ def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, 
         plain = without_thinking(value).strip()
         found = read_object(value, _KNOWN)
         if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
-            found = next((one for one in containers(value) if isinstance(one, dict)), None)
+            found = next(iter(objects_in(value)), None)
         reflects = found is not None and any(_field(key) == "reflection" for key in found)
         if found is None or not (reflects or plain.startswith(("{", "[", "```"))):
             return *_of_markdown(plain), plain
