@@ -38,6 +38,9 @@ Input = str | int | float | None
 """A value for a place: text is fenced as data; numbers and enum members stand as they are."""
 
 _USER_MARK = "---user---"
+_PARTS = re.compile(
+    rf"---[ \t]*\n(?P<front>.*?\n)---[ \t]*\n(?P<system>(?:.*?\n)?){_USER_MARK}[ \t]*(?:\n|\Z)(?P<user>.*)", re.DOTALL
+)
 
 
 _ROLES = ("reflector", "critic", "corrector", "planner", "evaluator", "dreamer", "host")
@@ -184,34 +187,26 @@ def _template(path: Path) -> Template:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise PromptError(file, line, "is not UTF-8 text", "Save it as UTF-8.") from None
-    lines = text.splitlines()
-    plain = [line.strip() for line in lines]
-    if plain[:1] != ["---"]:
-        raise PromptError(file, 1, "does not begin with front matter", "Put --- on the first line.")
-    if "---" not in plain[1:]:
-        raise PromptError(file, len(lines), "front matter has no end", "Put --- on a line of its own after it.")
-    end = plain.index("---", 1)
-    if _USER_MARK not in plain[end:]:
-        raise PromptError(file, len(lines), "has no user part", f"Put {_USER_MARK} on a line before it.")
-    mark = plain.index(_USER_MARK, end)
-    values = _front_matter(lines[:end], file)
-    user = "\n".join(lines[mark + 1 :]).strip()
-    template = Template(
+    parts = _PARTS.fullmatch(text)
+    if parts is None:
+        fault = f"is not front matter between two lines of ---, a system part, a line {_USER_MARK}, and a user part"
+        raise PromptError(file, 1, fault, f"Begin with what `mcp-reflect prompts show {path.stem}` prints.")
+    values = _front_matter(parts["front"].splitlines(), file)
+    for number, line in enumerate(parts["user"].splitlines(), text.count("\n", 0, parts.start("user")) + 1):
+        if not _Places(line).is_valid():
+            raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
+    return Template(
         name=path.stem,
         version=int(values["version"]),
         role=values["role"],
-        inputs=tuple(_Places(user).get_identifiers()),
+        inputs=tuple(_Places(parts["user"]).get_identifiers()),
         output=None if values["output"] == "text" else json.loads(values["output"]),
         token_limit=int(values["token_limit"]),
-        system="\n".join(lines[end + 1 : mark]).strip(),
-        user=user,
+        system=parts["system"].strip(),
+        user=parts["user"].strip(),
         text=text,
         file=file,
     )
-    for number, line in enumerate(lines[mark + 1 :], mark + 2):
-        if not _Places(line).is_valid():
-            raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
-    return template
 
 
 def _front_matter(lines: list[str], file: str) -> dict[str, str]:
@@ -219,7 +214,7 @@ def _front_matter(lines: list[str], file: str) -> dict[str, str]:
     values: dict[str, str] = {}
     numbers: dict[str, int] = {}
     last = ""
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines, 2):
         if line[:1].isspace() and last:
             values[last] = f"{values[last]} {line.strip()}".strip()
         elif line.strip():

@@ -299,28 +299,20 @@ class Registry:
 
         It never raises: where the settings cannot be used, each completion raises the `LLMSettingError`.
         """
+        setting = setting_of(role, self._settings)
         try:
-            spec = self.spec(role)
-            return None if spec is None else self._open(spec, setting_of(role, self._settings))
+            spec = parse_spec(setting, self._settings.get(setting, ""))
+            return spec and self._open(spec, setting)
         except LLMSettingError as error:
             return Unusable(error)
 
-    def spec(self, role: Role) -> Spec | None:
-        """Return the spec that the settings name for the role, None for off. Raises `LLMSettingError`."""
-        setting = setting_of(role, self._settings)
-        return parse_spec(setting, self._settings.get(setting, ""))
-
     def describe(self, role: Role) -> str:
         """Return `provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
-        try:
-            spec = self.spec(role)
-        except LLMSettingError:
+        llm = self.llm(role)
+        if isinstance(llm, Unusable):
             return "unusable"
-        if spec is None:
-            return OFF
-        if isinstance(self.llm(role), Unusable):
-            return f"{spec.name} (unusable)"
-        return f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
+        spec = next((spec for spec, opened in self._opened.items() if opened is llm), None)
+        return OFF if spec is None else f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""

@@ -13,7 +13,7 @@ from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.hooks.guarded import mode_in
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, compact, from_json
-from mcp_reflect.models.finding import StoredFinding
+from mcp_reflect.models.finding import FindingState, StoredFinding
 from mcp_reflect.models.lesson import Filter, GuardMode, Lesson, Recall, Source, State, Stored, Trust, Undone
 from mcp_reflect.services.engine import Engine
 
@@ -164,7 +164,8 @@ async def settled(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, Any]:
     else:
         raise NotFoundError("id", "no such finding waits", "List them: mcp-reflect lessons review.")
     if sent["approved"] is not True:
-        await services.findings.drop(engine.context, found)
+        # Nobody is asked about it again.
+        await engine.bank.findings.settle(engine.scopes.own, found.id, FindingState.DROPPED, None)
         return {"state": "dropped"}
     stored = await services.findings.keep(engine.context, found, sent.get("changes") or {})
     return {"lesson_id": stored.lesson_id, "state": "kept", "is_new": stored.status == "stored"}

@@ -92,8 +92,3 @@ async def reopen(context: Context, finding_id: str, lesson_id: str | None) -> No
     await context.bank.findings.settle(context.scopes.own, finding_id, FindingState.OPEN, None)
     if lesson_id:
         await context.bank.lessons.set_state(context.scopes.own, lesson_id, State.RETIRED, "decision undone")
-
-
-async def drop(context: Context, found: StoredFinding) -> None:
-    """Drop a finding: nobody is asked about it again."""
-    await context.bank.findings.settle(context.scopes.own, found.id, FindingState.DROPPED, None)

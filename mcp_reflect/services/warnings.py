@@ -35,11 +35,6 @@ _ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)  # a reflection tells 
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
 
 
-def held_out(session: str, share: float) -> bool:
-    """True if a session is watched and not warned, for comparison. Depends on its id alone."""
-    return drawn(session, share)
-
-
 def _session_id(session: str) -> str:
     if not session.strip() or len(session) > 200:
         raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
@@ -49,7 +44,7 @@ def _session_id(session: str) -> str:
 async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
     """Return the state of a session; InputError for an id that cannot be one."""
     session = _session_id(session)
-    return await context.bank.warnings.session(scope, session, held_out=held_out(session, context.settings.holdout))
+    return await context.bank.warnings.session(scope, session, held_out=drawn(session, context.settings.holdout))
 
 
 async def _look_up(
@@ -65,7 +60,7 @@ async def _look_up(
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
     keys = {"bare": forms.bare_key, "loose": forms.loose_key, "head": forms.head}
-    watched = held_out(session, context.settings.holdout)
+    watched = drawn(session, context.settings.holdout)
     known_calls = context.bank.warnings.known_calls
     state, known = await known_calls(scope, session, held_out=watched, call=whole, **keys)
     return scope, WatchedCall(tool, arguments, forms, known, state)

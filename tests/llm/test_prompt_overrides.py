@@ -78,7 +78,7 @@ def test_an_edit_serves_on_the_next_call_and_a_removal_too(tmp_path: Path) -> No
         ('{"corrected_steps": ["string"],\n  "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
         ("token_limit: 100", "token_limit: 0", 8, "token_limit"),
         ("token_limit: 100", "token_limit: 100\ntoken_limit: 100", 9, "twice"),
-        ("---user---", "", 12, "user part"),
+        ("---user---", "", 1, "user part"),
         ("Mine, for $5.", "Mine, for $goal.", 10, "system part"),
     ],
 )

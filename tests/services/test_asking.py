@@ -132,7 +132,7 @@ async def test_a_person_keeps_or_drops_what_waits(engine: Engine) -> None:
     assert await services.findings.waiting(engine.context) == []
     await hard_won(engine, "later", wrong="./other get a/b", right="./other get /a/b/")
     (other,) = await services.findings.waiting(engine.context)
-    await services.findings.drop(engine.context, other)
+    await engine.bank.findings.settle(engine.scopes.own, other.id, FindingState.DROPPED, None)
     assert other.state is FindingState.OPEN
     assert await services.findings.waiting(engine.context) == []
 

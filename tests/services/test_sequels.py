@@ -13,7 +13,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.warnings import held_out
+from mcp_reflect.signature import drawn
 from mcp_reflect.storage.warnings import MOST_WRONG
 from tests.held_clock import HeldClock
 
@@ -118,11 +118,11 @@ async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Se
 
 def test_the_same_sessions_are_held_out_each_time_and_as_many_as_was_asked() -> None:
     sessions = [f"session-{number}" for number in range(2_000)]
-    chosen = [one for one in sessions if held_out(one, 0.25)]
-    assert chosen == [one for one in sessions if held_out(one, 0.25)]
+    chosen = [one for one in sessions if drawn(one, 0.25)]
+    assert chosen == [one for one in sessions if drawn(one, 0.25)]
     assert 400 < len(chosen) < 600
-    assert not any(held_out(one, 0.0) for one in sessions)
-    assert all(held_out(one, 1.0) for one in sessions)
+    assert not any(drawn(one, 0.0) for one in sessions)
+    assert all(drawn(one, 1.0) for one in sessions)
 
 
 async def play(engine: Engine, sessions: int) -> None:
@@ -142,7 +142,7 @@ async def test_sessions_that_are_warned_are_counted_beside_those_held_out(settin
         await play(engine, 20)
         stats: dict[str, Any] = dict(await engine.get_stats())
     found = stats["proof"]
-    held = sum(held_out(f"session-{number}", 0.5) for number in range(20))
+    held = sum(drawn(f"session-{number}", 0.5) for number in range(20))
     assert (found["held_out"]["sessions"], found["held_out"]["recurrences"]) == (held, 2 * held)
     assert found["warned"]["recurrences"] == 0
     assert found["held_out"]["sequels"] == {"failed": 2 * held}
