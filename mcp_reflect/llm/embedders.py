@@ -5,9 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from operator import mul
-from typing import Annotated, Any, Final, Protocol
-
-from pydantic import Strict, TypeAdapter, ValidationError
+from typing import Any, Final, Protocol, cast
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
@@ -35,7 +33,6 @@ FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled 
 LONGEST_PAUSE: Final = 900.0
 _LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
 _MOST_BACKGROUND: Final = 0.9  # a model that gives all texts the same vector shall not divide by zero
-_LISTS: Final = TypeAdapter(list[list[Annotated[float, Strict()]]])
 
 
 class Embedder(Protocol):
@@ -109,16 +106,16 @@ class Checked:
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a unit vector for each text, all of one length."""
         try:
-            vectors = _LISTS.validate_python(await self._embedder.embed(texts))
+            vectors = await self._embedder.embed(texts)
+            norms = [math.hypot(*vector) for vector in vectors] if _are_lists(vectors) else None
         except LLMError:
             raise
-        except ValidationError:
-            fault = "gave no list of vectors"
         except Exception as error:  # noqa: BLE001 - may be code that is not ours: its words may hold the texts
             fault = f"raised {type(error).__name__}"
         else:
-            norms = [math.hypot(*vector) for vector in vectors]
-            if len(vectors) != len(texts):
+            if norms is None:
+                fault = "gave no list of vectors"
+            elif len(vectors) != len(texts):
                 fault = f"gave {len(vectors)} vectors for {len(texts)} texts"
             elif not all(_LEAST_NORM < norm < math.inf for norm in norms):
                 fault = "gave a vector without a direction (empty, zero, or not finite)"
@@ -128,6 +125,14 @@ class Checked:
                 return [[number / norm for number in vector] for vector, norm in zip(vectors, norms, strict=True)]
         fix = "Name another embedding model, or write to its makers"
         raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
+
+
+def _are_lists(reply: object) -> bool:
+    """True for a list of lists of numbers."""
+    vectors = cast("Sequence[object]", reply)
+    return isinstance(reply, list | tuple) and all(
+        isinstance(one, list | tuple) and {*map(type, cast("list[object]", one))} <= {int, float} for one in vectors
+    )
 
 
 class Patient:
