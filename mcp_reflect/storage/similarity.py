@@ -35,36 +35,26 @@ _NEGATIONS: Final = frozenset(
     """not no never none without don't doesn't didn't cannot can't won't isn't aren't shouldn't mustn't avoid
     skip""".split()
 )
-_TURNS: Final = _NEGATIONS | frozenset(
-    """stop instead before after always only unless except disable enable remove add less more fewer higher lower
-    increase decrease true false on off up down first last""".split()
+# What one text may not have alone: it turns the point round.
+_TURNS: Final = frozenset(map(stem, _NEGATIONS)) | frozenset(
+    stem(word)
+    for word in """stop start instead before after always only unless except enable disable activate deactivate
+    allow forbid on off up down true false yes first last increase raise grow enlarge lengthen extend more higher
+    longer larger bigger greater decrease reduce lower shrink shorten cut less fewer smaller shorter add include
+    send keep insert append remove exclude omit drop delete strip broad broader wide wider loose looser narrow
+    narrower tight tighter strict stricter open close early earlier late later lock unlock accept reject refuse show
+    hide merge join split separate ascending descending sync synchronous async asynchronous serial sequential
+    parallel concurrent""".split()
 )
-# Opposites: any word of the left side against any of the right.
-_OPPOSITES: Final = tuple(
-    tuple(frozenset(map(stem, side.split())) for side in pair.split("/"))
-    for pair in """increase raise grow enlarge lengthen extend more higher longer larger bigger greater up
-    / decrease reduce lower shrink shorten cut less fewer smaller shorter down; enable activate on allow
-    / disable deactivate off forbid; add include send keep insert append / remove exclude omit drop delete strip;
-    broad broader wide wider loose looser / narrow narrower tight tighter strict stricter; before / after;
-    start / stop; open / close; first / last; true yes / false no; early earlier / late later; lock / unlock;
-    accept / reject refuse; show / hide; merge join / split separate; ascending / descending;
-    sync synchronous / async asynchronous; serial sequential / parallel concurrent""".split(";")
-)
-_TURNING: Final = frozenset[str]().union(*(side for pair in _OPPOSITES for side in pair))
 
 
 def same_record(one: Lesson, other: Lesson) -> bool:
     """True if two records of one kind and project say the same, and neither has another task type."""
-    if (one.kind, one.project) != (other.kind, other.project) or other_type(one, other):
+    types = {one.task_type, other.task_type} - {None}
+    if (one.kind, one.project) != (other.kind, other.project) or len(types) > 1:
         return False
-    if one.kind is not RecordKind.LESSON:
-        return same_text(one.text, other.text)
-    return same_lesson(wording(one), wording(other))
-
-
-def wording(lesson: Lesson) -> tuple[str, str]:
-    """Return a lesson as (mistake, correction)."""
-    return lesson.mistake or "", lesson.correction or ""
+    parts = ("mistake", "correction") if one.kind is RecordKind.LESSON else ("text",)
+    return all(same_text(getattr(one, part) or "", getattr(other, part) or "") for part in parts)
 
 
 def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
@@ -89,16 +79,6 @@ def _vector(text: str) -> "tuple[float, ...] | None":
     return tuple(vector) if vector else None
 
 
-def other_type(one: Lesson, other: Lesson) -> bool:
-    """True if two lessons have different task types; None fits any."""
-    return None not in (one.task_type, other.task_type) and one.task_type != other.task_type
-
-
-def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """True if two lessons, each as (mistake, correction), say the same."""
-    return all(map(same_text, one, other))
-
-
 def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
     """True if two texts say the same."""
     mine, theirs = telling_words(one), telling_words(other)
@@ -106,15 +86,8 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
         (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
         and shared(mine, theirs) >= least
         and points(one) == points(other)
-        and not _turned(mine, theirs)
         and _in_order(one, other)
     )
-
-
-def _turned(words: frozenset[str], others: frozenset[str]) -> bool:
-    """True if a word that has an opposite is in one text alone, and none of the same side is in the other text."""
-    same_side = (side for pair in _OPPOSITES for side in pair if side & words and side & others)
-    return not (words ^ others) & _TURNING <= frozenset[str]().union(*same_side)
 
 
 def _in_order(one: str, other: str) -> bool:
@@ -138,8 +111,9 @@ def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def points(text: str) -> frozenset[str]:
-    """Return the words that must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
-    return codes(text) | {token.lower() for token in tokens(text) if token.lower() in _TURNS}
+    """Return what must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
+    words = {stem(token.lower()) for token in tokens(text)}
+    return codes(text) | (words | telling_words(text)) & _TURNS
 
 
 def codes(text: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.similarity import same_lesson
+from mcp_reflect.storage.similarity import same_text
 from tests.held_clock import HeldClock
 from tests.storage.contradiction_pairs import CONTRADICTING, Pair
 
@@ -19,9 +19,8 @@ TASK = "the nightly export of the orders table, batch size"
 
 @pytest.mark.parametrize("pair", CONTRADICTING)
 def test_opposite_corrections_of_one_situation_do_not_say_the_same(pair: Pair) -> None:
-    one, other = (pair.mistake, pair.correction), (pair.mistake, pair.opposite)
-    assert not same_lesson(one, other)
-    assert not same_lesson(other, one)
+    assert not same_text(pair.correction, pair.opposite)
+    assert not same_text(pair.opposite, pair.correction)
 
 
 async def test_the_same_words_with_the_turn_elsewhere_are_no_near_duplicate(engine: Engine) -> None:

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.outcomes import WeightedOutcome, total
-from mcp_reflect.storage.similarity import alike, same_lesson
+from mcp_reflect.storage.similarity import alike, same_text
+
+
+def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """True if mistake and correction of two lessons say the same."""
+    return all(map(same_text, one, other))
+
 
 SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
 WEIGHT = st.floats(0.001, 1)
