@@ -154,7 +154,7 @@ def run_projects(options: Namespace) -> None:
 
 async def _set_guards(engine: Engine, options: Namespace) -> None:
     mode = None if options.mode == "default" else GuardMode(options.mode)
-    await engine.bank.guards.set_mode(engine.scopes.own, mode)
+    await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode)
     said = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
     write_result(options, {"project": engine.scopes.own.project, "guards": mode}, said)
 

@@ -79,7 +79,7 @@ async def shown(engine: Engine, sent: Sent, *, whole: bool) -> Shown:
     own, found = engine.scopes.own, await lesson(engine, sent, whole=whole)
     return Shown(
         lesson=found,
-        guards=mode_in(engine.settings.guards, await engine.bank.guards.mode(own)),
+        guards=mode_in(engine.settings.guards, await engine.bank.lessons.guard_mode(own)),
         effectiveness_estimate=found.estimate(),
         versions=compact(await engine.bank.lessons.history(own, found.id)) if whole else [],
         links=list(await engine.bank.lessons.links(own, found.id)),
@@ -130,7 +130,7 @@ async def waiting(engine: Engine, _: Sent, *, whole: bool) -> Waiting:  # noqa: 
     return Waiting(
         scope=str(own),
         lessons=tuple(lessons),
-        guards=tuple(await engine.bank.guards.unarmed(own, _MOST_WAITING)),
+        guards=tuple(await engine.bank.lessons.unarmed(own, _MOST_WAITING)),
         findings=tuple(await services.findings.waiting(engine.context)),
     )
 

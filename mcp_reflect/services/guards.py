@@ -58,7 +58,7 @@ async def guarded(
         none = "none: the lesson names no difference between the two calls, or only a number, which is of one task"
         told = none if wrong is not None else None
         return replace(draft, guard=None, unarmed=None), told
-    noted = await context.bank.guards.noted_calls(scope) if noted is None else noted
+    noted = await context.bank.lessons.noted_calls(scope) if noted is None else noted
     others = [call for call in noted if not _same(call, wrong)]
     met = sum(matches(guard, call) for call in others)
     known = f"{met} of {len(others)} recorded calls of this project" if others else "no recorded call to try it on"

@@ -50,9 +50,7 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
     if stopped.notes == notes:
         return None
     try:
-        await context.bank.warnings.note_session(
-            context.scopes.own, state, lambda latest: replace(latest, last_word=noted)
-        )
+        await context.bank.warnings.note(context.scopes.own, state, lambda latest: replace(latest, last_word=noted))
     except BankError as error:  # what is not noted would be held again
         context.log.error("last_word_unnoted", reason=str(error))
         return None
@@ -91,7 +89,7 @@ async def due(context: Context, session: str) -> str | None:
     text = state.notes.last_word.due
     if not text:
         return None
-    await context.bank.warnings.note_session(
+    await context.bank.warnings.note(
         context.scopes.own, state, lambda latest: replace(latest, last_word=replace(latest.last_word, due=""))
     )
     return text

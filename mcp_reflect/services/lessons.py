@@ -254,7 +254,7 @@ async def import_lessons(
         own, draft = _visible(scope, sent.visibility), sent.draft(Source.IMPORT)
         if draft.wrong_call or draft.guard:
             if own not in noted:
-                noted[own] = await context.bank.guards.noted_calls(own)
+                noted[own] = await context.bank.lessons.noted_calls(own)
             try:
                 draft, _ = await guarded(context, own, draft, noted[own])
             except InputError as error:

@@ -19,7 +19,7 @@ from mcp_reflect.hooks.prompt import MOST_LESSONS, reminder, unseen
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, RecordKind
 from mcp_reflect.models.run import WorkedCall
-from mcp_reflect.models.warning import AfterCall, CallWarning, KnownCalls, Match, SessionState
+from mcp_reflect.models.warning import AfterCall, CallWarning, KnownCalls, Match, SessionNotes, SessionState
 from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.runs.known_failures import forms_of
 from mcp_reflect.runs.text import output_digest
@@ -93,16 +93,19 @@ async def before_call(
     record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson_id": warned.lesson_id}
     record |= {"failure": due.known.row, "match": due.match, "certainty": due.certainty}
     record["characters"] = 0 if call.session.held_out else len(warned.text)
+    silent = call.session.held_out
+
+    def noted(notes: SessionNotes) -> SessionNotes:
+        return notes.after_hold(exact) if warned.hold and not silent else notes
+
+    shown = None if silent else warned.shown
     try:
-        warning_id = await context.bank.warnings.add(scope, call.session, **record)
-        if warned.hold and not call.session.held_out:
-            await context.bank.warnings.note_session(scope, call.session, lambda notes: notes.after_hold(exact))
+        warning_id = await context.bank.warnings.note(scope, call.session, noted, shown=shown, warning=record)
     except BankError:  # read-only or busy: the warning is worth more than its record
         warning_id = None
-    context.log.info("call_warned", warning_id=warning_id, match=due.match.value, shown=not call.session.held_out)
-    if call.session.held_out:
+    context.log.info("call_warned", warning_id=warning_id, match=due.match.value, shown=not silent)
+    if silent:
         return None
-    await _note_shown(context, scope, call.session, warned.shown)
     return CallWarning(
         warning_id=warning_id,
         text=warned.text,
@@ -123,8 +126,9 @@ async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds:
     if found is None:
         return None
     try:
-        await context.bank.warnings.note_session(scope, call.session, lambda notes: notes.after_guard(found.watched))
-        await context.bank.warnings.note_shown(scope, call.session, found.shown)
+        await context.bank.warnings.note(
+            scope, call.session, lambda notes: notes.after_guard(found.watched), shown=found.shown
+        )
         noted = True
     except BankError:
         noted = False
@@ -255,7 +259,7 @@ def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> An
 
 async def _note_shown(context: Context, scope: Scope, state: SessionState, shown: Iterable[str]) -> None:
     with suppress(BankError):  # shown again the next time, which is better than not at all
-        await context.bank.warnings.note_shown(scope, state, [*shown])
+        await context.bank.warnings.note(scope, state, shown=[*shown])
 
 
 async def _record_correction(context: Context, scope: Scope, call: WatchedCall, answered: Any) -> None:

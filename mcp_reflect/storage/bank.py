@@ -72,12 +72,6 @@ class Bank:
         return WarningRepository(self.context)
 
     @cached_property
-    def guards(self):
-        from mcp_reflect.storage.guards import GuardRepository
-
-        return GuardRepository(self.context)
-
-    @cached_property
     def findings(self):
         from mcp_reflect.storage.findings import FindingRepository
 

@@ -1,17 +1,17 @@
-"""Lessons: stored or merged, changed, retired, erased, and kept within the bank's size."""
+"""Lessons with their guards: stored or merged, changed, retired, erased, and kept within the size of the bank."""
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.guard import Call, Guard, matches, parse_guard
 from mcp_reflect.models import lesson as models
-from mcp_reflect.models.common import Link, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust
+from mcp_reflect.models.common import Json, Link, Scope
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.security.redact import quoted
-from mcp_reflect.storage import guards as guards_table
 from mcp_reflect.storage import screening, similarity
 from mcp_reflect.storage.repository import (
     LISTS,
@@ -189,6 +189,33 @@ class LessonRepository(Repository):
         await self.db.write(scope.tenant, erase)
         await self.db.truncate_log()
 
+    async def guard_mode(self, scope: Scope) -> GuardMode | None:
+        """Return what a person chose that guards do in a project, None for nothing."""
+        return await self.db.look(scope.tenant, lambda reading: guard_mode(reading, scope))
+
+    @transaction
+    def set_guard_mode(self, tx: Writing, scope: Scope, mode: GuardMode | None) -> None:
+        """Choose what guards do in a project; None forgets it."""
+        tx.run("guards_mode_cut", scoped(scope))
+        if mode is not None:
+            tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
+
+    async def noted_calls(self, scope: Scope) -> list[Call]:
+        """Return the latest calls of a project that are in the bank: of reflected runs, and those that failed."""
+
+        def read(reading: Reading) -> list[Call]:
+            runs = reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS))
+            calls = [Call(tool, arguments) for run in runs for tool, arguments in _calls_of(json.loads(run["trace"]))]
+            failed = reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS))
+            calls += [Call(row["tool"], json.loads(row["arguments"])[0]) for row in failed]
+            return calls[:_MOST_CALLS]
+
+        return await self.db.look(scope.tenant, read, long=True)
+
+    async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
+        """Return the lessons whose guards wait for a person, newest first."""
+        return await self.lessons("guards_unarmed", scope, limit=limit)
+
 
 class LessonRows(NamedTuple):
     """A record's values as they are bound, its index entry (None unless it is active), the keys of its guard."""
@@ -200,7 +227,7 @@ class LessonRows(NamedTuple):
 
 def lesson_rows(scope: Scope, lesson: Lesson) -> LessonRows:
     """Return the rows of a record; the project is the record's own, the tenant the scope's."""
-    guards = [*map(bound, guards_table.values_of(scope, lesson))]
+    guards = [*map(bound, guard_rows(scope, lesson))]
     return LessonRows(bound(lesson_values(scope, lesson)), index.entry(scope, lesson), guards)
 
 
@@ -297,7 +324,8 @@ def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     """Write a changed record and its index entry, without a version."""
     tx.run("lesson_change", lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
-    guards_table.renew(tx, scope, lesson)
+    tx.run("guard_cut", {"id": lesson.id, "tenant": scope.tenant})
+    tx.run_many("guard_add", guard_rows(scope, lesson))
 
 
 def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str) -> None:
@@ -366,3 +394,74 @@ def archive_excess(
             revise(tx, scope, lesson, after, "archived: the bank is full")
             archived.append(lesson.id)
     return tuple(archived)
+
+
+# The guards of lessons that are on, by the programs, files and tools of the calls that they may meet.
+
+MOST_REPEATS: Final = 3
+"""Calls against a guard that worked all the same, one after the other, after which it waits for a person."""
+
+_PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
+_MOST_MET: Final = 300  # guards of the same program that one call is compared with
+_MOST_RUNS: Final = 20
+_MOST_CALLS: Final = 2_000
+
+
+def guard_rows(scope: Scope, lesson: Lesson) -> list[dict[str, Any]]:
+    """Return the rows under which a lesson's guard is looked up; none for one that is off."""
+    guard = guard_of(lesson)
+    used = lesson.state is State.ACTIVE and lesson.trust is not Trust.QUARANTINED
+    if guard is None or not used or lesson.unarmed or lesson.guard_mode is GuardMode.OFF:
+        return []
+    own = {"tenant": scope.tenant, "project": lesson.project, "lesson_id": lesson.id}
+    return [{**own, "key": key} for key in guard.keys]
+
+
+def guard_of(lesson: Lesson) -> Guard | None:
+    """Return a lesson's guard; None for one that cannot be read, of another release."""
+    try:
+        return parse_guard(lesson.guard) if lesson.guard else None
+    except InputError:
+        return None
+
+
+def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
+    """Return the lessons whose guards a call goes against, a person's first."""
+    rows = reading.lessons("guards_met", scope, keys=sorted(call.keys), limit=_MOST_MET)
+    lessons = {lesson.id: lesson for lesson in rows}
+    found = ((lesson, guard_of(lesson)) for lesson in lessons.values())
+    return tuple(lesson for lesson, guard in found if guard is not None and matches(guard, call))
+
+
+def guard_mode(reading: Reading, scope: Scope) -> GuardMode | None:
+    """Return what a person chose that guards do in a project, None for nothing."""
+    row = reading.row("guards_mode", scoped(scope))
+    return GuardMode(row["mode"]) if row else None
+
+
+def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bool:
+    """Return whether a call has the program, file or tool of a lesson's guard."""
+    rows = reading.rows("guard_keys", scoped(scope, id=lesson_id))
+    return not call.keys.isdisjoint(row["key"] for row in rows)
+
+
+def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> None:
+    """Note that a call against a guard was made all the same and worked, or that its lesson was right.
+
+    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off.
+    """
+    lesson = find(tx, scope, lesson_id)
+    if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:
+        return
+    repeats = lesson.guard_repeats + 1 if worked else 0
+    unarmed = _PASSED if repeats >= MOST_REPEATS else lesson.unarmed
+    tx.run("guard_passed", {"id": lesson_id, "repeats": repeats, "unarmed": unarmed, "tenant": scope.tenant})
+    if unarmed:
+        tx.run("guard_cut", {"id": lesson_id, "tenant": scope.tenant})
+
+
+def _calls_of(run: Json) -> Iterator[tuple[str, Json]]:
+    events: Sequence[Json] = run["events"] if isinstance(run, dict) and isinstance(run.get("events"), list) else ()  # type: ignore[assignment]
+    for event in events:
+        if isinstance(event, dict) and event.get("type") == "tool_call":
+            yield str(event.get("tool")), event.get("arguments")

@@ -21,12 +21,13 @@ from mcp_reflect.models.warning import (
     SessionState,
 )
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage import guards
+from mcp_reflect.storage.lessons import guard_mode, guards_met, is_guarded, note_passed
 from mcp_reflect.storage.outcomes import add_measured_outcome
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
     Row,
+    Values,
     Writing,
     brief_transaction,
     readable,
@@ -79,8 +80,8 @@ class WarningRepository(Repository):
             heads = _failures(reading, "failure_heads", scope, session=session, head=head)
             state = session_state(reading, scope, session) or SessionState(id=session, held_out=held_out)
             lessons = _lessons(reading, scope, (*calls, *heads))
-            against = tuple(lesson for lesson in guards.met(reading, scope, call) if not suspicion_of(lesson))
-            mode = guards.mode_of(reading, scope) if against else None
+            against = tuple(lesson for lesson in guards_met(reading, scope, call) if not suspicion_of(lesson))
+            mode = guard_mode(reading, scope) if against else None
             told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
             return state, KnownCalls(same_call=calls, same_head=heads, **told)
 
@@ -101,34 +102,39 @@ class WarningRepository(Repository):
         return await self.db.look(scope.tenant, read)
 
     @transaction
-    def add(self, tx: Writing, scope: Scope, state: SessionState, **noted: Any) -> str:
-        """Note a warning, given or held out; return its id.
+    def note(
+        self,
+        tx: Writing,
+        scope: Scope,
+        state: SessionState,
+        change: Callable[[SessionNotes], SessionNotes] | None = None,
+        *,
+        shown: Sequence[str] | None = None,
+        warning: Values | None = None,
+    ) -> str | None:
+        """Note what was said in a session; return the id of the warning, if there was one, given or held out.
 
-        `noted` has its failure (by row), lesson_id, match, certainty, exact, call_id, and its length in characters.
+        `change` changes its notes, as they are at that moment. The lessons in `shown` count as shown once more, and are
+        not shown again. `warning` has its failure (by row), lesson_id, match, certainty, exact, call_id, and its length
+        in characters.
         """
-        warning_id, given = self.clock.new_id("warn"), {"shown": not state.held_out, "now": self.clock.now()}
+        now = self.clock.now()
+        own = scoped(scope, id=state.id, now=now)
         self._begin(tx, scope, state)
-        tx.run("warning_add", scoped(scope, id=warning_id, session=state.id, **given, **noted))
+        if change is not None:
+            notes = change((session_state(tx, scope, state.id) or state).notes)
+            tx.run("session_noted", {**own, "notes": asdict(notes)})
+        if shown is not None:
+            new = {
+                name.rpartition(":")[2] for name in set(shown) - set(state.shown)
+            }  # some are noted with a prefix too
+            tx.run("lessons_applied", {"ids": sorted(new), "tenant": scope.tenant})
+            tx.run("session_shown", {**own, "shown": list(dict.fromkeys((*state.shown, *shown)))})
+        if warning is None:
+            return None
+        warning_id = self.clock.new_id("warn")
+        tx.run("warning_add", {**own, **warning, "id": warning_id, "session": state.id, "shown": not state.held_out})
         return warning_id
-
-    @brief_transaction
-    def note_shown(self, tx: Writing, scope: Scope, state: SessionState, lesson_ids: Sequence[str]) -> None:
-        """Note the lessons that a session was shown, so that each is shown once, and count them as shown."""
-        shown = list(dict.fromkeys((*state.shown, *lesson_ids)))
-        self._begin(tx, scope, state)
-        new = {name.rpartition(":")[2] for name in shown[len(state.shown) :]}  # at a call it is noted with a prefix too
-        tx.run("lessons_applied", {"ids": sorted(new), "tenant": scope.tenant})
-        tx.run("session_shown", scoped(scope, id=state.id, shown=shown, now=self.clock.now()))
-
-    @transaction
-    def note_session(
-        self, tx: Writing, scope: Scope, state: SessionState, change: Callable[[SessionNotes], SessionNotes]
-    ) -> SessionNotes:
-        """Change what is noted of a session, as it is at that moment; return it."""
-        self._begin(tx, scope, state)
-        notes = change((session_state(tx, scope, state.id) or state).notes)
-        tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=self.clock.now()))
-        return notes
 
     @brief_transaction
     def note_call(
@@ -176,12 +182,12 @@ class WarningRepository(Repository):
 
         The same call is made at most once more; a call of another kind says nothing.
         """
-        now, met = self.clock.now(), {lesson.id for lesson in guards.met(tx, scope, call)}
+        now, met = self.clock.now(), {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
         for watched in notes.guarded:
             lesson_id, key = watched.split(" ")[:2]
             again = key == exact
-            followed = not again and worked and lesson_id not in met and guards.is_of(tx, scope, lesson_id, call)
+            followed = not again and worked and lesson_id not in met and is_guarded(tx, scope, lesson_id, call)
             if watched.endswith(SETTLED) or not (again or followed):
                 continue
             if again and watched.endswith(TOLD):  # the call at which the agent was told: the next one counts
@@ -189,7 +195,7 @@ class WarningRepository(Repository):
             else:
                 success, after = float(followed or not worked), watched.removesuffix(TOLD) + SETTLED
                 add_measured_outcome(tx, scope, lesson_id, self.clock.new_id("warn"), success=success, now=now)
-                guards.note_passed(tx, scope, lesson_id, worked=again and worked)
+                note_passed(tx, scope, lesson_id, worked=again and worked)
             notes = replace(notes, guarded=tuple(after if one == watched else one for one in notes.guarded))
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
 
@@ -210,24 +216,20 @@ class WarningRepository(Repository):
         Those of sessions that were warned stand beside those that were only watched (`held_out`). `last_messages` has
         the messages that were held or told, and what came of those that were held.
         """
-        sessions = await self.db.rows("session_counts", scoped(scope))
-        words = [
-            _SESSION_READERS["notes"](row["notes"]).last_word
-            for row in await self.db.rows("session_notes", scoped(scope))
-        ]
-        warnings = await self.db.rows("warning_counts", scoped(scope))
-        warned, held = ([row["recurrences"] for row in sessions if row["held_out"] == group] for group in (0, 1))
+        where = scoped(scope)
+        sessions = {row["held_out"]: row for row in await self.db.rows("session_counts", where)}
+        warnings = await self.db.rows("warning_counts", where)
+        notes = [_SESSION_READERS["notes"](row["notes"]) for row in await self.db.rows("session_notes", where)]
         shown = [row for row in warnings if row["shown"]]
-        given = sum(row["count"] for row in shown)
-        characters = sum(row["characters"] for row in shown)
+        given, characters = sum(row["count"] for row in shown), sum(row["characters"] for row in shown)
         return {
-            "warned": _group(warned, shown),
-            "held_out": _group(held, [row for row in warnings if not row["shown"]]),
+            "warned": _group(sessions.get(0), shown),
+            "held_out": _group(sessions.get(1), [row for row in warnings if not row["shown"]]),
             "warnings_given": given,
             "warnings_by_match": counts(shown, "match", "open"),
             "characters": characters,
             "characters_per_warning": round(characters / given, 1) if given else None,
-            "last_messages": {name: sum(getattr(word, name) for word in words) for name in LAST_WORD_COUNTS},
+            "last_messages": {name: sum(getattr(one.last_word, name) for one in notes) for name in LAST_WORD_COUNTS},
         }
 
     def _begin(self, tx: Writing, scope: Scope, state: SessionState) -> None:
@@ -244,11 +246,9 @@ def _failures(reading: Reading, query: str, scope: Scope, **values: Any) -> tupl
 
 def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -> dict[str, tuple[Lesson, ...]]:
     """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
-    found: dict[str, tuple[Lesson, ...]] = {}
-    for name in {known.reflection_id for known in failures if known.reflection_id}:
-        lessons = reading.lessons("failure_lesson", scope, reflection_id=name)
-        found[name] = tuple(lesson for lesson in lessons if not suspicion_of(lesson))
-    return found
+    names = {known.reflection_id for known in failures if known.reflection_id}
+    lessons = [(name, reading.lessons("failure_lesson", scope, reflection_id=name)) for name in names]
+    return {name: tuple(one for one in some if not suspicion_of(one)) for name, some in lessons}
 
 
 def session_state(reading: Reading, scope: Scope, session: str) -> SessionState | None:
@@ -311,10 +311,10 @@ def note_worked(tx: Writing, scope: Scope, calls: Iterable[WorkedCall], now: flo
     tx.run_many("failure_worked", [scoped(scope, **asdict(call), now=now) for call in calls])
 
 
-def _group(recurrences: Sequence[int], warnings: Sequence[Row]) -> dict[str, Json]:
+def _group(sessions: Row | None, warnings: Sequence[Row]) -> dict[str, Json]:
     return {
-        "sessions": len(recurrences),
-        "recurrences": sum(recurrences),
+        "sessions": sessions["sessions"] if sessions else 0,
+        "recurrences": sessions["recurrences"] if sessions else 0,
         "warnings_due": sum(row["count"] for row in warnings),
         "sequels": counts(warnings, "sequel", "open"),
     }

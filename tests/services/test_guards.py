@@ -109,22 +109,22 @@ async def test_a_sentence_that_names_what_to_avoid_is_a_guard(engine: Engine, ad
 
 async def test_a_person_chooses_for_a_lesson_a_project_or_all(engine: Engine) -> None:
     lesson_id = await a_persons(engine)
-    own, modes = engine.scopes.own, engine.bank.guards
+    own, modes = engine.scopes.own, engine.bank.lessons
 
     async def said(session: str) -> tuple[bool, bool]:
         told = await engine.before_call("Bash", WRONG, session=session)
         return told is not None, told is not None and told.hold
 
     assert await said("one") == (True, True)
-    await modes.set_mode(own, GuardMode.TELL)
+    await modes.set_guard_mode(own, GuardMode.TELL)
     assert await said("two") == (True, False)
-    await modes.set_mode(own, GuardMode.OFF)
+    await modes.set_guard_mode(own, GuardMode.OFF)
     assert await said("three") == (False, False)
-    await modes.set_mode(own, GuardMode.TELL)
+    await modes.set_guard_mode(own, GuardMode.TELL)
     await guards.set_mode(engine.context, lesson_id, GuardMode.HOLD)
     assert await said("four") == (True, True)
-    await modes.set_mode(own, None)
-    assert await modes.mode(own) is None
+    await modes.set_guard_mode(own, None)
+    assert await modes.guard_mode(own) is None
 
 
 @pytest.mark.parametrize("fields", [{"source": "import"}, {"outside": True}, {"source": "rules"}])
@@ -184,7 +184,7 @@ async def test_a_guard_whose_calls_work_all_the_same_loses_its_arms_after_three(
     assert lesson.unarmed is not None
     assert "worked 3 times" in lesson.unarmed
     assert await made(engine, session="later")
-    assert [one.id for one in await engine.bank.guards.unarmed(engine.scopes.own)] == [lesson_id]
+    assert [one.id for one in await engine.bank.lessons.unarmed(engine.scopes.own)] == [lesson_id]
     await guards.set_mode(engine.context, lesson_id, GuardMode.HOLD)
     assert not await made(engine, session="last")
 

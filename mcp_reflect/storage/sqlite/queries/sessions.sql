@@ -34,9 +34,9 @@ WHERE tenant = :tenant AND project IN (:project, '') AND notes LIKE '%"said": ["
 SELECT shown FROM sessions WHERE tenant = :tenant AND project IN (:project, '') AND shown <> '[]';
 
 -- name: session_counts
--- Recurrences of each session that made a call, by whether it was held out.
-SELECT held_out, recurrences, calls, failures FROM sessions
-WHERE tenant = :tenant AND project IN (:project, '') AND calls > 0;
+-- The sessions that made a call and their recurrences, by whether they were held out.
+SELECT held_out, count(*) AS sessions, CAST(sum(recurrences) AS INTEGER) AS recurrences FROM sessions
+WHERE tenant = :tenant AND project IN (:project, '') AND calls > 0 GROUP BY held_out;
 
 -- name: warning_add
 -- Note a warning, given or held out.
