@@ -127,8 +127,9 @@ def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
     if loose and (lasting or all(known.category in _WHATEVER_VALUES for known in loose)):
         return _due(loose, Match.LOOSE)
     by_error: dict[str, list[KnownFailure]] = {}
+    worked_step = dict(session.worked).get(forms.head, 0)
     for known in call.known.same_head:
-        recent = known.last_step > session.worked_step(forms.head)
+        recent = known.last_step > worked_step
         if recent and known.category in _OF_THE_TOOL and not _changed_since(tool, arguments, known, session):
             by_error.setdefault(known.fingerprint, []).append(known)
     group = max(by_error.values(), key=len, default=list[KnownFailure]())

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from mcp_reflect.models.common import Json, Link
 from mcp_reflect.models.lesson import LessonDraft
@@ -161,19 +162,14 @@ class Reflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectionDraft:
-    """A reflection to be stored. `body` is `reflection` as JSON without the ids that storage assigns.
+    """A reflection to be stored: `run` is the JSON of a `Trace`, `body` that of `reflection` without ids.
 
     `digest` identifies the run and its analysis, so that the same is not stored twice; `run_digest` the run alone, to
     find an equal reflection before a model is asked. `face` is the record that recall finds. `evidence` are lessons of
     rules that an author told in words of their own, each with the id of that lesson, "" for the first of `lessons`.
     """
 
-    task: str
-    task_type: str | None
-    outcome: str
-    run_id: str | None
-    thinker: str
-    trace: Json
+    run: dict[str, Any]
     reflection: Reflection
     body: dict[str, Json]
     digest: str

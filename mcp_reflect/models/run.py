@@ -80,16 +80,11 @@ class RunError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """The numbers of events and characters that were cut from an oversized trace."""
-
-    events: int
-    characters: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A run of an agent: its task, its events in order, and its outcome."""
+    """A run of an agent: its task, its events in order, and its outcome.
+
+    `cut` has the numbers of `events` and `characters` that were cut from an oversized one.
+    """
 
     task: str
     outcome: Outcome
@@ -99,7 +94,7 @@ class Trace:
     task_type: str | None = None
     tags: tuple[str, ...] = ()
     run_id: str | None = None
-    cut: Cut | None = None
+    cut: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,10 +156,6 @@ class SessionState:
     shown: tuple[str, ...] = ()
     notes: SessionNotes = SessionNotes()
 
-    def worked_step(self, head: str) -> int:
-        """Return the number of the last call of `head` that worked, 0 for none."""
-        return dict(self.worked).get(head, 0)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCalls:
@@ -174,10 +170,6 @@ class KnownCalls:
     lessons: Mapping[str, tuple[Lesson, ...]] = field(default_factory=dict[str, tuple[Lesson, ...]])
     guards: tuple[Lesson, ...] = ()
     guard_mode: GuardMode | None = None
-
-    def with_lessons(self, other: "KnownCalls") -> "KnownCalls":
-        """Return the same with the lessons of others too."""
-        return replace(self, lessons={**self.lessons, **other.lessons})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,7 +156,7 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
     in the middle are left out; a line says how many.
     """
     limit, events, cut = max(limit_chars, LEAST), [_event_text(event) for event in trace.events], trace.cut
-    before = f"[{cut.events} events and {cut.characters} characters were cut earlier]\n" if cut else ""
+    before = f"[{cut['events']} events and {cut['characters']} characters were cut earlier]\n" if cut else ""
     whole = before + "\n".join(events)
     if len(whole) <= limit:
         return whole

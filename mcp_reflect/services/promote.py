@@ -263,11 +263,7 @@ async def apply(context: Context, made: Plan) -> None:
         write(made.path, made.after)
     except OSError as error:
         raise InputError("file", f"{made.path} cannot be written: {error.strerror}", "Name another one.") from None
-    scope, findings = context.scopes.own, context.bank.findings
-    if made.promotion:
-        await findings.put_promotion(scope, made.promotion)
-    else:
-        await findings.drop_promotion(scope, str(made.path))
+    await context.bank.findings.put_promotion(context.scopes.own, str(made.path), made.promotion)
 
 
 async def undo_plans(context: Context, name: str | None = None, subject: str | None = None) -> list[Plan]:

@@ -87,7 +87,7 @@ async def store(context: Context, generated: Generated) -> Reflection:
         stored = await reflections.next_version(generated.scope, generated.before, draft)
     context.log.info("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
     reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
-    if draft.thinker == RULES:
+    if stored.thinker == RULES:
         context.by_rules.update(lesson.id for lesson in reflection.lessons)
     return reflection
 
@@ -348,12 +348,7 @@ async def _draft(
     keys = {"importance": reflection.importance, "confidence": reflection.confidence}
     context.log.info("reflection_generated", **keys, has_strategy=reflection.strategy is not None)
     return ReflectionDraft(
-        task=trace.task,
-        task_type=trace.task_type,
-        outcome=trace.outcome.value,
-        run_id=trace.run_id,
-        thinker=judgement.thinker,
-        trace=run,
+        run=run,
         reflection=reflection,
         body={
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},

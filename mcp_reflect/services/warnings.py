@@ -210,7 +210,8 @@ async def after_call(
     if was_warned or state.held_out:
         return after
     same = KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
-    told = after_failure(replace(call, known=call.known.with_lessons(same)), failure, again, same.same_call)
+    known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
+    told = after_failure(replace(call, known=known), failure, again, same.same_call)
     if told is None:
         return after
     await _note_shown(context, scope, state, told.shown)

@@ -151,12 +151,9 @@ class FindingRepository(Repository):
                 one["lines"] = []
             times, seconds = sum(one["times"] for one in every), sum(one["seconds"] for one in every)
             values = {"id": before["id"] if before else self.clock.new_id("fnd"), "thing": thing, "body": asdict(kept)}
-            values |= {
-                "session": every[-1]["session"],
-                "sessions": max(len(every), before["sessions"] if before else 1),
-            }
-            values |= {"seen": Derived(json.dumps(every)), "weight": weigh(kept, len(every), times, seconds)}
-            tx.run("finding_learn", scoped(scope, now=self.clock.now(), **values))
+            values |= {"session": every[-1]["session"], "seen": Derived(json.dumps(every)), "now": self.clock.now()}
+            values |= {"sessions": max(len(every), before["sessions"] if before else 1)}
+            tx.run("finding_learn", scoped(scope, weight=weigh(kept, len(every), times, seconds), **values))
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
 
@@ -171,15 +168,13 @@ class FindingRepository(Repository):
         return [from_json(Promotion, json.loads(row["body"])) for row in rows]
 
     @transaction
-    def put_promotion(self, tx: Writing, scope: Scope, promotion: Promotion) -> None:
-        """Keep a promotion in place of the file's earlier one."""
-        values = {"file": promotion.file, "body": asdict(promotion), "now": self.clock.now()}
-        tx.run("promotion_put", scoped(scope, **values))
-
-    @transaction
-    def drop_promotion(self, tx: Writing, scope: Scope, file: str) -> None:
-        """Forget the promotion of a file."""
-        tx.run("promotion_drop", scoped(scope, file=file))
+    def put_promotion(self, tx: Writing, scope: Scope, file: str, promotion: Promotion | None) -> None:
+        """Keep a promotion in place of the file's earlier one; None forgets that one."""
+        own = scoped(scope, file=file, now=self.clock.now())
+        if promotion is None:
+            tx.run("promotion_drop", own)
+        else:
+            tx.run("promotion_put", {**own, "body": asdict(promotion)})
 
 
 def _call(row: Row) -> SessionCall:

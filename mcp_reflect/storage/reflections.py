@@ -24,7 +24,7 @@ from mcp_reflect.storage.repository import (
 
 _EVIDENCE: Final = "evidence"
 _HOOK_SECONDS: Final = DAY  # a project is watched if hooks noted a call since then
-_RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id", "trace", "run_digest")
+_RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id")
 
 
 class ReflectionRepository(Repository):
@@ -41,15 +41,14 @@ class ReflectionRepository(Repository):
         if same is not None:
             return _reflection_from(same)
         reflection_id = self.clock.new_id("ref")
-        run = {name: getattr(draft, name) for name in _RUN_FIELDS}
-        tx.run(
-            "reflection_add", {"id": reflection_id, **run, **self._write_parts(tx, scope, draft, reflection_id, now)}
-        )
-        session = lessons.session_of(draft.run_id)
+        run = {name: draft.run.get(name) for name in _RUN_FIELDS}
+        parts = self._write_parts(tx, scope, draft, reflection_id, now)
+        tx.run("reflection_add", {"trace": draft.run, "run_digest": draft.run_digest, **run, **parts})
+        session = lessons.session_of(run["run_id"])
         watched = session is not None and warnings.session_state(tx, scope, session) is not None
         hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
         # Hooks counted the calls of their sessions when these were made. Beside them, other events are told: no case.
-        told = hooks and not watched and draft.run_id == session
+        told = hooks and not watched and run["run_id"] == session
         case = None if told else session or reflection_id  # a run without a session is one of its own
         again = not (watched or told)
         for failure in draft.failures:
@@ -81,7 +80,7 @@ class ReflectionRepository(Repository):
         for strategy in (record for record in earlier if record.kind is RecordKind.STRATEGY):
             lessons.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
         values = self._write_parts(tx, scope, draft, before.id, now)
-        tx.run("reflection_change", {"id": before.id, **values})
+        tx.run("reflection_change", values)
         told = [lesson for lesson in earlier if lesson.kind is RecordKind.LESSON]
         for learned in values["body"]["lessons"]:
             if learned["status"] != "quarantined":
@@ -147,7 +146,7 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
         """Write the records of a reflection, and return the values of its row that depend on the judgement."""
-        outside = screening.Outside(screening.tool_outputs(draft.trace), screening.waiting_records(tx, scope))
+        outside = screening.Outside(screening.tool_outputs(draft.run), screening.waiting_records(tx, scope))
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
             record = screening.prepared(part, scope, self.clock, record_id, outside)
@@ -175,7 +174,7 @@ class ReflectionRepository(Repository):
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson in map(record_of, draft.lessons):
-            lesson_id, status, _ = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run_id))
+            lesson_id, status, _ = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run.get("run_id")))
             tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
@@ -183,7 +182,9 @@ class ReflectionRepository(Repository):
             _keep_as_evidence(tx, scope, lesson_id or learned[0]["id"], record_of(part), events)
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
-        return scoped(scope, thinker=draft.thinker, body=body, digest=draft.digest, now=now)
+        return scoped(
+            scope, id=reflection_id, thinker=draft.reflection.thinker, body=body, digest=draft.digest, now=now
+        )
 
 
 def _replace_earlier(tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float) -> None:

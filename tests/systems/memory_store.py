@@ -83,10 +83,9 @@ class MemoryReflections:
         lessons = [await self._store.store(scope, lesson) for lesson in draft.lessons]
         learned: list[Json] = [{"id": lesson.lesson_id, "status": lesson.status} for lesson in lessons]
         own = {"reflection_id": name, "lessons": learned}
-        shared = {field: getattr(draft, field) for field in ("task", "outcome", "thinker", "trace", "digest")}
-        stored = StoredReflection(
-            **shared, id=name, project=scope.project, body={**draft.body, **own}, version=1, created_at=0, updated_at=0
-        )
+        told: dict[str, Any] = {"trace": draft.run, **{field: draft.run[field] for field in ("task", "outcome")}}
+        told |= {"thinker": draft.reflection.thinker, "digest": draft.digest, "body": {**draft.body, **own}}
+        stored = StoredReflection(**told, id=name, project=scope.project, version=1, created_at=0, updated_at=0)
         self._stored[name] = stored
         return stored
 

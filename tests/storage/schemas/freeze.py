@@ -83,7 +83,8 @@ async def fill(bank: Path) -> None:
         await engine.after_call("bash", {"command": "./vault get app"}, error="denied", session="s")
         await engine.after_call("bash", {"command": "./vault get /app/"}, "owner: Okafor", session="s")
         await engine.bank.findings.learn(engine.scopes.own, [("a session", 1, 1.0)], [], lambda _, __, ___, ____: 0.0)
-        await engine.bank.findings.put_promotion(engine.scopes.own, Promotion(file="/app/CLAUDE.md", lessons=()))
+        file = "/app/CLAUDE.md"
+        await engine.bank.findings.put_promotion(engine.scopes.own, file, Promotion(file=file, lessons=()))
         await engine.dream()
         await engine.bank.usage.add(10)
         await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)
