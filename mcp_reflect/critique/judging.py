@@ -48,11 +48,11 @@ _STEP_NUMBER: Final = re.compile(r"^\s*(?:step )?\d{1,3}[.):]\s+", re.IGNORECASE
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _FAULT: Final = re.compile(
     r"\b(?:wrong|incorrect|errors?|mistakes?|missing|contradict\w*|should (?:be|have|say|read)|does not|doesn't|do not|"
-    r"is not|isn't|are not|was not|unsupported|false|fails?|invalid|inconsistent|lacks?|must be)\b",
+    r"is not|isn't|are not|was not|unsupported|false|fail\w*|invalid|inconsistent|lacks?|must be|poor)\b",
     re.IGNORECASE,
 )
-_PRAISE: Final = re.compile(
-    r"\b(?:correct|right|good|fine|sound|accurate|consistent|well|great|no \w+)\b", re.IGNORECASE
+PRAISE: Final = re.compile(
+    r"\b(?:correct|right|good|fine|sound|accurate|complete|consistent|well|great|excellent|no \w+)\b", re.IGNORECASE
 )
 
 
@@ -194,7 +194,7 @@ def _read_prose(text: str) -> dict[str, Json] | None:
     faults: list[Json] = [part for part in parts if _FAULT.search(part) and not _NONE.fullmatch(part)]
     if faults:
         return {"issues": faults}
-    return {"issues": []} if _PRAISE.search(text) else None
+    return {"issues": []} if PRAISE.search(text) else None
 
 
 def _score(value: Json, field: str) -> float | None:

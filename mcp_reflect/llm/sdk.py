@@ -47,7 +47,6 @@ _LONGEST_QUOTE = 300  # characters
 _LONGEST_BODY = 16 * 1024 * 1024  # bytes
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _Answered = TypeVar("_Answered")
-_NO_CREDIT = {"insufficient_quota", "billing_not_active", "billing_error"}
 _SCHEMA_WORDS = ("output_config", "output_format", "response_format", "json_schema", "structured output", "grammar")
 """Words in an error which say that the endpoint does not take the schema."""
 _STOPS = {
@@ -329,13 +328,12 @@ def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], bo
     if endpoint.key is not None:
         words = words.replace(endpoint.key.text, "[key]")  # an endpoint may quote what it received
     words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
-    no_credit = bool({str(code), str(fields.get("type"))} & _NO_CREDIT) or "credit balance" in words
-    if (no_credit or status in (401, 402, 403)) and endpoint.key is not None:
+    if status in (401, 402, 403) and endpoint.key is not None:
         fix = f"Check the key in {endpoint.key.source} and the account behind it"
-    elif no_credit or status in (401, 402, 403):
+    elif status in (401, 402, 403):
         fix = f"Set {endpoint.key_name}, or a file with the key in {KEY_FILE}"
     elif status == 429:
-        fix = "Wait, or raise the account's limits"
+        fix = "Wait, or raise the account's limits or credit"
     elif status >= 500:
         fix = "Wait, or bind another model to this role"
     elif status in (404, 405, 410) or status < 400:

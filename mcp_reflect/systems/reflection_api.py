@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
 from mcp_reflect.config import Settings
-from mcp_reflect.critique.judging import FIELDS, read_opinion
+from mcp_reflect.critique.judging import FIELDS, PRAISE, read_opinion
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
@@ -32,10 +32,6 @@ from mcp_reflect.systems import run
 _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
 _START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
-_BAD: Final = re.compile(
-    r"(?i)\b(?:wrong|incorrect|errors?|mistakes?|missing|fail\w*|contradict\w*|unsupported|poor)\b"
-)
-_GOOD: Final = re.compile(r"(?i)\b(?:correct|right|good|fine|sound|accurate|complete|well|excellent)\b")
 _SCORE: Final = re.compile(
     r"""(?ix)[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]*(?:is|of|at)?\s*
     (\d+(?:\.\d+)?(?:\s*(?:/|out\ of)\s*\d+|\s*%)?)[*_]*\.?(?!\d)
@@ -279,5 +275,4 @@ def _issue(item: Json) -> Json:
 
 
 def _score_of_words(opinion: Opinion, reply: str) -> float:
-    bad = opinion.issues or _BAD.search(re.sub(r"(?i)\bno (?:\w+ )?(?:errors?|mistakes?)", "", reply))
-    return 0.3 if bad else 0.8 if _GOOD.search(reply) else 0.5
+    return 0.3 if opinion.issues else 0.8 if PRAISE.search(reply) else 0.5

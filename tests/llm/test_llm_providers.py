@@ -110,16 +110,6 @@ async def test_a_fault_under_status_200_is_a_fault(error: Json, fault: str) -> N
     assert (await refusal(OPENAI, Answer(body={"error": error}))).fault == fault
 
 
-async def test_an_account_without_credit_is_told_apart_from_a_limit_and_a_bad_request() -> None:
-    poor = ANTHROPIC.fail("invalid_request_error", "Your credit balance is too low.")
-    for dialect, answer in (
-        (OPENAI, Answer(status=429, body=OPENAI.fail("insufficient_quota", "no"))),
-        (ANTHROPIC, Answer(status=400, body=poor)),
-    ):
-        assert "account" in (await refusal(dialect, answer)).fix
-    assert "Wait" in (await refusal(OPENAI, Answer(status=429, body=OPENAI.fail("rate_limit_exceeded", "no")))).fix
-
-
 @pytest.mark.parametrize("body", [{"error": "in one word"}, {"message": "in one word"}, {"detail": "in one word"}])
 async def test_the_words_of_an_error_are_found_in_every_shape(body: Json) -> None:
     assert (await refusal(OPENAI, Answer(status=400, body=body))).fault == "HTTP 400: in one word"

@@ -185,8 +185,3 @@ assert Registry(settings).problems() == []
     assert "mcp_reflect.llm.sdk" in modules
     unwanted = {"anthropic", "httpx2", "httpx", "httpcore", "httpcore2", "pydantic", "mcp", "anyio"}
     assert not unwanted & modules
-
-
-def test_the_registry_alone_imports_no_provider() -> None:
-    modules = loaded_by("import mcp_reflect.llm.providers", {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""})
-    assert not {"mcp_reflect.llm.sdk", "importlib.metadata"} & modules

@@ -51,18 +51,6 @@ def test_an_override_serves_by_name(tmp_path: Path) -> None:
     assert not Prompts(tmp_path).load("replan").overridden
 
 
-def test_an_edit_serves_on_the_next_call_and_a_removal_too(tmp_path: Path) -> None:
-    prompts = Prompts(tmp_path / "later")
-    assert prompts.render("correct", **INPUTS).template.version == 1
-    (tmp_path / "later").mkdir()
-    path = write(tmp_path / "later", GOOD)
-    assert prompts.render("correct", **INPUTS).template.version == 7
-    write(tmp_path / "later", GOOD.replace("version: 7", "version: 18"))
-    assert prompts.render("correct", **INPUTS).template.version == 18
-    path.unlink()
-    assert prompts.render("correct", **INPUTS).template.version == 1
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
