@@ -278,7 +278,10 @@ class Database(ABC):
     Each transaction belongs to one tenant: on a server it sees and writes that tenant's rows alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, busy_seconds: float, log: Log | None) -> None:
+        self.busy_seconds = busy_seconds
+        self._log = log or Log()
+        self._opening = asyncio.Lock()
         self._listeners: list[tuple[frozenset[str], Callable[[], None]]] = []
 
     @abstractmethod
@@ -377,13 +380,19 @@ _Arguments = ParamSpec("_Arguments")
 
 
 def transaction(
-    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
+    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result], *, brief: bool = False
 ) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
     """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
 
     @wraps(method)
     async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-        return await self.db.write(scope.tenant, lambda tx: method(self, tx, scope, *args, **options))
+        def work(tx: Writing) -> _Result:
+            return method(self, tx, scope, *args, **options)
+
+        if brief:
+            with suppress(BankBusyError):
+                return await self.db.write(scope.tenant, work, brief=True)
+        return await self.db.write(scope.tenant, work)
 
     return run
 
@@ -392,14 +401,4 @@ def brief_transaction(
     method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
 ) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
     """Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""
-
-    @wraps(method)
-    async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
-        def work(tx: Writing) -> _Result:
-            return method(self, tx, scope, *args, **options)
-
-        with suppress(BankBusyError):
-            return await self.db.write(scope.tenant, work, brief=True)
-        return await self.db.write(scope.tenant, work)
-
-    return run
+    return transaction(method, brief=True)

@@ -185,12 +185,9 @@ class Database(repository.Database):
     """
 
     def __init__(self, url: ServerUrl, *, busy_seconds: float = 30.0, log: Log | None = None) -> None:
-        super().__init__()
+        super().__init__(busy_seconds, log)
         self.url = url
-        self.busy_seconds = busy_seconds
-        self._log = log or Log()
         self._opened: Opened | None = None
-        self._opening = asyncio.Lock()
         self._process = os.getpid()
         self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "bank")
         self._pool: ConnectionPool[_Connection] | None = None

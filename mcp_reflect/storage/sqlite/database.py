@@ -213,15 +213,12 @@ class Database(repository.Database):
         sets_aside: bool = True,
         durable: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(busy_seconds, log)
         self.path = path
-        self.busy_seconds = busy_seconds
-        self._log = log or Log()
         self._sets_aside = sets_aside
         self._durable = durable
         self._opened: OpenedFile | None = None
         self._connections: dict[_Use, _Connection] = {}
-        self._opening = asyncio.Lock()
         self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
 
     async def opened(self) -> OpenedFile:
@@ -291,10 +288,7 @@ class Database(repository.Database):
         async with self._opening:
             opened = await self._examine()
             if writes and opened.read_only:
-                self._opened = None
-                opened = await self._examine()  # a person may have given the right to write
-                if opened.read_only:
-                    raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+                raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
             connection = self._connections.get(use)
             if connection is None or connection.opened != opened or opened.alone or connection.failed:
                 if connection is not None:
@@ -307,11 +301,11 @@ class Database(repository.Database):
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
-        before, self._opened = self._opened, None  # set again at the end: an error here examines anew
-        if before is None or before.alone:
-            self._opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
-            _PROCESSES.setdefault(self._opened.identity, os.getpid())
-        elif before.identity != current:
+        opened, self._opened = self._opened, None  # set again at the end: an error here examines anew
+        if opened is None or opened.read_only:  # a person may have given the right to write
+            opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
+            _PROCESSES.setdefault(opened.identity, os.getpid())
+        elif opened.identity != current:
             while self._connections:  # their log must not be read into the file that is there now
                 await self._connections.popitem()[1].close(move_log=True)
             raise BankError(
@@ -320,9 +314,8 @@ class Database(repository.Database):
             )
         elif not files.size(self.path):
             raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
-        else:
-            self._opened = before
-        return self._opened
+        self._opened = opened
+        return opened
 
     async def _set_aside(self, error: BankDamagedError) -> BankDamagedError:
         """Move the damaged file away, and return an error that says where."""

@@ -136,12 +136,8 @@ def number_of(connection: sqlite3.Connection, pragma: str) -> int:
 def write_lock(connection: sqlite3.Connection) -> Generator[None]:
     """Run the block in one transaction under the write lock; roll it back if it fails."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
 
 
 @contextmanager
