@@ -10,6 +10,7 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
+from mcp_reflect.storage.guards import GuardRepository
 from mcp_reflect.storage.lessons import LessonRepository
 from mcp_reflect.storage.outcomes import OutcomeRepository
 from mcp_reflect.storage.projects import ProjectRepository
@@ -18,6 +19,7 @@ from mcp_reflect.storage.repository import BankContext, Database, Opened
 from mcp_reflect.storage.retrieval.vectors import Embedder, Embeddings
 from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, TokenRepository, UsageStore
 from mcp_reflect.storage.spool import forget_projects
+from mcp_reflect.storage.transfer import Transfer
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
 _CHANGES_NAMES: Final = frozenset({"project_name_put"})
@@ -58,6 +60,8 @@ class Bank:
         self.steps = StepBudget(self.context)
         self.usage = UsageStore(self.context)
         self.tokens = TokenRepository(self.context)
+        self.guards = GuardRepository(self.context)
+        self.transfer = Transfer(self.context)
 
     @cached_property
     def reflections(self):
@@ -88,12 +92,6 @@ class Bank:
         from mcp_reflect.storage.views import Views
 
         return Views(self.context)
-
-    @cached_property
-    def transfer(self):
-        from mcp_reflect.storage.transfer import Transfer
-
-        return Transfer(self.context)
 
     def use(self, store: Any) -> None:
         """Keep lessons, recalls, outcomes and reflections in the repositories of that name of another object."""
@@ -136,9 +134,7 @@ def _database(settings: Settings, log: Log) -> Database:
         from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase
 
         path, seconds = settings.bank_path, settings.bank_busy_seconds
-        return SqliteDatabase(
-            path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside, durable=settings.durable
-        )
+        return SqliteDatabase(path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside)
     try:
         from mcp_reflect.storage.postgres.database import Database as PostgresDatabase
     except ImportError as error:

@@ -25,15 +25,13 @@ def append(bank: str, *records: dict[str, Any]) -> bool:
     from mcp_reflect.security.redact import clean  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
     texts = [json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace") for record in records]
-    fits = True
+    lines = [b"%08x %s\n" % (zlib.crc32(text), text) for text in texts]
+    left = 0
     with _locked(bank + ENDING) as file:
-        for text in texts:
-            line = b"%08x %s\n" % (zlib.crc32(text), text)
-            small = len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES
-            if small:
-                file.write(line)
-            fits = fits and small
-    return fits
+        for line in lines:
+            if len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES:
+                left += bool(file.write(line))
+    return left == len(lines)
 
 
 def waiting(bank: str) -> list[dict[str, Any]]:

@@ -27,7 +27,10 @@ _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other 
 _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
 
 _USE_FIELDS: Final = tuple("strength times_applied effectiveness wins losses proof held outside agent".split())
-_OUTCOME_FIELDS: Final = ("recall_id", "success", "evidence", "weight", "note")
+_PAST: Final = (
+    ("version", "record_id", ("reason", "body")),
+    ("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
+)
 
 _LAST: Final = ("external_id", "project", "state", "trust", "source")
 _STORED: Final = tuple(field.name for field in fields(LessonDraft) if field.name not in ("kind", "text", *_LAST))
@@ -53,12 +56,11 @@ class Transfer(Repository):
         while rows := await self.db.rows("lesson_page", {**values, "after": after}):
             ids = [row["id"] for row in rows]
             past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-            for row in await self.db.rows("version_page", {"ids": ids, "tenant": tenant}):
-                own = {"reason": row["reason"], "body": json.loads(row["body"])}
-                past["versions", row["record_id"]].append({**own, "created_at": iso(row["created_at"], exact=True)})
-            for row in await self.db.rows("outcome_page", {"ids": ids, "tenant": tenant}):
-                own = {name: row[name] for name in _OUTCOME_FIELDS}
-                past["outcomes", row["lesson_id"]].append({**own, "created_at": iso(row["created_at"], exact=True)})
+            for kind, record, names in _PAST:
+                for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
+                    own = {name: json.loads(row[name]) if name == "body" else row[name] for name in names}
+                    own["created_at"] = iso(row["created_at"], exact=True)
+                    past[f"{kind}s", row[record]].append(own)
             for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
