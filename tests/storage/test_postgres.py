@@ -224,29 +224,6 @@ async def test_writers_in_several_engines_make_one_lesson_of_the_same_words(serv
         await engine.close()
 
 
-WRITER = """
-import asyncio, json, sys
-from mcp_reflect.config import ServerUrl, Settings
-from mcp_reflect.services.engine import Engine
-
-async def main():
-    async with Engine(Settings(bank=ServerUrl(sys.argv[1]), project="app")) as engine:
-        for _ in range(5):
-            await engine.store_lesson(**json.loads(sys.argv[2]))
-
-asyncio.run(main())
-"""
-
-
-async def test_writers_in_several_processes_make_one_lesson_of_the_same_words(server_bank: ServerUrl) -> None:
-    command = [sys.executable, "-c", WRITER, server_bank.whole, json.dumps(LESSON)]
-    writers = [subprocess.Popen(command) for _ in range(3)]  # noqa: ASYNC220 - they are waited for in a thread
-    assert [await asyncio.to_thread(writer.wait) for writer in writers] == [0, 0, 0]
-    async with engine_on(server_bank) as engine:
-        (lesson,) = await engine.bank.lessons.latest(engine.scopes.own)
-        assert lesson.strength == 15
-
-
 async def test_a_connection_that_the_server_ends_costs_no_call(server_bank: ServerUrl) -> None:
     import psycopg  # noqa: PLC0415 - the fixture skips the test without it
 

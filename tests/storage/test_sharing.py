@@ -77,14 +77,6 @@ async def test_a_recall_still_queued_is_counted_when_the_engine_closes(settings:
         assert await applied(engine, stored.lesson_id) == 1
 
 
-async def test_recalls_at_once_are_each_counted_once(engine: Engine) -> None:
-    stored = await engine.store_lesson(**LESSON)
-    found = await asyncio.gather(*(engine.recall(task=TASK) for _ in range(12)))
-    assert await applied(engine, stored.lesson_id) == 12
-    for one in found:
-        await engine.record_outcome(success=True, recall_id=one.recall_id)
-
-
 async def test_recalls_and_outcomes_at_once_count_nothing_twice(engine: Engine) -> None:
     stored = await engine.store_lesson(**LESSON)
 

@@ -216,7 +216,7 @@ class Database(repository.Database):
 
     async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
-        return await self._attempt("read", lambda _, opened: opened, self.busy_seconds)
+        return await self._attempt("read", lambda _, opened: opened, self.busy_seconds, writes=False)
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
@@ -256,7 +256,7 @@ class Database(repository.Database):
         work: Callable[[sqlite3.Connection, OpenedFile], _Result | None],
         seconds: float,
         *,
-        writes: bool = False,
+        writes: bool,
     ) -> _Result:
         """Return the result of `work` on a connection; it returns None if another release has upgraded the file.
 
@@ -279,7 +279,7 @@ class Database(repository.Database):
 
     async def _connection(self, use: _Use, *, writes: bool) -> _Connection:
         async with self._opening:
-            opened = await self._examine()
+            opened = await self._examine(writes=writes)
             if writes and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
             connection = self._connections.get(use)
@@ -290,12 +290,13 @@ class Database(repository.Database):
                 connection = self._connections[use] = _Connection(self.path, opened, synchronous)
             return connection
 
-    async def _examine(self) -> OpenedFile:
+    async def _examine(self, *, writes: bool) -> OpenedFile:
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
         opened, self._opened = self._opened, None  # set again at the end: an error here examines anew
-        if opened is None or opened.read_only:  # a person may have given the right to write
+        # A person may have given the right to write meanwhile.
+        if opened is None or opened.alone or (writes and opened.read_only):
             opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
             _PROCESSES.setdefault(opened.identity, os.getpid())
         elif opened.identity != current:
