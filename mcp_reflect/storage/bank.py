@@ -10,7 +10,6 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError
 from mcp_reflect.log import Log
 from mcp_reflect.projects import Scopes
-from mcp_reflect.storage.guards import GuardRepository
 from mcp_reflect.storage.lessons import LessonRepository
 from mcp_reflect.storage.outcomes import OutcomeRepository
 from mcp_reflect.storage.projects import ProjectRepository
@@ -60,7 +59,6 @@ class Bank:
         self.steps = StepBudget(self.context)
         self.usage = UsageStore(self.context)
         self.tokens = TokenRepository(self.context)
-        self.guards = GuardRepository(self.context)
         self.transfer = Transfer(self.context)
 
     @cached_property
