@@ -262,10 +262,11 @@ class Model:
 
 
 class Unusable:
-    """A model whose setting is wrong: each completion raises the error of the setting."""
+    """A model whose setting is wrong: each completion raises the error of the setting. `about` is for a person."""
 
-    def __init__(self, error: LLMSettingError) -> None:
+    def __init__(self, error: LLMSettingError, about: str) -> None:
         self.error = error
+        self.about = about
 
     async def complete(self, request: Request) -> Reply:
         """Raise the error of the setting, a new one each time."""
@@ -299,18 +300,18 @@ class Registry:
 
         It never raises: where the settings cannot be used, each completion raises the `LLMSettingError`.
         """
-        setting = setting_of(role, self._settings)
+        setting, spec = setting_of(role, self._settings), None
         try:
             spec = parse_spec(setting, self._settings.get(setting, ""))
             return spec and self._open(spec, setting)
         except LLMSettingError as error:
-            return Unusable(error)
+            return Unusable(error, f"{spec.name} (unusable)" if spec else "unusable")
 
     def describe(self, role: Role) -> str:
-        """Return `provider:model`, with the address where it is not the usual one; `off`; or `unusable`."""
+        """Return `provider:model`, with the address where it is not the usual one, or why there is none."""
         llm = self.llm(role)
         if isinstance(llm, Unusable):
-            return "unusable"
+            return llm.about
         spec = next((spec for spec, opened in self._opened.items() if opened is llm), None)
         return OFF if spec is None else f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
 

@@ -12,7 +12,7 @@ from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.server.app import build
-from tests.llm.test_prompt_overrides import GOOD, write
+from tests.llm.test_prompts import GOOD, write
 
 KEY = "sk-ant-api03-0123456789abcdefghij"
 

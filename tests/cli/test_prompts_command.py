@@ -7,8 +7,7 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.llm.prompts import Prompts
-from tests.llm.test_prompt_overrides import GOOD, write
-from tests.llm.test_shipped_prompts import NAMES
+from tests.llm.test_prompts import GOOD, NAMES, write
 
 
 @pytest.fixture

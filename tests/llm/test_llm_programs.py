@@ -139,7 +139,7 @@ async def test_a_program_that_is_not_there_is_a_setting_that_is_wrong(stand_in: 
     registry = Registry({"MCP_REFLECT_LLM": "codex"})
     (problem,) = registry.problems()
     assert '"codex" of Codex is not on PATH' in problem.fault
-    assert registry.describe(Role.CRITIC) == "unusable"
+    assert registry.describe(Role.CRITIC) == "codex (unusable)"
 
 
 async def test_a_program_that_is_too_late_is_killed_with_its_children(stand_in: StandIn, tmp_path: Path) -> None:

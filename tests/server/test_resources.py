@@ -1,17 +1,21 @@
-"""The bank to look into: resources, their templates and completions, in both eras."""
+"""The bank as resources: lessons, reflections, the graph, and the prompts."""
 
 import json
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
+from mcp_reflect.llm.prompts import Prompts, shipped_folder
 from mcp_reflect.services.engine import Engine
+from tests.conftest import one_era
 from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
+from tests.server.served import completed_uri, prompt_text, resource_text, served
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:
@@ -145,3 +149,97 @@ async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:
     assert [one["id"] for one in records(page.data["lessons"])] == [stored["lesson_id"]]
     data = await read(client, "bank://board")
     assert {**data, "at": 0} == {**page.data, "at": 0}
+
+
+@one_era
+async def test_a_learnt_lesson_leads_to_its_reflection_and_its_tool(client: Client) -> None:
+    run = await told(client, "reflect", FAILED_RUN)
+    (learnt,) = run["lessons"]
+    shown: dict[str, Any] = await read(client, f"lesson://{learnt['id']}")
+    assert run["reflection_id"] in {near["id"] for near in shown["neighbors"]}
+    of_tool = await read(client, "graph://tool/read_file")
+    assert {learnt["id"], run["reflection_id"]} <= {near["id"] for near in of_tool["neighbors"]}
+
+
+async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(engine: Engine) -> None:
+    run = await engine.reflect(
+        **FAILED_RUN, analysis={"reflection": "A typo", "strategy": "List orders/app.toml first"}
+    )
+    assert run.strategy_id is not None
+    for name in (run.strategy_id, *(lesson.id for lesson in run.lessons)):
+        ties = await engine.bank.lessons.links(engine.scopes.own, name)
+        events = {tie["to_id"] for tie in ties if tie["to_kind"] == "event"}
+        assert events == {f"{run.reflection_id}/{event}" for event in run.source_event_ids}
+        assert events
+
+
+@one_era
+async def test_a_lesson_shows_its_rate(client: Client) -> None:
+    one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
+    before = (await read(client, f"lesson://{one['lesson_id']}"))["effectiveness_estimate"]
+    assert before == {"mean": 0.5, "harmful": False}
+    proof = {"evidence": "test", "tool_results": [{"tool": "pytest", "content": "ok", "exit_code": 0}]}
+    await told(client, "record_outcome", {"success": True, "lesson_ids": [one["lesson_id"]], **proof})
+    after = (await read(client, f"lesson://{one['lesson_id']}"))["effectiveness_estimate"]
+    assert after["mean"] > before["mean"]
+
+
+MINE = """---
+name: start_task
+version: 9
+role: host
+inputs: task
+output: text
+token_limit: 50
+---
+In our house.
+---user---
+Do this: $task
+"""
+
+
+async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(tmp_path: Path) -> None:
+    async with served(tmp_path) as (client, _):
+        uris = [str(one.uri) for one in (await client.list_resources()).resources]
+        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+        shown = {name: json.loads(await resource_text(client, f"prompt://{name}")) for name in Prompts().names()}
+    assert [uri for uri in uris if uri.startswith("prompt://")] == [
+        f"prompt://{name}"
+        for name in ("start_task", "review_task", "critique_answer", "replan_search", "distill_lessons")
+    ]
+    assert "prompt://{name}" in templates
+    for name, one in shown.items():
+        assert (one["name"], one["overridden"]) == (name, False)
+        assert one["text"] == (shipped_folder() / f"{name}.md").read_text("utf-8")
+        assert one["version"] >= 1
+        assert one["role"]
+        assert all(f"${place}" in one["text"] for place in one["inputs"])
+
+
+async def test_an_override_shows_itself_and_serves_the_prompt(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    async with served(tmp_path, prompts_dir=tmp_path / "mine") as (client, _):
+        before = await prompt_text(client, "start_task", {"task": "Mend it"})
+        (tmp_path / "mine" / "start_task.md").write_text(MINE, "utf-8")
+        shown = json.loads(await resource_text(client, "prompt://start_task"))
+        after = await prompt_text(client, "start_task", {"task": "Mend it"})
+    assert (shown["overridden"], shown["version"], shown["text"]) == (True, 9, MINE)
+    assert "In our house." not in before
+    assert after.startswith("In our house.")
+
+
+async def test_names_are_completed_and_an_unknown_one_is_not_found(tmp_path: Path) -> None:
+    async with served(tmp_path) as (client, _):
+        assert await completed_uri(client, "prompt://{name}", "re") == [
+            "reflect_decision",
+            "reflect_error",
+            "reflect_failure",
+            "reflect_partial",
+            "reflect_success",
+            "reflect_timeout",
+            "replan",
+            "replan_search",
+            "review_task",
+        ]
+        with pytest.raises(MCPError, match="prompt://critic"):
+            await client.read_resource("prompt://critic")

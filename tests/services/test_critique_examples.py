@@ -1,11 +1,17 @@
-"""The examples that a person can work through with a pencil, through the tool, in both eras."""
+"""Critique on the examples of its document, by the host that samples, and on what the session has shown."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
-from tests.server.calls import told
+from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.transcripts import read_outputs
+from tests.server.calls import answered, told
 
 BILL = ["Base cost: 15 × $12.99 = $195.00", "Tax: $195.00 × 0.085 = $16.58", "Total: $195.00 + $16.58 = $211.58"]
 AREA = ["π × 5² = 3.14 × 25 = 78.5", "78.5 ÷ 43560 = 0.002"]
@@ -88,3 +94,81 @@ async def test_a_component_that_ran_in_the_place_of_the_one_decided_on_is_a_fail
     assert (found["first_error_step"], found["passes_quality_gate"], found["action"]) == (1, False, "revise")
     same = await told(client, "critique", {**work, "executed": "reranker-v2"})
     assert "issues" not in same
+
+
+class HostModel:
+    """Answers as a critic that never finds it good, or as a corrector that adds a word; counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult:
+        del context
+        content = params.messages[0].content
+        assert isinstance(content, TextContent)
+        self.asked.append(content.text)
+        if "corrected steps" in content.text:
+            words = "draft" + " more" * len(self.asked)
+            said: dict[str, Any] = {"corrected_steps": [words]}
+        else:
+            score = len(self.asked) / 20
+            said = {"quality_score": score, "issues": [f"Step 1: issue {len(self.asked)}"]}
+        text = TextContent(type="text", text=json.dumps(said))
+        return CreateMessageResult(role="assistant", content=text, model="host", stop_reason="endTurn")
+
+
+async def critiqued(engine: Engine, era: Any, most: int) -> tuple[dict[str, Any], list[str]]:
+    model = HostModel()
+    async with Client(build(engine=engine), mode=era, sampling_callback=model) as client:
+        found = await told(client, "critique", {"goal": "A letter", "steps": ["draft"], "max_iterations": most})
+    return {name: found[name] for name in found if name not in ("critique_id", "reflection_time_ms")}, model.asked
+
+
+async def test_three_rounds_are_the_same_in_both_eras(engine: Engine) -> None:
+    old, new = [await critiqued(engine, era, 3) for era in ("legacy", "2026-07-28")]
+    assert old == new
+    assert len(old[1]) == 7
+    assert (old[0]["thinker"], old[0]["iterations"], old[0]["stopped"]) == ("sampling", 3, "budget")
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_a_call_asks_at_most_eight_times(engine: Engine, era: Any) -> None:
+    found, asked = await critiqued(engine, era, 5)
+    assert len(asked) == 8
+    assert found["stopped"] == "budget"
+
+
+def transcript(path: Path) -> Path:
+    """Write a session of Claude Code with one call that ran tests."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "F.\n1 failed, 12 passed in 0.3s"}
+    lines = [
+        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Run the tests"}},
+        {"type": "assistant", "sessionId": "s", "message": {"role": "assistant", "content": [call]}},
+        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": [result]}},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_outputs_come_with_the_command_that_printed_them(tmp_path: Path) -> None:
+    (result,) = read_outputs(transcript(tmp_path / "s.jsonl"))
+    assert (result.tool, result.content) == ("pytest -q", "F.\n1 failed, 12 passed in 0.3s")
+
+
+def test_a_file_that_is_not_a_transcript_has_no_outputs(tmp_path: Path) -> None:
+    (tmp_path / "odd.jsonl").write_bytes(b"\x00\xff{not json\n")
+    assert read_outputs(tmp_path / "odd.jsonl") == ()
+    assert read_outputs(tmp_path / "missing.jsonl") == ()
+
+
+async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
+    client: Client, engine: Engine, tmp_path: Path
+) -> None:
+    engine.context.transcripts[engine.context.scopes.own] = str(transcript(tmp_path / "s.jsonl"))
+    work = {"goal": "Fix it", "response": "12 tests pass. The fix is in."}
+    found = await answered(client, "critique", work)
+    assert found["evidence"] == "1 outputs of this session"
+    assert "<- pytest -q: 1 failed, 12 passed in 0.3s" in found["claims"][0]
+    sent = await answered(client, "critique", {**work, "tool_results": ["13 passed"]})
+    assert "evidence" not in sent
