@@ -7,13 +7,13 @@ import pytest
 
 from mcp_reflect.hooks.corrections import corrects
 
-OWN = Path(__file__).parent.parent / "data" / "prompts.jsonl"
-PROMPTS = [json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()]
+ASIDE = Path(__file__).parent.parent / "data" / "prompts_aside.jsonl"  # no weight was learned from it
+PROMPTS = [json.loads(line) for line in ASIDE.read_text(encoding="utf-8").splitlines()]
 
 
 def test_most_corrections_are_noticed_and_hardly_any_other_prompt() -> None:
     read = {wanted: [corrects(p["text"]) for p in PROMPTS if p["correction"] is wanted] for wanted in (True, False)}
-    assert sum(read[True]) / len(read[True]) >= 0.85
+    assert sum(read[True]) / len(read[True]) >= 0.8
     assert sum(read[False]) / len(read[False]) <= 0.02
 
 
@@ -34,4 +34,4 @@ def test_what_is_quoted_asked_for_now_or_a_command_corrects_nothing(prompt: str)
 
 @pytest.mark.parametrize("part", ["we use ", "you did ", "don't x ", "non aaa ", "no, ", "'", "`", '"', "a"])
 def test_a_long_prompt_is_read_in_part(part: str) -> None:
-    assert not corrects(part * 100_000)
+    assert corrects(part * 100_000) is corrects((part * 1_500)[:1_500])
