@@ -3,7 +3,10 @@
 OLD is a folder with another version of this repository (`git worktree add`). Each version is one process with an engine
 of its own. Both recall the same questions and store the same lessons, one call of each at a time, in changing order, so
 that other work on the machine falls on both. A line for each call: milliseconds of the clock and of the processor (p50
-and p95), and the ratio of the new version to the old one. `--stores` counts stores a second, ten at once.
+and p95), and the ratio of the new version to the old one; then stores a second, ten at once.
+
+A version whose analyzer of texts is another one indexes an old bank anew, beside the calls. Where that takes longer
+than the measurement, give it a bank that it made itself of the same lessons (`benchmarks.scale --keep`): `--new-bank`.
 """
 
 import argparse
@@ -27,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("--bank", type=Path, required=True)
+    parser.add_argument("--new-bank", type=Path)
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work:
@@ -35,8 +39,9 @@ def main() -> int:
 
     texts = Texts([])
     with tempfile.TemporaryDirectory(dir=given.bank.parent) as folder:
+        banks = {"old": given.bank, "new": given.new_bank or given.bank}
         sides = [
-            Side(path, Path(shutil.copy(given.bank, f"{folder}/{name}.db"))) for name, path in _versions(given.old)
+            Side(path, Path(shutil.copy(banks[name], f"{folder}/{name}.db"))) for name, path in _versions(given.old)
         ]
         recalls = [{"recall": question} for question in texts.questions()]
         stores = [{"store": [texts.lesson(10_000_000 + place)]} for place in range(1, STORES + 1)]
