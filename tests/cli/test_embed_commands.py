@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from tests.llm.embeddings.test_other_packages import LETTERS, install
+from tests.llm.embeddings.test_embedders import LETTERS, install
 
 
 @pytest.fixture

@@ -1,12 +1,187 @@
-"""The agent's own critique: read, held to the verdicts, its correction verified, counted and compared."""
+"""The agent judges the claims that critique points to: gate, score, action and corrections follow from its verdicts."""
 
+import time
 from typing import Any
 
 import pytest
 from mcp import Client
 
 from mcp_reflect.services.engine import Engine
-from tests.server.calls import contents, refused, told
+from tests.server.calls import answered, contents, refused, told
+
+RESULTS = [
+    {"tool": "ls -la", "content": "total 8\nREADME.md\nsrc", "exit_code": 0},
+    {"tool": "pytest --cov", "content": "collected 13 items\n\nTOTAL 200 40 80%\n13 passed in 1.0s", "exit_code": 0},
+]
+WORK = {
+    "goal": "Raise the coverage",
+    "response": "All 13 tests pass. Coverage is 85 %. I pushed the branch. You may want to look at the docs.",
+    "tool_results": RESULTS,
+}
+
+
+async def judged(client: Client, first: dict[str, Any], *verdicts: Any) -> dict[str, Any]:
+    return await told(client, "critique", {"critique_id": first["critique_id"], "verdicts": list(verdicts)})
+
+
+async def test_each_claim_comes_with_the_line_that_decides_it_and_nothing_is_judged_yet(client: Client) -> None:
+    found = await answered(client, "critique", WORK)
+    assert found["claims"][0].startswith("1. All 13 tests pass. <- pytest --cov, exit 0: 13 passed in 1.0s")
+    assert found["claims"][1].startswith("2. Coverage is 85 %. <- pytest --cov, exit 0: TOTAL 200 40 80%")
+    assert found["claims"][2] == "3. I pushed the branch. (no output about this)"
+    assert len(found["claims"]) == 3
+    assert found["action"] == "verify_first"
+    assert found["next"]["send"].startswith("critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown")
+    assert not {"passes_quality_gate", "quality_score", "evidence"} & set(found)
+
+
+async def test_what_holds_throughout_passes(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    found = await judged(client, first, *({"claim": n, "verdict": "holds"} for n in (1, 2, 3)))
+    assert (found["passes_quality_gate"], found["quality_score"], found["action"]) == (True, 1.0, "keep")
+    assert (found["thinker"], "next" in found) == ("host", False)
+
+
+async def test_a_wrong_claim_is_an_issue_and_its_correction_is_put_in_its_place(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    wrong = {"claim": 2, "verdict": "wrong", "correction": "Coverage is 80 %."}
+    found = await judged(client, first, {"claim": 1, "verdict": "holds"}, wrong, {"claim": 3, "verdict": "holds"})
+    assert (found["passes_quality_gate"], found["action"], found["first_error_step"]) == (False, "revise", 1)
+    assert found["issues"] == ['Step 1: "Coverage is 85 %." is wrong: Coverage is 80 %.']
+    assert "Coverage is 80 %. I pushed" in found["corrected_steps"][0]
+    assert found["corrected_by"] == "host"
+
+
+async def test_what_nothing_shows_does_not_pass_and_is_asked_for(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    found = await judged(
+        client,
+        first,
+        {"claim": 1, "verdict": "holds"},
+        {"claim": 2, "verdict": "holds"},
+        {"claim": 3, "verdict": "not_shown"},
+    )
+    assert (found["passes_quality_gate"], found["action"]) == (False, "verify_first")
+    assert found["retry_guidance"].startswith("Nothing shows claim 3")
+
+
+async def test_claims_may_be_judged_in_several_calls(client: Client) -> None:
+    first = await told(client, "critique", WORK)
+    half = await judged(client, first, {"claim": 1, "verdict": "holds"})
+    assert (half.get("passes_quality_gate"), half.get("quality_score")) == (None, None)
+    rest = await judged(
+        client, first, {"claim": 2, "verdict": "holds"}, {"claim": "I pushed the branch", "verdict": "holds"}
+    )
+    assert rest["passes_quality_gate"] is True
+
+
+async def test_what_a_rule_is_certain_of_stays_wrong(client: Client) -> None:
+    first = await told(client, "critique", {"goal": "Sum", "steps": ["2 + 2 = 5"], "max_iterations": 0})
+    assert (first["passes_quality_gate"], first.get("quality_score")) == (False, None)
+    found = await judged(client, first, {"claim": 1, "verdict": "holds"})
+    assert (found["passes_quality_gate"], found["issues"]) == (False, ["Step 1: 2 + 2 = 4, not 5"])
+
+
+async def test_a_right_sum_that_is_the_wrong_one_is_for_the_judge(client: Client) -> None:
+    found = await answered(
+        client, "critique", {"goal": "6 months at 12 % of 3500", "steps": ["3500 × 0.12 = 420", "420 + 6 = 426"]}
+    )
+    assert found["claims"] == ["1. 3500 × 0.12 = 420 (computes)", "2. 420 + 6 = 426 (computes)"]
+    assert "passes_quality_gate" not in found
+
+
+async def test_output_that_was_missing_may_be_sent_alone(client: Client) -> None:
+    first = await told(client, "critique", {"goal": "Report", "response": "All 13 tests pass"})
+    assert first["evidence"] == "none was sent"
+    found = await told(client, "critique", {"critique_id": first["critique_id"], "tool_results": RESULTS})
+    assert found["claims"][0]["lines"][0]["text"] == "13 passed in 1.0s"
+
+
+async def test_work_that_claims_nothing_is_judged_as_a_whole(client: Client) -> None:
+    first = await told(client, "critique", {"goal": "A plan for the move", "steps": ["Pack the books", "Call a van"]})
+    assert [claim["text"] for claim in first["claims"]] == ["The work does what the goal asks: A plan for the move"]
+    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))["passes_quality_gate"] is True
+
+
+async def test_open_claims_are_listed_beside_a_fault_that_a_rule_found(client: Client) -> None:
+    work = {"response": "The build takes 3 s. I pushed the branch. 15% of 80 is 14.", "tool_results": RESULTS}
+    first = await answered(client, "critique", work)
+    assert first["claims"][1] == "2. I pushed the branch. (no output about this)"
+    assert len(first["claims"]) == 2
+    assert "Not judged yet: claim 1, 2." in first["retry_guidance"]
+    assert first["next"]["send"].startswith("critique_id with verdicts")
+    holds = [{"claim": number, "verdict": "holds"} for number in (1, 2)]
+    found = await answered(client, "critique", {"critique_id": first["critique_id"], "verdicts": holds})
+    assert "next" not in found
+    assert "Not judged" not in found["retry_guidance"]
+    assert "15% of 80 is 12." in found["corrected_steps"][0]
+
+
+async def test_a_wrong_claim_without_a_correction_is_asked_for_by_its_number(client: Client) -> None:
+    work = {"response": "The config uses port 8080. The function returns None for empty input."}
+    first = await told(client, "critique", work)
+    port = {"claim": 1, "verdict": "wrong", "correction": "The config uses port 80."}
+    found = await judged(client, first, port, {"claim": 2, "verdict": "wrong"})
+    assert "Claim 2 still needs a correction" in found["retry_guidance"]
+    assert not {"corrected_steps", "stopped"} & {name for name, value in found.items() if value}
+    found = await judged(client, first, {"claim": 2, "verdict": "wrong", "correction": "It returns []."})
+    assert found["corrected_steps"] == ["The config uses port 80. It returns []."]
+    assert "correction" not in found["retry_guidance"]
+
+
+async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(client: Client) -> None:
+    found = await answered(client, "critique", {"response": "I will look at it tomorrow."})
+    assert not {"claims", "next"} & {name for name, value in found.items() if value}
+    assert (found["action"], found["note"][:28]) == ("keep", "it states nothing to check; ")
+    call = {"critique_id": found["critique_id"], "verdicts": [{"claim": 1, "verdict": "holds"}]}
+    assert "critique the work with its goal" in await refused(client, "critique", call)
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"verdicts": [{"claim": 9, "verdict": "holds"}]}, "verdicts[0].claim"),
+        ({"verdicts": [{"claim": 0, "verdict": "holds"}]}, "verdicts[0].claim"),
+        ({"verdicts": [{"claim": "something else", "verdict": "holds"}]}, "verdicts[0].claim"),
+        ({"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 1, "verdict": "wrong"}]}, "verdicts[1].claim"),
+        ({"verdicts": [{"claim": 1, "verdict": "perhaps"}]}, "verdicts[0].verdict"),
+        ({"verdicts": [{"claim": 1}]}, "verdicts[0].verdict"),
+        ({"verdicts": ["holds"]}, "verdicts[0]"),
+        ({"verdicts": "all fine"}, "verdicts"),
+        ({"critique_id": "crit_other", "verdicts": [{"claim": 1, "verdict": "holds"}]}, "critique_id"),
+        ({"critique_id": None, "verdicts": [{"claim": 1, "verdict": "holds"}], **WORK}, "critique_id"),
+        ({"tool_results": [{"tool": "cat", "content": "x" * 1_000_001}]}, "tool_results[0].content"),
+        ({"tool_results": [{"content": "x"}] * 10_000}, "tool_results"),
+    ],
+)
+async def test_verdicts_that_fit_nothing_name_their_field_and_store_nothing(
+    client: Client, engine: Engine, more: dict[str, Any], field: str
+) -> None:
+    first = await told(client, "critique", WORK)
+    before = await contents(engine)
+    call = {name: value for name, value in {"critique_id": first["critique_id"], **more}.items() if value is not None}
+    assert (await refused(client, "critique", call)).startswith(f"{field}: ")
+    assert await contents(engine) == before
+    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))["claims"][0]["verdict"] == "holds"
+
+
+async def test_odd_output_and_a_claim_of_50_000_characters_are_answered(client: Client) -> None:
+    results = [
+        {"tool": "head -c 64 /dev/urandom", "content": "\x01\ufffd\x1b[31m" * 500, "exit_code": 0},
+        {"tool": "true", "content": ""},
+    ]
+    work = {"goal": "Read it", "response": "All 7 parts " + "are fine and " * 4_000 + "done.", "tool_results": results}
+    found = await answered(client, "critique", work)
+    assert len(str(found)) < 2_000
+
+
+async def test_much_output_is_read_beside_the_event_loop(engine: Engine) -> None:
+    results = [{"tool": f"pytest -q {n}", "content": "FAILED test_a.py - 3 != 4\n" * 30_000} for n in range(20)]
+    await engine.critique(response="1 + 1 = 2")  # imports
+    begun = time.thread_time()
+    await engine.critique(goal="Fix the tests", response="All 13 tests pass.", tool_results=results)
+    assert time.thread_time() - begun < 0.1
+
 
 WRONG = {"goal": "Sum", "steps": ["2 + 2 = 5", "5 × 3 = 15"], "max_iterations": 0}
 RIGHT = ["2 + 2 = 4", "4 × 3 = 12"]
@@ -16,14 +191,14 @@ async def begun(client: Client, **more: Any) -> dict[str, Any]:
     return await told(client, "critique", {**WRONG, **more})
 
 
-async def answered(client: Client, critique_id: str, analysis: Any) -> dict[str, Any]:
+async def analyzed(client: Client, critique_id: str, analysis: Any) -> dict[str, Any]:
     return await told(client, "critique", {"critique_id": critique_id, "analysis": analysis})
 
 
 async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) -> None:
     first = await begun(client)
     assert first["issues"] == ["Step 1: 2 + 2 = 4, not 5"]
-    found = await answered(client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT})
+    found = await analyzed(client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT})
     assert (found["thinker"], found["iterations"], found["stopped"]) == ("host", 1, "passed")
     assert found["corrected_steps"] == RIGHT
     assert "next" not in found
@@ -32,14 +207,14 @@ async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) ->
 async def test_the_same_analysis_again_gives_the_same_answer(client: Client) -> None:
     first = await begun(client)
     analysis = {"corrected_steps": RIGHT}
-    found = await answered(client, first["critique_id"], analysis)
-    assert await answered(client, first["critique_id"], analysis) == found
+    found = await analyzed(client, first["critique_id"], analysis)
+    assert await analyzed(client, first["critique_id"], analysis) == found
 
 
 async def test_corrections_are_counted_across_calls_until_the_budget(client: Client) -> None:
     first = await begun(client, max_iterations=2, steps=["All 3 tests pass", "2 + 2 = 4"], tool_results=[FAILED])
     found = [
-        await answered(client, first["critique_id"], {"corrected_steps": [f"All {n} tests pass", "2 + 2 = 4"]})
+        await analyzed(client, first["critique_id"], {"corrected_steps": [f"All {n} tests pass", "2 + 2 = 4"]})
         for n in (4, 5)
     ]
     assert [one["iterations"] for one in found] == [1, 2]
@@ -52,13 +227,13 @@ FAILED = {"tool": "pytest", "content": "=== 1 failed, 1 passed in 0.10s ===", "e
 
 async def test_nothing_changed_is_said_to_be_so(client: Client) -> None:
     first = await begun(client)
-    found = await answered(client, first["critique_id"], {"corrected_steps": WRONG["steps"]})
+    found = await analyzed(client, first["critique_id"], {"corrected_steps": WRONG["steps"]})
     assert (found["stopped"], found.get("corrected_steps")) == ("no_change", None)
 
 
 async def test_a_correction_that_is_worse_is_not_taken(client: Client) -> None:
     first = await begun(client)
-    found = await answered(client, first["critique_id"], {"corrected_steps": ["2 + 2 = 6", "6 × 3 = 19"]})
+    found = await analyzed(client, first["critique_id"], {"corrected_steps": ["2 + 2 = 6", "6 × 3 = 19"]})
     assert "corrected_steps" not in found
 
 
@@ -109,11 +284,11 @@ async def test_what_cannot_be_used_names_its_field_and_stores_nothing(
 ) -> None:
     first = await begun(client)
     call = {"critique_id": first["critique_id"], "analysis": {"corrected_steps": RIGHT}}
-    found = await answered(client, first["critique_id"], call["analysis"])
+    found = await analyzed(client, first["critique_id"], call["analysis"])
     before = await contents(engine)
     assert (await refused(client, "critique", {**call, **more})).startswith(f"{field}: ")
     assert await contents(engine) == before
-    assert await answered(client, first["critique_id"], call["analysis"]) == found
+    assert await analyzed(client, first["critique_id"], call["analysis"]) == found
 
 
 @pytest.mark.sqlite  # it reads the bytes of the file
@@ -121,7 +296,7 @@ async def test_a_critique_leaves_the_bank_as_it_was_and_no_secret_in_its_file(cl
     before = await contents(engine)
     secret = "sk-ant-" + "api03-" + "Zq8" * 12
     first = await told(client, "critique", {"goal": f"Use {secret}", "response": f"{secret} sums 2 + 2 = 5"})
-    await answered(client, first["critique_id"], {"issues": [f"Step 1 shows {secret}"]})
+    await analyzed(client, first["critique_id"], {"issues": [f"Step 1 shows {secret}"]})
     assert await contents(engine) == before
     path = engine.settings.bank_path
     assert path is not None

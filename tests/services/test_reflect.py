@@ -1,0 +1,345 @@
+"""What reflect makes of a run: its decision, its scores by an evaluator, and an equal run of before."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from mcp_reflect.config import Settings
+from mcp_reflect.errors import InputError
+from mcp_reflect.llm.protocol import Role, UnreachableError
+from mcp_reflect.models.reflection import Score
+from mcp_reflect.models.run import Trace
+from mcp_reflect.services.engine import Engine
+from tests.scripted import Scripted
+from tests.server.calls import FAILED_RUN, contents, refused, told
+
+RUN: dict[str, Any] = {"task": "Tune the search service", "outcome": "success", "task_type": "tuning"}
+DECISION: dict[str, Any] = {"action": "keep", "component": "retriever", "why": "it is fast"}
+EXECUTION: dict[str, Any] = {"component": "retriever", "result": "ok", "metrics": {"latency": 120, "accuracy": 0.91}}
+BOTH: dict[str, Any] = {**RUN, "decision": DECISION, "execution": EXECUTION}
+TITLE = "Reflection on Keep Decision for Component 'retriever'"
+
+
+async def test_a_decision_is_reflected_on_by_its_metrics(client: Client) -> None:
+    found = await told(client, "reflect", BOTH)
+    assert found["validation"]["valid"] is True
+    assert [one["check"] for one in found["validation"]["checks"]] == [
+        "presence", "state_errors", "structure", "required_fields", "allowed_action", "same_component",
+    ]  # fmt: skip
+    assert found["validation"]["reflection_success"] is True
+    assert found["assessment"]["decision_appropriate"] is True
+    assert "Accuracy 0.91 is better than the threshold (0.5)." in found["reflection"]
+    assert "has no earlier value to compare with." in found["reflection"]
+    assert next(iter(found["insights"]["raw_sections"])) == TITLE
+    assert len(found["insights"]["raw_sections"]) == 7
+    assert {"keep", "retriever"} <= set(found["tags"])
+    assert found["next"]["send"].startswith("reflection_id with analysis {reflection, strategy}")
+
+
+async def test_what_a_component_did_before_is_known_from_the_bank(client: Client) -> None:
+    await told(client, "reflect", {**BOTH, "execution": {**EXECUTION, "metrics": {"latency": 150, "accuracy": 0.95}}})
+    found = await told(client, "reflect", BOTH)
+    assert "Latency 120 is better than before (150)." in found["reflection"]
+    assert "Accuracy 0.91 is worse than before (0.95)." in found["reflection"]
+    other = {**BOTH, "decision": {**DECISION, "component": "cache"}, "execution": {**EXECUTION, "component": "cache"}}
+    assert "has no earlier value to compare with." in (await told(client, "reflect", other))["reflection"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "failed"),
+    [
+        ({"execution": EXECUTION}, "presence"),
+        ({"decision": {**DECISION, "error": "no model"}}, "state_errors"),
+        ({"decision": DECISION, "execution": {**EXECUTION, "error": "boom"}}, "state_errors"),
+        ({"decision": "keep"}, "structure"),
+        ({"decision": {"action": "keep"}}, "required_fields"),
+        ({"decision": {**DECISION, "action": "divorce"}}, "allowed_action"),
+        ({"decision": DECISION, "execution": {**EXECUTION, "component": "cache"}}, "same_component"),
+    ],
+)
+async def test_a_failed_check_is_a_result_that_stores_nothing(
+    client: Client, engine: Engine, sent: dict[str, Any], failed: str
+) -> None:
+    before = await contents(engine)
+    found = await told(client, "reflect", {**RUN, **sent, "analysis": {"reflection": "It went well"}})
+    assert (found["validation"]["valid"], found["validation"]["failed_check"]) == (False, failed)
+    assert found["validation"]["checks"][-1]["check"] == failed
+    assert found["validation"]["checks"][-1]["detail"]
+    assert not {"reflection_id", "reflection", "strategy_id", "next"} & set(found)
+    assert "reflection_success" not in found["validation"]
+    assert await contents(engine) == before
+
+
+async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(client: Client) -> None:
+    found = await told(
+        client, "reflect", {**BOTH, "decision": {**DECISION, "action": "scale"}, "allowed_actions": ["scale"]}
+    )
+    assert found["validation"]["valid"] is True
+    assert "decision_appropriate" not in found["assessment"]
+    assert found["reflection"].startswith("Scale 'retriever'")
+
+
+async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(client: Client) -> None:
+    markdown = (
+        "# Reflection\nWe kept it.\n\n## Decision Analysis\nKeeping it was not wise.\n\n## Decision appropriate\nno\n\n"
+        "## Execution effective\nyes\n\n## Confidence\n0.6\n\n## Strengths\n- fast\n\n"
+        "## Areas for Improvement\n- recall\n\n## Recommendation\nMeasure again."
+    )
+    found = await told(client, "reflect", {**BOTH, "analysis": markdown})
+    assert (found["thinker"], found["reflection"]) == ("host", "We kept it.")
+    assert found["assessment"] == {
+        "decision_appropriate": False,
+        "execution_effective": True,
+        "confidence": "medium",
+    }
+    assert (found["insights"]["strengths"], found["insights"]["improvements"]) == (["fast"], ["recall"])
+    assert found["insights"]["raw_sections"]["Decision Analysis"] == "Keeping it was not wise."
+    assert found["strategy"] == "Measure again."
+
+
+async def test_a_silent_analysis_leaves_the_assessment_to_the_metrics_and_a_second_call_keeps_the_checks(
+    client: Client,
+) -> None:
+    first = await told(client, "reflect", BOTH)
+    found = await told(
+        client, "reflect", {"reflection_id": first["reflection_id"], "analysis": {"reflection": "The cache was warm."}}
+    )
+    assert found["assessment"]["decision_appropriate"] is True
+    assert found["validation"]["valid"] is True
+    said = await refused(
+        client,
+        "reflect",
+        {"reflection_id": first["reflection_id"], "analysis": "x", "decision": {**DECISION, "component": "cache"}},
+    )
+    assert said.startswith("decision: it differs from what")
+
+
+async def test_a_number_that_is_none_is_refused_by_its_place(engine: Engine) -> None:
+    with pytest.raises(InputError, match=r"^execution\.metrics\.latency: nan is not a number"):
+        await engine.reflect(**{**BOTH, "execution": {**EXECUTION, "metrics": {"latency": float("nan")}}})
+
+
+@pytest.mark.parametrize("answers", [(UnreachableError("x:y", "it is down", "Start it"),), ("no json", "")])
+async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings: Settings, answers: Any) -> None:
+    with Scripted(*answers) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.reflect(**BOTH)
+            stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
+    assert found.validation is not None
+    assert (found.validation.valid, found.validation.failed_check) == (True, None)
+    assert found.validation.reflection_success is False
+    assert "fallback" in found.tags
+    assert stored.thinker == "rules"
+    for part in ("keep 'retriever'", "failed:", "latency 120, accuracy 0.91", "Where to look"):
+        assert part in found.reflection
+    assert found.insights is not None
+    assert TITLE in found.insights.raw_sections
+
+
+async def test_the_language_model_is_shown_what_the_metrics_say(settings: Settings) -> None:
+    reply = json.dumps({"reflection": "It was right.", "strategy": "Measure weekly.", "decision_appropriate": True})
+    with Scripted(reply) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.reflect(**BOTH)
+    assert "Accuracy 0.91 is better than the threshold (0.5)." in llm.asked[0].user
+    assert found.assessment is not None
+    assert found.assessment.decision_appropriate is True
+    assert found.validation is not None
+    assert found.validation.reflection_success is True
+
+
+async def test_secrets_in_a_decision_reach_neither_the_bank_nor_the_result(engine: Engine, bank_path: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    found = await engine.reflect(
+        **{**BOTH, "decision": {**DECISION, "why": token}, "execution": {**EXECUTION, "result": token}}
+    )
+    assert token not in str(found)
+    assert token.encode() not in b"".join(path.read_bytes() for path in bank_path.parent.iterdir())
+
+
+TESTED: dict[str, Any] = {
+    "task": "Mend the parser",
+    "outcome": "partial",
+    "events": [
+        {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest -q"}},
+        {"type": "tool_response", "tool": "bash", "content": "FAILED test_a.py::test_b\n1 failed, 3 passed in 0.10s"},
+    ],
+}
+SCORES = {
+    "scores": {"helpfulness": {"score": 0.6, "reason": "half of it is there [e2]"}, "safety": None, "efficiency": 0.1}
+}
+
+
+class Kindness:
+    def score(self, trace: Trace) -> dict[str, Score | float | None]:
+        return {"kindness": 0.25, "length": Score(score=len(trace.events) / 10, reason="events")}
+
+
+class Slow:
+    async def score(self, trace: Trace) -> dict[str, Score | float | None]:
+        return {"task": 1.0 if trace.task else None}
+
+
+class Broken:
+    def score(self, trace: Trace) -> dict[str, Score | float | None]:
+        raise ZeroDivisionError(trace.task)
+
+
+async def test_rules_score_what_the_events_show_and_nothing_else(client: Client) -> None:
+    scores = (await told(client, "reflect", TESTED))["assessment"]["scores"]
+    assert scores["correctness"] == {"score": 0.75, "reason": "3 of 4 tests passed in the last report"}
+    assert not {"helpfulness", "safety"} & set(scores)
+    failed = (await told(client, "reflect", FAILED_RUN))["assessment"]["scores"]
+    assert failed == {"efficiency": {"score": 0.5, "reason": "1 of 2 calls failed or went in circles"}}
+
+
+async def test_a_criterion_of_ones_own_that_nobody_can_score_is_null_with_the_reason(engine: Engine) -> None:
+    found = await engine.reflect(**FAILED_RUN, criteria={"tone": "friendly to the person"})
+    assert found.assessment is not None
+    assert found.assessment.scores["tone"] == Score(score=None, reason="rules cannot know this")
+
+
+async def test_the_hosts_scores_fill_what_rules_cannot_know(client: Client) -> None:
+    found = await told(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke", **SCORES}})
+    scores = found["assessment"]["scores"]
+    assert scores["helpfulness"] == {"score": 0.6, "reason": "half of it is there [e2]"}
+    assert scores["efficiency"]["score"] == 0.5  # counted, so an opinion does not move it
+    assert "safety" not in scores
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (7, "analysis.scores: it is a number"),
+        ({"safety": -3}, "analysis.scores: -3 is too small"),
+        ({"safety": {"score": "NaN"}}, "analysis.scores: "),
+    ],
+)
+async def test_a_score_that_is_none_is_left_out_and_named(client: Client, scores: Any, said: str) -> None:
+    result = await told(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "x", "scores": scores}})
+    assert [one.startswith(said) for one in result["ignored"]] == [True]
+
+
+async def test_an_evaluator_is_asked_where_the_call_names_criteria(settings: Settings) -> None:
+    thought = json.dumps({"reflection": "It broke."})
+    judged = json.dumps(
+        {"decision_appropriate": None, "execution_effective": None, "confidence": 0.8, "reasoning": "…", **SCORES}
+    )
+    with Scripted(thought, judged, roles=(Role.REFLECTOR, Role.EVALUATOR)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.reflect(**FAILED_RUN, criteria=["tone"])
+    assert found.assessment is not None
+    assert found.assessment.scores["helpfulness"].score == 0.6
+    assert found.assessment.scores["tone"].score is None
+    assert "tone" in llm.asked[1].user
+    assert "read_file" in llm.asked[1].user
+
+
+async def test_an_evaluator_that_fails_leaves_what_rules_know(settings: Settings) -> None:
+    with Scripted(json.dumps({"reflection": "It broke."}), "no json", "none either") as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.reflect(**FAILED_RUN, criteria=["tone"])
+    assert found.assessment is not None
+    assert set(found.assessment.scores) == {"efficiency", "tone"}
+
+
+async def test_scorers_of_ones_own_score_and_a_broken_one_fails_alone(
+    settings: Settings, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for scorer, expected in ((Kindness(), {"kindness": 0.25, "length": 0.4}), (Slow(), {"task": 1.0}), (Broken(), {})):
+        async with Engine(settings, scorer=scorer) as engine:
+            found = await engine.reflect(**FAILED_RUN, tags=[type(scorer).__name__])
+        assert found.assessment is not None
+        scores = {name: one.score for name, one in found.assessment.scores.items()}
+        assert scores == {"efficiency": 0.5, **expected}
+    line = json.loads(capfd.readouterr().err.splitlines()[-1])
+    assert (line["event"], line["error"]) == ("scorer_failed", "ZeroDivisionError")
+
+
+@pytest.mark.parametrize("outcome", ["success", "failure", "partial", "timeout", "error"])
+async def test_each_outcome_asks_the_reflector_its_own_question(settings: Settings, outcome: str) -> None:
+    questions = {
+        "success": "Why did this run succeed",
+        "failure": "Why did this run not succeed",
+        "partial": "what was not, and what would have done the rest?",
+        "timeout": "Where did the time of this run go",
+        "error": "What raised the error that ended this run",
+    }
+    with Scripted(json.dumps({"reflection": "So it went."})) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            await engine.reflect(**{**FAILED_RUN, "outcome": outcome})
+    assert [name for name, question in questions.items() if question in llm.asked[0].user] == [outcome]
+
+
+SAID = json.dumps({"reflection": "The path was misspelt.", "strategy": "List the folder first."})
+JUDGED = json.dumps(
+    {"decision_appropriate": None, "execution_effective": None, "confidence": 0.8, "reasoning": "seen", "scores": {}}
+)
+
+
+async def test_a_model_is_not_asked_again_about_a_run_it_has_reflected_on(settings: Settings) -> None:
+    with Scripted(SAID) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            first = await engine.reflect(**FAILED_RUN)
+            assert await engine.reflect(**FAILED_RUN) == first
+            generated = await engine.generate_reflection(**FAILED_RUN)
+            assert (await engine.store_reflection(generated)).reflection_id == first.reflection_id
+            assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1
+
+
+async def test_a_model_is_asked_about_a_run_that_rules_alone_reflected_on(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        by_rules = await engine.reflect(**FAILED_RUN)
+    with Scripted(SAID) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            by_model = await engine.reflect(**FAILED_RUN)
+    async with Engine(settings) as engine:
+        again = await engine.reflect(**FAILED_RUN)
+    assert (by_rules.thinker, by_model.thinker) == ("rules", "scripted:model")
+    assert again.reflection_id == by_rules.reflection_id != by_model.reflection_id
+
+
+async def test_a_model_that_failed_is_asked_again(settings: Settings) -> None:
+    with Scripted(UnreachableError("scripted:model", "no route", "Look at the network."), SAID) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            assert (await engine.reflect(**FAILED_RUN)).thinker == "rules"
+            assert (await engine.reflect(**FAILED_RUN)).thinker == "scripted:model"
+
+
+async def test_other_events_are_another_run(settings: Settings) -> None:
+    with Scripted(SAID, SAID) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            first = await engine.reflect(**FAILED_RUN)
+            other = await engine.reflect(**{**FAILED_RUN, "task": "Read the settings of the billing service"})
+    assert first.reflection_id != other.reflection_id
+
+
+async def test_criteria_that_nobody_has_scored_are_asked_about_once(settings: Settings) -> None:
+    roles = (Role.REFLECTOR, Role.REFLECTOR, Role.EVALUATOR)
+    with Scripted(SAID, SAID, JUDGED, roles=roles) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            await engine.reflect(**FAILED_RUN)
+            scored = await engine.reflect(**FAILED_RUN, criteria=["tone: is it friendly"])
+            assert scored.assessment is not None
+            assert "tone" in scored.assessment.scores
+            assert await engine.reflect(**FAILED_RUN, criteria=["tone: is it friendly"]) == scored
+
+
+async def test_an_analysis_is_the_next_version_however_often_the_run_was_sent(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        first = await engine.reflect(**FAILED_RUN)
+        told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
+        assert (told.reflection_id, told.thinker) == (first.reflection_id, "host")
+        assert (await engine.bank.reflections.by_id(engine.scopes.own, first.reflection_id)).version == 2
+
+
+async def test_the_same_call_after_an_analysis_was_added_stores_nothing(settings: Settings) -> None:
+    async with Engine(settings) as engine:
+        first = await engine.reflect(**FAILED_RUN)
+        told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
+        again = await engine.reflect(**FAILED_RUN)
+        assert (again.reflection_id, again.lessons) == (told.reflection_id, told.lessons)
+        assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1
