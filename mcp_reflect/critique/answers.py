@@ -1,8 +1,8 @@
 """From a run of the loop to the answer of `critique`: gate, score, action, and what to do next."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from mcp_reflect.critique.loop import MODEL, Run, Version
 from mcp_reflect.critique.verify import quoted_claim
@@ -17,18 +17,17 @@ _SUMS: Final = "the result is right; judge if it is the sum to make"
 def answer_of(
     run: Run,
     *,
-    critique_id: str,
     thinker: str,
-    notes: Sequence[str | None],
-    evidence: str | None,
-    tokens: Mapping[str, int],
-    trigger: str | None,
+    note: str | None,
     threshold: float,
     criteria: Sequence[str],
     max_iterations: int,
-    milliseconds: int,
+    **about: Any,
 ) -> Critique:
-    """Return the answer to a call. `threshold` (0..1) is the least score that passes the gate."""
+    """Return the answer to a call. `threshold` (0..1) is the least score that passes the gate.
+
+    `about` are the fields of the answer that the run does not decide.
+    """
     first, best = run.first, run.best
     gate = _gate(first, threshold)
     nothing = not first.verified.claims and first.opinion is None  # to judge
@@ -45,10 +44,8 @@ def answer_of(
     unscored = "rules cannot score criteria" if criteria and first.opinion is None and first.issues else None
     issues, more = first.issues[:_MOST_ISSUES], len(first.issues) - _MOST_ISSUES
     return Critique(
-        critique_id=critique_id,
         thinker=thinker,
-        note="; ".join(text for text in (*notes, unscored, _NOTHING if nothing else None) if text) or None,
-        evidence=evidence,
+        note="; ".join(text for text in (note, unscored, _NOTHING if nothing else None) if text) or None,
         passes_quality_gate=gate,
         quality_score=_score(first),
         action=action,
@@ -63,10 +60,8 @@ def answer_of(
         criteria=first.opinion.criteria if first.opinion else {},
         iterations=run.iterations,
         stopped=run.stopped if run.iterations or gate is not None else None,
-        tokens=tokens,
-        triggered_by=trigger,
-        reflection_time_ms=milliseconds,
         next=_next(run, criteria),
+        **about,
     )
 
 

@@ -261,14 +261,14 @@ async def critique(
         run,
         critique_id=session["critique_id"],
         thinker=call.thinker,
-        notes=(call.note,),
+        note=call.note,
         evidence=session.get("evidence") if session["tool_results"] else NO_OUTPUT,
         tokens=call.tokens,
-        trigger=session["trigger"],
+        triggered_by=session["trigger"],
         threshold=context.settings.quality_threshold,
         criteria=session["criteria"],
         max_iterations=session["max_iterations"],
-        milliseconds=round((time.monotonic() - began) * 1000),
+        reflection_time_ms=round((time.monotonic() - began) * 1000),
     )
     after = {  # the next call of this critique adds its verdicts to those on the same steps
         **session,

@@ -196,11 +196,8 @@ class _Run:
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
         """Return the name and inputs of the reflector's prompt."""
-        trace, findings, name = (
-            self.trace,
-            reflector.findings_text(self.diagnosis),
-            f"reflect_{self.trace.outcome.value}",
-        )
+        trace, findings = self.trace, reflector.findings_text(self.diagnosis)
+        name = f"reflect_{trace.outcome.value}"
         decided: dict[str, str] = {}
         if self.review is not None:
             findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
