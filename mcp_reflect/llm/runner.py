@@ -99,13 +99,13 @@ class ModelRunner:
         *,
         host: ClientCapabilities,
         read: Callable[[Json], _Read],
-        read_text: Callable[[str], _Read] | None = None,
+        reads_text: bool = False,
         seconds: float = CALL_SECONDS,
     ) -> ModelResult[_Read]:
         """Ask once, and once more where the reply cannot be used.
 
-        `read` makes the value of a JSON object, `read_text` of plain text; both raise InputError for
-        what is none. `seconds` is what the whole may take.
+        `read` makes the value of a JSON object and, if it `reads_text`, of plain text. It raises InputError for what
+        is none. `seconds` is what the whole may take.
         """
         llm = self.llm(role, host)
         if llm is None:
@@ -125,7 +125,7 @@ class ModelRunner:
                 on_text=host.on_text,
             )
             spent_in_call.set([])
-            return await _converse(llm, request, rendered, read, read_text)
+            return await _converse(llm, request, rendered, read, reads_text=reads_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
             kind = type(error).__name__
@@ -141,11 +141,7 @@ class ModelRunner:
 
 
 async def _converse(
-    llm: LLM,
-    request: Request,
-    rendered: Rendered,
-    read: Callable[[Json], _Read],
-    read_text: Callable[[str], _Read] | None,
+    llm: LLM, request: Request, rendered: Rendered, read: Callable[[Json], _Read], *, reads_text: bool
 ) -> ModelResult[_Read]:
     """Return the value of one of at most two replies; else of the plain text of the last one."""
     end = time.monotonic() + request.timeout
@@ -175,9 +171,9 @@ async def _converse(
             shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
             request = replace(request, user=f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone.")
     last = replies[-1]
-    if read_text is not None and last.stop is Stop.END:
+    if reads_text and last.stop is Stop.END:
         with suppress(InputError):
-            return result(read_text(without_thinking(last.text)), "read from plain text: the reply was not JSON")
+            return result(read(without_thinking(last.text)), "read from plain text: the reply was not JSON")
     return result(note=f"{last.llm} sent nothing that can be used: {fault}")
 
 

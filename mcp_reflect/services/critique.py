@@ -121,7 +121,7 @@ class _Call:
             "lessons": self.session["lessons"],
         }
         read_reply = partial(_opinion, claims=verified.claims)
-        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, read_reply, read_reply)
+        opinion = await self._ask(Role.CRITIC, "critique", verified, inputs, read_reply)
         self.critic_replied = self.critic_replied or opinion is not None
         return opinion
 
@@ -130,22 +130,16 @@ class _Call:
         if self.context.settings.critique == "off":
             return ()
         inputs = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}
-        read = partial(_corrected, least=len(verified.steps))
-        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read, read) or ()
+        read_reply = partial(_corrected, least=len(verified.steps))
+        return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_reply) or ()
 
     async def _ask(
-        self,
-        role: Role,
-        prompt: str,
-        verified: Verified,
-        inputs: Mapping[str, Any],
-        read: Callable[[Any], Any],
-        read_text: Callable[[str], Any],
+        self, role: Role, prompt: str, verified: Verified, inputs: Mapping[str, Any], read: Callable[[Any], Any]
     ) -> Any:
         common = _shown(self.session["goal"], verified.steps, self.session["tool_results"])
         left = max(self.until - time.monotonic(), 0.0)
         result = await self.context.runner.generate(
-            role, prompt, {**common, **inputs}, host=self.client, read=read, read_text=read_text, seconds=left
+            role, prompt, {**common, **inputs}, host=self.client, read=read, reads_text=True, seconds=left
         )
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens

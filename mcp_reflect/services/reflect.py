@@ -179,7 +179,7 @@ class _Run:
 
         prompt, inputs = self.reflector_prompt()
         result = await self.context.runner.generate(
-            Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, read_text=read_reply
+            Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, reads_text=True
         )
         note = clean(result.note)  # may quote an endpoint's message, which may quote the request
         self._count(result)
