@@ -16,7 +16,7 @@ from mcp_reflect.storage.sqlite.backup import backup
 from tests.server.servers import LESSON, ROOT, server, started_server, told
 
 TASK = {"task": "deploy on a Friday"}
-# Mounting and file attributes change the machine: only a machine that is there for tests.
+# Mounting changes the machine: only a machine that is there for tests.
 MAY_CHANGE_THE_MACHINE = sys.platform == "linux" and os.geteuid() == 0 and bool(os.environ.get("CI"))
 
 
@@ -88,23 +88,6 @@ def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_s
         assert [hit["id"] for hit in found] == [stored["lesson_id"]]
     with server(copy) as copied:
         assert told(copied, "recall_lessons", TASK)["lessons"]
-
-
-def test_a_bank_that_may_not_be_written_is_recalled_from_and_written_when_it_may(bank_path: Path) -> None:
-    with server(bank_path) as running:
-        told(running, "store_lesson", LESSON)
-    immutable = ["chattr", "+i", str(bank_path)]
-    if not MAY_CHANGE_THE_MACHINE or subprocess.run(immutable, capture_output=True, check=False).returncode:
-        pytest.skip("this file system knows no file that nobody may write")
-    try:
-        with server(bank_path) as running:
-            assert told(running, "recall_lessons", TASK)["lessons"]
-            refused = running.call_tool("store_lesson", LESSON)
-            assert "can only be read: the file or its folder may not be written" in str(refused["content"])
-            subprocess.run(["chattr", "-i", str(bank_path)], check=True)
-            told(running, "store_lesson", {**LESSON, "mistake": "Took the right to write"})
-    finally:
-        subprocess.run(["chattr", "-i", str(bank_path)], check=True)
 
 
 AS_NOBODY = """
