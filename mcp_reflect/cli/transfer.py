@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
 from mcp_reflect.cli.files import read_text, write_output
@@ -21,9 +21,6 @@ from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite import backup
-
-if TYPE_CHECKING:
-    from mcp_reflect.storage.postgres.moving import Moved
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
 
@@ -206,20 +203,20 @@ def run_migrate(options: Namespace) -> None:
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
     counts = moving.projects_in(settings.bank_path)
-    names = moving.Names(tenant, _new_names(options, counts, Scopes.of(settings).own.project))
+    names = _new_names(options, counts, Scopes.of(settings).own.project)
     if options.dry_run:
-        rows = [(old or "(global)", str(count), names.projects.get(old, old)) for old, count in counts.items()]
+        rows = [(old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()]
         shown = table(rows, ("PROJECT", "LESSONS", "CALLED THERE"), flexible=0)
         projects = [dict(zip(("from", "lessons", "to"), row, strict=True)) for row in rows]
-        text = f"{shown}\nTenant '{names.tenant}' of {target}. Nothing was moved."
-        write_result(options, {"tenant": names.tenant, "projects": projects}, text)
+        text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."
+        write_result(options, {"tenant": tenant, "projects": projects}, text)
         return
 
-    async def work(engine: Engine) -> "list[Moved]":
+    async def work(engine: Engine) -> dict[str, int]:
         assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say
-        return await moving.move(settings.bank_path, engine.bank.db, names)
+        return await moving.move(settings.bank_path, engine.bank.db, tenant, names)
 
     moved = with_engine(work, replace(settings, bank=target), opens=False)
-    lines = [f"{item.table:<18} {item.rows:>9}" for item in moved]
+    lines = [f"{name:<18} {rows:>9}" for name, rows in moved.items()]
     text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}."))
-    write_result(options, [item._asdict() for item in moved], text)
+    write_result(options, [{"table": name, "rows": rows} for name, rows in moved.items()], text)

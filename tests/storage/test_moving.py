@@ -130,7 +130,7 @@ class Dying(Database):
     async def write(self, tenant, work):
         await super().write(tenant, lambda tx: (work(tx), os.kill(os.getpid(), signal.SIGKILL)))
 
-asyncio.run(moving.move(Path(sys.argv[1]), Dying(ServerUrl(sys.argv[2])), moving.Names("local", {})))
+asyncio.run(moving.move(Path(sys.argv[1]), Dying(ServerUrl(sys.argv[2])), "local", {}))
 """
     killed = subprocess.run((sys.executable, "-c", dying, str(file), server_bank.whole), cwd=ROOT, check=False)
     assert killed.returncode == -signal.SIGKILL

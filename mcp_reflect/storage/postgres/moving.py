@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
@@ -29,20 +29,6 @@ _FAILURE_KEY: Final = "project || ' ' || signature || ' ' || exact"
 _FAILURE: Final = f"coalesce((SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failed)s LIMIT 1), 0)"  # noqa: S608 - same
 
 
-class Moved(NamedTuple):
-    """The number of rows of a table that were moved."""
-
-    table: str
-    rows: int
-
-
-class Names(NamedTuple):
-    """What a person's own records are called on the server: their tenant, and projects by their old name."""
-
-    tenant: str
-    projects: Mapping[str, str]
-
-
 def projects_in(path: Path) -> dict[str, int]:
     """Return the number of a person's active lessons of each project in a file. BankError if it is no bank."""
     if not path.is_file():
@@ -54,10 +40,11 @@ def projects_in(path: Path) -> dict[str, int]:
         return dict(source.execute(f"{counted} ORDER BY project").fetchall())
 
 
-async def move(path: Path, target: Database, names: Names) -> list[Moved]:
-    """Copy all of the bank at `path` to a bank without records. BankError if it has some: nothing is moved then.
+async def move(path: Path, target: Database, tenant: str, projects: Mapping[str, str]) -> dict[str, int]:
+    """Copy all of the bank at `path` to a bank without records; return the number of rows that were moved by table.
 
-    The file is not changed: a copy of it is read, so that servers may go on.
+    A person's own records get the `tenant`, and `projects` has the new names of their projects by the old ones.
+    BankError if the target has records: nothing is moved then. The file is not changed: a copy of it is read.
     """
     for left in path.parent.glob(f"{glob.escape(path.name)}.moving-*"):
         shutil.rmtree(left, ignore_errors=True)  # the copy of a run that was killed
@@ -70,14 +57,14 @@ async def move(path: Path, target: Database, names: Names) -> list[Moved]:
             raise BankDamagedError(f"{path} has damaged texts: {damaged[0]}. Run: mcp-reflect restore --latest")
         with closing(files.connect(copy)) as source, files.write_lock(source):
             tables = [table for table in backup.tables(source) if table != _VECTORS]
-            tenants = _rename(source, tables, names)
+            tenants = _rename(source, tables, tenant, projects)
         moved = Counter[str]()
-        for tenant in tenants:
-            moved.update(await target.write(tenant, partial(_put, copy=copy, tables=tables, tenant=tenant)))
-        return [Moved(name, rows) for name, rows in moved.items() if rows]
+        for name in tenants:
+            moved.update(await target.write(name, partial(_put, copy=copy, tables=tables, tenant=name)))
+        return moved
 
 
-def _rename(source: Any, tables: Sequence[str], names: Names) -> list[str]:
+def _rename(source: Any, tables: Sequence[str], tenant: str, projects: Mapping[str, str]) -> list[str]:
     """Give each row of the copy the tenant and the project of its record on the server; return the tenants."""
     for table, owner in _OWNERS.items():
         source.execute(f"ALTER TABLE {table} ADD COLUMN tenant TEXT")
@@ -88,10 +75,10 @@ def _rename(source: Any, tables: Sequence[str], names: Names) -> list[str]:
     for table in tables:
         own = f"UPDATE {table} SET %s = ? WHERE tenant = 'local'"  # noqa: S608 - same
         if source.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'project'", (table,)).fetchone():
-            changes = [(new, old) for old, new in names.projects.items()]
+            changes = [(new, old) for old, new in projects.items()]
             source.executemany(f"{own % 'project'} AND project = ?", changes)
-        source.execute(own % "tenant", (names.tenant,))
-        tenants |= {tenant for (tenant,) in source.execute(f"SELECT DISTINCT tenant FROM {table}") if tenant}  # noqa: S608 - same
+        source.execute(own % "tenant", (tenant,))
+        tenants |= {name for (name,) in source.execute(f"SELECT DISTINCT tenant FROM {table}") if name}  # noqa: S608 - same
     return sorted(tenants)
 
 
