@@ -162,7 +162,6 @@ class Correction:
     """
 
     failed_event_id: str
-    worked_event_id: str
     also: tuple[str, ...] = ()
     tool: str
     category: ErrorCategory

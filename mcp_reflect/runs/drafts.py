@@ -233,7 +233,6 @@ def corrections_from(tried: Sequence[Call], found: Sequence[Finding]) -> tuple[C
         events = [*((*before.also, before.failed_event_id) if before else ()), *(item.failing_event for item in failed)]
         lessons[mistake, correction] = Correction(
             failed_event_id=failed[-1].failing_event,
-            worked_event_id=worked.failing_event,
             also=tuple(name for name in dict.fromkeys(events) if name != failed[-1].failing_event),
             tool=failed[0].tool,
             category=category,

@@ -22,7 +22,7 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
-from mcp_reflect.storage.similarity import alike, nearest, points, same_record
+from mcp_reflect.storage.similarity import alike, nearest, same_record
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.
@@ -56,12 +56,7 @@ def planned(records: Sequence[Lesson]) -> DreamPlan:
 
 def same_groups(records: Iterable[Lesson]) -> list[tuple[Lesson, ...]]:
     """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
-
-    def joins(group: list[Lesson], record: Lesson) -> bool:
-        best = group[0]  # texts that say the same agree in numbers and names, which is quickly seen
-        return points(best.mistake or best.text) == points(record.mistake or record.text) and same_record(best, record)
-
-    return _grouped(sorted(records, key=_worth), joins)
+    return _grouped(sorted(records, key=_worth), lambda group, record: same_record(group[0], record))
 
 
 def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:

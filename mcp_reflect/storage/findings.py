@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
@@ -30,7 +30,6 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "finding": lambda text: from_json(Finding, json.loads(text)),
     "seen": lambda text: tuple(from_json(Seen, one) for one in json.loads(text)),
 }
-_CALL_FIELDS: Final = frozenset(field.name for field in fields(SessionCall))
 
 
 class FindingRepository(Repository):
@@ -178,8 +177,7 @@ class FindingRepository(Repository):
 
 
 def _call(row: Row) -> SessionCall:
-    call: dict[str, Any] = {"arguments": None, **json.loads(row["call"]), "number": row["number"]}
-    return SessionCall(**{name: value for name, value in call.items() if name in _CALL_FIELDS})
+    return from_json(SessionCall, {**json.loads(row["call"]), "number": row["number"]})
 
 
 def _better(one: Finding, other: Finding) -> Finding:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -95,7 +96,7 @@ class OutcomeRepository(Repository):
             )
             for lesson in concerned:
                 tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
-            return tuple(_updated(tx, scope, lesson) for lesson in concerned)
+            return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in concerned)
 
         return await self.db.write(scope.tenant, record)
 
@@ -113,7 +114,7 @@ def add_measured_outcome(
     evidence, note = Evidence.METRIC, "seen in the calls after a warning"
     values = {"recall_id": warning_id, "lesson_id": lesson_id, "success": success, "evidence": evidence, "now": now}
     tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
-    _updated(tx, scope, lesson)
+    recompute(tx, scope, lesson)
 
 
 def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Lesson]:
@@ -142,21 +143,11 @@ def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
     )
 
 
-def _updated(tx: Writing, scope: Scope, lesson: Lesson) -> models.Updated:
-    """Recompute a lesson's totals, and those of the records that it was merged into."""
-    effectiveness, target = recompute(tx, scope, lesson)
-    seen = {lesson.id}
-    while target is not None and target.id not in seen:
-        seen.add(target.id)
-        effectiveness, target = recompute(tx, scope, target)
-    return _answer(lesson, effectiveness)
-
-
-def recompute(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[float | None, Lesson | None]:
+def recompute(tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] = frozenset()) -> float | None:
     """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
 
-    The outcomes of a merged record count for the record that it was merged into, and no longer for itself. Returns the
-    effectiveness (0..1, None without any outcome), and that other record, if any.
+    The outcomes of a merged record count for the one that it was merged into, whose totals are written too, and no
+    longer for itself. Returns the effectiveness (0..1) of the last one, None without any outcome.
     """
     target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
     rows = tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
@@ -164,4 +155,6 @@ def recompute(tx: Writing, scope: Scope, lesson: Lesson) -> tuple[float | None, 
     proven = any(row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows)
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
     tx.run("lesson_outcome", {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant})
-    return totals.effectiveness, lesson_from(target) if target is not None else None
+    if target is None or target["id"] in seen:
+        return totals.effectiveness
+    return recompute(tx, scope, lesson_from(target), seen | {lesson.id})

@@ -35,7 +35,6 @@ from mcp_reflect.storage.repository import (
     Repository,
     Row,
     Writing,
-    lessons_from,
     scoped,
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
@@ -229,16 +228,14 @@ class RecallRepository(Repository):
     async def flush(self, *, brief: bool = False) -> None:
         """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""
         async with self._flushing:
-            written = list(self._queue)  # more may be queued meanwhile
-            for tenant in dict.fromkeys(values["tenant"] for values in written):
-                own = [values for values in written if values["tenant"] == tenant]
-                await self.db.write(tenant, partial(self._count, own), brief=brief)
-            self._queue = deque((values for values in self._queue if values not in written), _MOST_QUEUED)
+            for values in list(self._queue):  # more may be queued meanwhile
+                await self.db.write(values["tenant"], partial(self._count, values), brief=brief)
+                with suppress(ValueError):  # it may have gone as the oldest of too many
+                    self._queue.remove(values)
 
-    def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
-        for values in recalls:
-            if tx.run("recall_add", values) and values["applied"]:
-                tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
+    def _count(self, values: dict[str, Any], tx: Writing) -> None:
+        if tx.run("recall_add", values) and values["applied"]:
+            tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
         tx.drop_old("recall", self.clock.now(), self.context.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:
@@ -303,12 +300,13 @@ class RecallRepository(Repository):
         await self.flush()
 
         def read(reading: Reading) -> list[Lesson]:
-            ids: list[str] = json.loads(recall_row(reading, scope, recall_id)["lesson_ids"])
-            rows = [reading.row("lesson_by_id", scoped(scope, id=name)) for name in ids]
-            return lessons_from((row for row in rows if row is not None), reading.log)
+            shown = recall_row(reading, scope, recall_id)["lesson_ids"]
+            lessons = [
+                lesson for name in json.loads(shown) for lesson in reading.lessons("lesson_by_id", scope, id=name)
+            ]
+            return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
 
-        lessons = await self.db.look(scope.tenant, read)
-        return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
+        return await self.db.look(scope.tenant, read)
 
 
 def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:

@@ -50,11 +50,11 @@ _TURNS: Final = frozenset(map(stem, _NEGATIONS)) | frozenset(
 
 def same_record(one: Lesson, other: Lesson) -> bool:
     """True if two records of one kind and project say the same, and neither has another task type."""
-    types = {one.task_type, other.task_type} - {None}
-    if (one.kind, one.project) != (other.kind, other.project) or len(types) > 1:
+    if one.kind is not other.kind or one.project != other.project:
         return False
     parts = ("mistake", "correction") if one.kind is RecordKind.LESSON else ("text",)
-    return all(same_text(getattr(one, part) or "", getattr(other, part) or "") for part in parts)
+    same = all(same_text(getattr(one, part) or "", getattr(other, part) or "") for part in parts)
+    return same and len({one.task_type, other.task_type} - {None}) < 2
 
 
 def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
@@ -83,9 +83,9 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
     """True if two texts say the same."""
     mine, theirs = telling_words(one), telling_words(other)
     return (
-        (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
+        points(one) == points(other)
+        and (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
         and shared(mine, theirs) >= least
-        and points(one) == points(other)
         and _in_order(one, other)
     )
 

@@ -158,12 +158,3 @@ async def test_the_reasons_differ_with_the_hits(engine: Engine) -> None:
     reasons = Counter(hit.why for hit in found.lessons)
     assert len(reasons) == len(found.lessons) == 2
     assert any("same task type (billing)" in why for why in reasons)
-
-
-async def test_equal_hits_come_in_the_same_order_every_time(engine: Engine) -> None:
-    lines: list[dict[str, object]] = [{"mistake": "Lost the key", "correction": f"Copy {n}"} for n in "abcde"]
-    ids = await imported(engine, lines)
-    answers = [await engine.recall(task="the key", limit=5, max_chars=9_000, kinds=["lesson"]) for _ in range(3)]
-    shown = [[hit.id for hit in answer.lessons] for answer in answers]
-    assert shown == [shown[0]] * 3
-    assert set(shown[0]) <= set(ids)

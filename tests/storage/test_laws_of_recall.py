@@ -85,18 +85,6 @@ async def test_a_small_project_is_found_in_beside_a_large_one(engine: Engine) ->
     assert [hit.id for hit in found.lessons] == [own.lesson_id]
 
 
-async def test_a_rare_tag_is_found_among_many_lessons(engine: Engine) -> None:
-    lines = [
-        (place, {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "tags": ["shards"]})
-        for place in range(1, 1100)  # more than are scored at once
-    ]
-    async for _ in engine.import_lessons(lines):
-        pass
-    own = await engine.store_lesson(mistake="Flushed a cache", correction="Wait a minute before", tags=["night"])
-    found = await engine.recall(task="flush the cache of shard 7", tags=["night"], limit=50)
-    assert [hit.id for hit in found.lessons] == [own.lesson_id]
-
-
 async def test_an_edit_and_a_restore_leave_the_counts_as_if_written_so_at_once(engine: Engine) -> None:
     own = engine.scopes.own
     stored = await engine.store_lesson(mistake="Pinned the kernel", correction="Let it roll")

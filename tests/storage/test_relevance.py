@@ -80,19 +80,6 @@ async def test_a_lesson_on_another_error_code_of_the_same_form_does_not_fit_stro
     assert (hit.score, hit.why.partition(";")[0]) == (1.0, "has this very error")
 
 
-async def test_scores_of_weak_hits_lie_below_those_of_strong_ones_in_any_answer(engine: Engine) -> None:
-    for place in range(30):
-        await engine.store_lesson(
-            mistake=f"Sent parcel number {place} to depot {place % 7}", correction="Ask the carrier first"
-        )
-    await engine.store_lesson(mistake="Escaped backslashes twice", correction="Use raw strings")
-    tasks = ("send a parcel to the depot", "raw strings with backslashes", "ask a friend", "escape the castle")
-    hits = [hit for task in tasks for hit in (await engine.recall(task=task, limit=20, max_chars=9_000)).lessons]
-    assert {hit.fit for hit in hits} == {"strong", "weak"}
-    assert all((hit.score >= 0.5) is (hit.fit == "strong") for hit in hits)
-    assert all(0 <= hit.score <= 1 for hit in hits)
-
-
 @pytest.mark.parametrize("word", ["\u0301", "\u200d"])
 async def test_a_sign_that_is_no_word_breaks_nothing(engine: Engine, word: str) -> None:
     stored = await engine.store_lesson(mistake=f"Typed the accent {word} before its letter", correction="Type it after")
