@@ -178,28 +178,18 @@ def entry(scope: Scope, lesson: Lesson) -> Values | None:
 
 def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
     """Bring the index up to date with a changed record."""
-    new = entry(scope, lesson)
-    row = writing.row("index_of", {"id": lesson.id})
-    if row and new and (row["scope"], row["terms"]) == (new["scope"], new["terms"]):
-        _add_vectors(writing, [new])  # a change of the text removes the vector, even where the terms stay
-        return
     remove(writing, lesson.id)
-    if new:
+    if new := entry(scope, lesson):
         add(writing, [new])
 
 
 def add(writing: Writing, entries: Sequence[Values]) -> None:
-    """Index stored records, on the database's thread."""
+    """Index stored records, on the database's thread. One that has its word vector keeps it."""
     writing.run_many("index_add_features", entries)
     writing.run_many("index_add_terms", [{**one, "terms": document(one["scope"], one["terms"])} for one in entries])
-    _add_vectors(writing, entries)
+    vectors = [{**one, "signs": signs(one["vector"])} for one in entries if one["vector"]]
+    writing.run_many("vector_add_words", vectors)
     _count(writing, entries, 1)
-
-
-def _add_vectors(writing: Writing, entries: Sequence[Values]) -> None:
-    """Store the word vectors of indexed records that have none."""
-    rows = [{**one, "signs": signs(one["vector"])} for one in entries if one["vector"]]
-    writing.run_many("vector_add_words", rows)
 
 
 def remove(writing: Writing, *record_ids: str) -> None:
