@@ -159,9 +159,8 @@ class NearestSigns:
         The differences of all rows are counted at once, a binary digit of the counts at a time, with full adders.
         """
         every = (1 << len(self._rows)) - 1
-        digit = [
-            column ^ every if query[bit // 8] >> bit % 8 & 1 else column for bit, column in enumerate(self._columns)
-        ]
+        bits = reversed(f"{int.from_bytes(query, 'little'):0{len(self._columns)}b}")
+        digit = [column ^ every if bit == "1" else column for bit, column in zip(bits, self._columns, strict=False)]
         digits: list[int] = []  # of the counts, the lowest first
         while digit:
             total, *others = digit
