@@ -142,14 +142,11 @@ async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[s
 
 
 async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) -> dict[str, str]:
-    return prompt_inputs(plan, records, await context.bank.reflections.findings(context.scopes.own))
-
-
-def prompt_inputs(plan: DreamPlan, records: Sequence[Lesson], findings: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the inputs of the prompt `dream`: a line for each record, the most important first, and the clusters.
 
     A reflection brings its findings without a lesson, so that a lesson can be written from them.
     """
+    findings = await context.bank.reflections.findings(context.scopes.own)
     lines: list[str] = []
     for record in records:
         without_lesson = " ".join(findings.get(record.id, ()))
