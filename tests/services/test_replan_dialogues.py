@@ -1,7 +1,8 @@
-"""The two dialogues through the tool, on each rung and in each era of the protocol."""
+"""Searches in several calls: what each rung plans, what is kept and refused, what is learned, and where it ends."""
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,14 +11,16 @@ from mcp.client import ClientRequestContext
 from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
 from mcp_reflect.config import Settings
+from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Reply, Request, UnreachableError
 from mcp_reflect.llm.runner import CALL_SECONDS
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted
-from tests.server.calls import contents, told
-from tests.services.replan_calls import ELSEWHERE, HELP, QUANTUM, WIDER, said
+from tests.secrets import SECRETS, found_in
+from tests.server.calls import contents, refused, told
+from tests.services.replan_calls import ELSEWHERE, HELP, QUANTUM, WIDER, plan, said
 
 BOTH = pytest.mark.parametrize(("asked", "proposed"), [(QUANTUM, WIDER), (HELP, ELSEWHERE)])
 
@@ -146,3 +149,142 @@ async def test_a_call_asks_for_no_more_than_its_time(settings: Settings) -> None
             found = await engine.replan(**QUANTUM)
     assert (llm.asked[0].timeout or CALL_SECONDS + 1) <= CALL_SECONDS == 45
     assert found.stopped is None
+
+
+async def test_the_second_call_leaves_the_arguments_out(client: Client) -> None:
+    first = await told(client, "replan_search", QUANTUM)
+    call = {"search_id": first["search_id"], "analysis": WIDER}
+    second = await told(client, "replan_search", call)
+    assert (second["thinker"], second["retry_count"]) == ("host", first["retry_count"])
+    assert second["original_queries"] == first["original_queries"]
+    assert await told(client, "replan_search", call) == second
+
+
+async def test_another_message_for_the_same_search_is_an_error(client: Client) -> None:
+    first = await told(client, "replan_search", QUANTUM)
+    call = {"search_id": first["search_id"], "user_message": "Find a hotel"}
+    assert (await refused(client, "replan_search", call)).startswith("user_message: ")
+
+
+@pytest.mark.parametrize("report", [{"results": {"sessions": 0}}, {"zero_result_tables": ["sessions"]}])
+async def test_a_report_without_queries_is_about_the_plan(engine: Engine, report: dict[str, Any]) -> None:
+    first = await engine.replan(**QUANTUM)
+    second = await engine.replan(search_id=first.search_id, **report)
+    assert (second.retry_count, second.give_up) == (2, False)
+    assert second.new_queries
+    assert not set(map(str, second.new_queries)) & set(map(str, first.new_queries))
+
+
+async def test_an_outcome_of_a_search_says_how_its_results_are_reported(engine: Engine) -> None:
+    first = await engine.replan(**QUANTUM)
+    told = await engine.record_outcome(success=False, recall_id=first.search_id)
+    assert told.reason is not None
+    assert "report its results with replan_search" in told.reason
+
+
+async def test_tried_queries_are_refused_whoever_proposes_them(settings: Settings) -> None:
+    again = {**QUANTUM["queries"][0], "query_text": "Computing, quantum"}
+    proposed = plan(again, *WIDER["new_queries"])
+    with Scripted(said(proposed)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            for extra in ({}, {"analysis": proposed}):
+                found = await engine.replan(**QUANTUM, **extra)
+                assert len(found.new_queries) == 1
+                assert "was tried before" in found.notes[0]
+
+
+async def test_after_the_last_retry_it_gives_up_and_asks_nobody(settings: Settings) -> None:
+    with Scripted() as llm:
+        async with Engine(settings, llm=llm) as engine:
+            found = await engine.replan(**QUANTUM, retry_count=3)
+    assert (found.give_up, found.retry_count, found.new_queries) == (True, 4, ())
+    assert '"quantum computing" in sessions' in found.reasoning
+    assert found.user_message
+    assert not found.next
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"user_message": "x"}, "queries: it is empty."),
+    ({**QUANTUM, "queries": [{"table": "a", "limit": 10**30}]}, "queries[0].limit: 1000000000000000000000000000000 is"),
+    (
+        {**QUANTUM, "queries": [{"table": "a", "filters": {"f": "x" * 10_000}}]},
+        "queries[0].filters: it has 10001 characters. Send at most",
+    ),
+    ({**QUANTUM, "catalog": ["sessions"]}, "catalog[0]: "),
+    ({**QUANTUM, "catalog": [{}]}, "catalog[0].table: it is missing."),
+    ({**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]}, "catalog[0].vocabulary[0]: it is a list, not"),
+    ({**QUANTUM, "queries": [{"table": {}}]}, "queries[0].table: it is an object, not text."),
+    ({**QUANTUM, "queries": [{"table": "a", "limit": "ten"}]}, "queries[0].limit: it is text, not a whole number."),
+    ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 1_000_000}]}, "queries[0].query_text: it has 1000000"),
+    (
+        {**QUANTUM, "queries": [{"table": "a"}] * 10_000},
+        "queries: it has 10000 items. Send at most 50.",
+    ),
+    ({**QUANTUM, "analysis": plan(*[{"table": "a"}] * 51)}, "analysis.new_queries: it has 51 items."),
+    ({**QUANTUM, "results": {"sessions": "none"}}, "results.sessions: is neither a count nor a list."),
+    ({**QUANTUM, "analysis": "no idea"}, "analysis: it holds no JSON object."),
+    ({**QUANTUM, "project": "elsewhere"}, "project: 'elsewhere' is not one"),
+    ({"search_id": "srch_none"}, "search_id: there is no 'srch_none' in project app."),
+]
+
+
+async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(client: Client, engine: Engine) -> None:
+    before = await contents(engine)
+    for arguments, start in BAD:
+        assert (await refused(client, "replan_search", arguments)).startswith(start)
+    with pytest.raises(InputError, match=r"queries\[0\]\.score_threshold: nan is not a number"):
+        await engine.replan(**{**QUANTUM, "queries": [{"table": "a", "score_threshold": float("nan")}]})
+    theirs = await engine.replan(**QUANTUM, project="other")
+    with pytest.raises(InputError, match="search_id"):
+        await engine.replan(search_id=theirs.search_id)
+    assert await contents(engine) == before
+
+
+async def test_secrets_reach_neither_the_bank_nor_the_language_model(settings: Settings, bank_path: Path) -> None:
+    secrets = " ".join(SECRETS.values())
+    query = {"table": "sessions", "query_text": SECRETS["github_token"], "filters": {"owner": secrets}}
+    call = {
+        **QUANTUM,
+        "user_message": secrets,
+        "queries": [query],
+        "zero_result_tables": ["sessions", SECRETS["llm_key"]],
+        "catalog": [
+            {
+                "table": "sessions",
+                "description": SECRETS["llm_key"],
+                "vocabulary": [*SECRETS.values()],
+                "fields": {"owner": [*SECRETS.values()]},
+            }
+        ],
+    }
+    with Scripted(said(WIDER)) as llm:
+        async with Engine(settings, llm=llm) as engine:
+            await engine.replan(**call, suggestions=[SECRETS["aws_key"]])
+    assert found_in(bank_path.parent) == {}
+    (bank_path.parent / "request.txt").write_text(llm.asked[0].user)
+    assert found_in(bank_path.parent) == {}
+
+
+async def test_a_vocabulary_of_many_megabytes_is_cut_with_a_note(engine: Engine) -> None:
+    vocabulary = ["a" * 100] * 100_000
+    found = await engine.replan(**{**QUANTUM, "catalog": [{**QUANTUM["catalog"][0], "vocabulary": vocabulary}]})
+    assert found.notes == ("vocabulary of sessions cut to 10000 of 100000 words",)
+
+
+@pytest.mark.parametrize("table", ["sessions", "elsewhere"])
+async def test_a_report_of_rows_after_giving_up_is_a_success(engine: Engine, table: str) -> None:
+    first = await engine.replan(**QUANTUM, retry_count=2)
+    over = await engine.replan(search_id=first.search_id, results={"sessions": 0})
+    late = await engine.replan(search_id=first.search_id, results={table: 3})
+    assert (first.give_up, over.give_up, late.give_up) == (False, True, False)
+    assert "found something" in late.user_message
+
+
+async def test_giving_up_names_what_was_tried_and_what_would_settle_it(engine: Engine) -> None:
+    over = await engine.replan(
+        user_message="a pay out", queries=[{"table": "docs", "query_text": "pay-out"}], retry_count=3
+    )
+    assert over.give_up
+    assert '"pay-out" in docs' in over.reasoning
+    assert "a list of the tables" in over.reasoning
+    assert "sample of rows of docs" in over.reasoning
