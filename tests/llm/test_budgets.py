@@ -28,9 +28,8 @@ from mcp_reflect.models.common import Json
 from tests.held_clock import HeldClock
 from tests.llm.dialects import OPENAI
 from tests.llm.loopback import Answer, Loopback
-from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.reflect_calls import BAD, GOOD, bound_to, reflect, rows, said, serving
-from tests.llm.requests import SCHEMA, asking
+from tests.llm.requests import SCHEMA, MemoryUsageStore, asking
 from tests.scripted import Scripted
 
 

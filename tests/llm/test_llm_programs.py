@@ -13,9 +13,8 @@ from mcp_reflect.cli import main
 from mcp_reflect.llm.protocol import LLM, LLMSettingError, RefusedError, Role, TimedOutError
 from mcp_reflect.llm.providers import Registry
 from mcp_reflect.places import NESTED
-from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.reflect_calls import reflect, serving
-from tests.llm.requests import asking
+from tests.llm.requests import MemoryUsageStore, asking
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts with a shebang")
 

@@ -18,9 +18,8 @@ from mcp_reflect.llm.protocol import (
 )
 from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.llm.sdk import Anthropic
-from tests.llm.memory_usage import MemoryUsageStore
 from tests.llm.reflect_calls import reflect, rows, serving
-from tests.llm.requests import asking
+from tests.llm.requests import MemoryUsageStore, asking
 from tests.scripted import Scripted
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}

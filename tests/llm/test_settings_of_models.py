@@ -11,8 +11,7 @@ import pytest
 from mcp_reflect.llm.protocol import LLM, LLMSettingError, Role
 from mcp_reflect.llm.providers import Key, Model, Registry, Spec, Unusable, find_key, is_near, parse_spec
 from mcp_reflect.llm.sdk import Anthropic, OpenAI
-from tests.llm.memory_usage import MemoryUsageStore
-from tests.llm.requests import asking
+from tests.llm.requests import MemoryUsageStore, asking
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
 
