@@ -85,9 +85,9 @@ class Account:
             return
         try:
             _check(name, _PER_DAY, self._per_day, await self._write() - most, most)
-        except (McpReflectError, TimeoutError) as error:
+        except BaseException as error:
             await self._give_back(most)
-            if isinstance(error, BudgetExceededError):
+            if isinstance(error, BudgetExceededError) or not isinstance(error, McpReflectError | TimeoutError):
                 raise
             fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
             raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error

@@ -173,6 +173,26 @@ async def test_a_canceled_completion_sets_nothing_aside_for_ever() -> None:
     await limited.complete(asking("again"))
 
 
+async def test_one_that_is_canceled_while_the_store_is_asked_sets_nothing_aside() -> None:
+    class Slow(MemoryUsageStore):
+        async def add(self, tokens: int) -> int:
+            if not started.is_set():
+                started.set()
+                await asyncio.Future()
+            return await super().add(tokens)
+
+    started, store = asyncio.Event(), Slow()
+    with Scripted(costing(1, 1)) as llm:
+        limited = limited_model(llm, store, per_day=400)
+        call = asyncio.create_task(limited.complete(asking()))
+        await started.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await limited.complete(asking())
+    assert await store.spent_today() == 2
+
+
 async def test_a_store_that_cannot_be_written_does_not_cost_the_reply_and_is_made_good_later() -> None:
     store = BrokenStore()
 
