@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import INTERPRETERS, Part, line_of
-from mcp_reflect.signature import plain
 
 
 class Change(NamedTuple):
@@ -120,7 +119,6 @@ def form_of(before: Json, after: Json) -> str | None:
 
 _NAME_LIMIT: Final = 80  # characters of names that are compared letter by letter, which takes quadratic time
 _NAME_RATIO: Final = 0.86  # one or two letters in a name of eight to fifteen; `test_a.py` and `test_b.py` stay apart
-_ENDING: Final = re.compile(r"\.[A-Za-z]\w{0,7}\Z")
 
 
 def changes_between(before: dict[str, Json], after: dict[str, Json]) -> tuple[Change, ...]:
@@ -131,21 +129,9 @@ def changes_between(before: dict[str, Json], after: dict[str, Json]) -> tuple[Ch
 
 def names_alike(first: str, second: str) -> bool:
     """True for names that differ in case, quotation marks, separators, or one or two letters (never digits alone)."""
-    one, two = plain(first).casefold(), plain(second).casefold()
-    if "*" in one or "*" in two:
-        return one == two  # *.tsx and *.jsx are other files
-    bare = [re.sub(r"[\W_]+", "", text) for text in (one, two)]
-    return one == two or (bool(bare[0]) and bare[0] == bare[1]) or _mistyped(one, two)
-
-
-def _mistyped(one: str, two: str) -> bool:
-    """True for two names that are one or two letters apart, besides the ending that two files have in common."""
-    ending = _ENDING.search(one)
-    if ending and two.endswith(ending[0]):
-        one, two = one.removesuffix(ending[0]), two.removesuffix(ending[0])
-    shorter, longer = sorted((len(one), len(two)))
-    if longer > _NAME_LIMIT or shorter < 4 or 2 * shorter < _NAME_RATIO * (shorter + longer):
-        return False
-    if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) and sorted(one) != sorted(two):
-        return False  # order-17 and order-18 are two orders; 4379 and 4397 are one, mistyped
-    return SequenceMatcher(None, one, two, autojunk=False).ratio() >= _NAME_RATIO
+    one, two = (re.sub(r"[\W_]+", "", text).casefold() for text in (first, second))
+    if one == two:
+        return bool(one)
+    letters = {re.sub(r"\d", "", text) for text in (one, two)}
+    ratio = SequenceMatcher(None, one[:_NAME_LIMIT], two[:_NAME_LIMIT], autojunk=False).ratio()
+    return len(letters) == 2 and "*" not in f"{first}{second}" and ratio >= _NAME_RATIO

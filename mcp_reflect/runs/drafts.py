@@ -12,9 +12,9 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
 from mcp_reflect.models.run import Correction, ErrorCategory
 from mcp_reflect.runs.calls import Call
-from mcp_reflect.runs.differences import Change, Difference, form_of, names_alike
+from mcp_reflect.runs.differences import Change, Difference, form_of
 from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
-from mcp_reflect.runs.tools import command_of, file_of, is_shell
+from mcp_reflect.runs.tools import command_of, is_shell
 from mcp_reflect.shell import Part
 
 MOST_COMMAND: Final = 90  # characters of a command in a draft
@@ -85,7 +85,7 @@ def draft_of(
     refusal = next((row for row in EDIT_REFUSALS if row[0].search(line)), None) if wrong is None else None
     if refusal is not None:
         return Draft(refusal[1].format(tool=failed.tool), refusal[2], *calls), True
-    if (place := _place(difference, line) or _misspelled(failed, difference)) is not None:
+    if (place := _place(difference, line)) is not None:
         return Draft(*place, *calls), True
     correction, form = _correction(kind, difference, line)
     changes, what, said = difference.changes, failed.tool, brief(line, MOST_LINE)
@@ -132,15 +132,6 @@ def _place(difference: Difference, line: str) -> tuple[str, str] | None:
         if before and not before.startswith(("/", "-")) and after.startswith("/") and after.endswith(f"/{before}"):
             return _ELSEWHERE
     return None
-
-
-def _misspelled(failed: SessionCall, difference: Difference) -> tuple[str, str] | None:
-    """Mistake and correction where a file was named by one or two wrong letters: its name holds for any task."""
-    file = file_of(failed.arguments) if difference.wrong is None else None
-    change = difference.changes[0] if len(difference.changes) == 1 else None
-    if file is None or change is None or file != change.before or not names_alike(file, str(change.after)):
-        return None
-    return f"`{file}` does not exist (`{failed.tool}`).", f"The file is `{change.after}`."
 
 
 def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[str, bool]:
