@@ -30,12 +30,7 @@ AWAY: Final = 300.0  # seconds between two lines that count at most: for longer 
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
 _NO_FOLDER: Final = re.compile(r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE)
-_BREAKS: Final = (
-    re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error"),
-    "`{tool}` that leaves a syntax error in the file is refused.",
-    "Replace whole statements, to their last line, with the indentation of the file.",
-)
-_OF_EDITS: Final = frozenset(row[2] for row in (*EDIT_REFUSALS, _BREAKS))
+_OF_EDITS: Final = frozenset(row[2] for row in EDIT_REFUSALS)
 _NONE_SELECTED: Final = re.compile(r"\b0 selected\b")
 # What a tool reads to know how it is to work; another task needs it as well.
 _SETTINGS: Final = re.compile(r"(?i)(?:\.(?:toml|cfg|ini|ya?ml|conf)|\Wpackage\.json|rc|config\.\w+|file)\Z")
@@ -247,7 +242,7 @@ class SessionReader(CallReader):
         if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
         if "edit" in seen.call.tool.lower():
-            known = next((row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None)
+            known = next((row for row in EDIT_REFUSALS if row[0].search(seen.call.line)), None)
             return (known[1].format(tool=seen.call.tool), known[2]) if known else None
         if _NONE_SELECTED.search(seen.call.line) and (parts := parts_of(seen.call.tool, seen.call.arguments)):
             chosen = next((" ".join(pair) for pair in pairwise(parts[-1].own_words) if pair[0] in ("-m", "-k")), "")
