@@ -73,11 +73,6 @@ EDIT_REFUSALS: Final = (
         "`{tool}` with text that is not exactly in the file (from memory, or from before it changed) is refused.",
         "Read those lines of the file again and copy their exact text, then edit.",
     ),
-    (
-        re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error"),
-        "`{tool}` that leaves a syntax error in the file is refused.",
-        "Replace whole statements, to their last line, with the indentation of the file.",
-    ),
 )
 
 

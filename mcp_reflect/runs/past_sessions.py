@@ -17,7 +17,7 @@ from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, Sessio
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
-from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, REFUSED, found_after, is_check, session_call
+from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, found_after, is_check, refusal_in, session_call
 from mcp_reflect.runs.text import clip, ends
 from mcp_reflect.runs.tools import file_of, in_words, is_own_tool, is_shell, parts_of, without_labels
 from mcp_reflect.runs.transcripts import LOOKS, CallReader, Record, is_one_value, messages_in, parsed
@@ -30,7 +30,12 @@ AWAY: Final = 300.0  # seconds between two lines that count at most: for longer 
 MOST_SAID: Final = 600  # characters of a person's words that are kept
 _HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
 _NO_FOLDER: Final = re.compile(r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE)
-_OF_EDITS: Final = frozenset(row[2] for row in EDIT_REFUSALS)
+_BREAKS: Final = (
+    re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error"),
+    "`{tool}` that leaves a syntax error in the file is refused.",
+    "Replace whole statements, to their last line, with the indentation of the file.",
+)
+_OF_EDITS: Final = frozenset(row[2] for row in (*EDIT_REFUSALS, _BREAKS))
 _NONE_SELECTED: Final = re.compile(r"\b0 selected\b")
 # What a tool reads to know how it is to work; another task needs it as well.
 _SETTINGS: Final = re.compile(r"(?i)(?:\.(?:toml|cfg|ini|ya?ml|conf)|\Wpackage\.json|rc|config\.\w+|file)\Z")
@@ -46,17 +51,12 @@ _OF_HOST: Final = re.compile(
 _UNWATCHED: Final = re.compile(
     rb"\"(?:entrypoint|promptSource)\": ?\"sdk|\"(?:originator|source)\": ?\"(?:codex_)?exec"
 )
-_REASON: Final = re.compile(r"(?s)(?:the user said:|following reason for the rejection:)\s*(\S.{0,2000})")
 _VAGUE: Final = re.compile(
     r"\W*(?:exit(?:ed with)?(?: code)?|found|(?:error|problem|issue|diagnostic)s?"
     r"|failed|command failed|<n>|code|status|\W)*\Z"
 )
 
 
-# Words of a person who refused a call; some versions of Claude Code write nothing else.
-_SPOKEN: Final = re.compile(
-    r"(?i)(?:please|wait|ok(?:ay)?|so|no|well|let's|we|i|you|can|could|don't|actually|but|yes|not)\b[^\n]{8,400}\Z"
-)
 _MANY: Final = 4  # tries after which a check that turned green is hard-won
 
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
@@ -76,7 +76,7 @@ class _Answered:
 class SessionReader(CallReader):
     """Gathers what a session teaches while its records are added.
 
-    `line` is the place of the record in its file, `worked` the seconds of work until it, without a person's pauses.
+    `line` is the place of the record in its file. `worked` leaves out a person's pauses.
     `found` has each finding by its thing, with its evidence of at most `most_lines` lines.
     """
 
@@ -85,17 +85,14 @@ class SessionReader(CallReader):
     most_lines: int = 8
     line: int = 0
     at: float | None = None
-    worked: float = 0.0
     of_person: bool = True
     found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
-    _began: dict[str, float] = field(default_factory=dict[str, float])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
     _refused: dict[int, str] = field(default_factory=dict[int, str])
     _won: set[int] = field(default_factory=set[int])
     _entered: set[Part] = field(default_factory=set[Part])
     _number: int = 0
-    _since: float = 0.0
 
     def begin(self, place: int, record: Record) -> None:
         """Note where the next record stands, and when it was written."""
@@ -119,29 +116,17 @@ class SessionReader(CallReader):
     def told(self, text: str) -> None:
         """Leave out the agent's words."""
 
-    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
-        """Note a call until it is answered."""
-        super(SessionReader, self).called(tool, arguments, call_id)
-        self._began[str(call_id)] = self.worked
-
-    def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
-        """Look at a call with its answer."""
-        self._since = self._began.pop(str(call_id), self.worked)
-        super(SessionReader, self).answered(content, call_id, failed=failed, exit_code=exit_code)
-
     def met(self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None) -> None:
         """Look at a call with its answer."""
         arguments = without_labels(tool, arguments)
         if is_own_tool(tool, arguments):
             return
-        if failed and is_shell(tool) and _SPOKEN.match(content):
-            content = f"The user doesn't want to proceed with this tool use. {content}"
         content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
         call = Call(event_id="", tool=tool, arguments=arguments, answer=content, answered=True, marked=failed)
         call.error = content or "error" if failed else ""
         call.facts |= {} if code is None else {"exit_code": code}
         self._number += 1
-        seen = _Answered(session_call(self._number, call), self.line, self._since, call.fault)
+        seen = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
         before = [item.call for item in self._calls]
         found = found_after(before, seen.call) if any(item.failed for item in before) else None
         numbers = {*found.failed} if found else set[int]()
@@ -150,12 +135,10 @@ class SessionReader(CallReader):
         self._calls.append(seen)
         if not seen.call.failed:
             self._entered.update(part for part in parts_of(tool, arguments) if part.program == "cd")
-        if failed and self.of_person and REFUSED.search(content[:300]) and (reason := _REASON.search(content)):
-            draft = Draft(
-                f"{in_words(tool, arguments)} was refused", clip(reason[1], MOST_SAID), _call(seen.call), None
-            )
-            self._note_words(FindingKind.REFUSED, reason[1], draft, tool)
-            self._refused[seen.call.number] = reason[1][:MOST_SAID]
+        if failed and self.of_person and (reason := refusal_in(content)):
+            draft = Draft(f"{in_words(tool, arguments)} was refused", reason, _call(seen.call), None)
+            self._note_words(FindingKind.REFUSED, reason, draft, tool)
+            self._refused[seen.call.number] = reason
         elif seen.call.failed and not seen.call.expected:
             self._failed[seen.call.number] = seen
 
@@ -242,7 +225,7 @@ class SessionReader(CallReader):
         if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
             return f"`{seen.call.tool}` of a folder is refused.", "List the folder, then read the files in it."
         if "edit" in seen.call.tool.lower():
-            known = next((row for row in EDIT_REFUSALS if row[0].search(seen.call.line)), None)
+            known = next((row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None)
             return (known[1].format(tool=seen.call.tool), known[2]) if known else None
         if _NONE_SELECTED.search(seen.call.line) and (parts := parts_of(seen.call.tool, seen.call.arguments)):
             chosen = next((" ".join(pair) for pair in pairwise(parts[-1].own_words) if pair[0] in ("-m", "-k")), "")

@@ -59,8 +59,8 @@ class _Calls(CallReader):
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         super(_Calls, self).called(tool, arguments, call_id)
-        name, sent = self._open[str(call_id)]
-        if name.lower() in LOOKS or (isinstance(sent, dict) and _SHELL_LOOK.fullmatch(command_text(sent))):
+        name, values, _ = self._open[str(call_id)]
+        if name.lower() in LOOKS or (isinstance(values, dict) and _SHELL_LOOK.fullmatch(command_text(values))):
             self.looked.add(str(call_id).encode("utf-8", "replace"))
             del self._open[str(call_id)]
         if name.lower() not in LOOKS:

@@ -343,12 +343,15 @@ def parsed(text: bytes | str) -> Record:
 class CallReader(RunBuilder):
     """Hands over each call of a session with its answer.
 
-    `looked` has the ids of calls that only look, whose answers are not parsed; `known`: a record was of a conversation.
+    `looked` has the ids of calls that only look, whose answers are not parsed; `known`: a record was of a conversation;
+    `worked`: seconds of work until now, and `sent` until the call that was just answered.
     """
 
     looked: set[bytes] = field(default_factory=set[bytes])
     known: bool = False
-    _open: dict[object, tuple[str, Json]] = field(default_factory=dict[object, tuple[str, Json]])
+    worked: float = 0.0
+    sent: float = 0.0
+    _open: dict[str, tuple[str, Json, float]] = field(default_factory=dict[str, tuple[str, Json, float]])
 
     def begin(self, place: int, record: Record) -> None:
         """Note the record that comes next, and its place in the session from 1."""
@@ -361,11 +364,11 @@ class CallReader(RunBuilder):
         name = tool if isinstance(tool, str) and tool.strip() else "tool"
         if name.lower() in LOOKS:
             self.looked.add(str(call_id).encode("utf-8", "replace"))
-        self._open[str(call_id)] = name, unpacked(arguments)
+        self._open[str(call_id)] = name, unpacked(arguments), self.worked
 
     def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
         """Hand over a call; one that is not open is left out."""
-        tool, arguments = self._open.pop(str(call_id), ("", None))
+        tool, arguments, self.sent = self._open.pop(str(call_id), ("", None, 0.0))
         if tool:
             code = exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None
             self.met(tool, arguments, content, failed=failed, code=code)

@@ -112,11 +112,6 @@ def test_an_edit_that_would_break_the_file_is_told_with_what_to_do() -> None:
     assert found.draft.mistake == "`Edit` that leaves a syntax error in the file is refused."
 
 
-def test_what_the_person_said_in_place_of_an_answer_is_no_error_of_the_call() -> None:
-    refused = ("git push", "Wait a sec, we need to copy the icon to the other repo too", 1)
-    assert learned(refused, EDIT, ("git push", "main -> main")) == []
-
-
 @pytest.mark.parametrize("words", ["wait, do we only have a single color?", "no, that's not it, use the dark theme"])
 def test_words_about_the_task_are_no_correction(words: str) -> None:
     reader = SessionReader(host="claude-code")
