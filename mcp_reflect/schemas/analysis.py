@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -93,7 +92,11 @@ class AnalysisArguments(Arguments):
     source_event_ids: fields.Labels = ()
 
 
+_NOTHING: Final[tuple[Json, ...]] = (None, "", [])
 _KNOWN: Final = {*AnalysisArguments.model_fields, *" ".join(AnalysisArguments.SYNONYMS.values()).split()}
+
+
+_AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
 
 
 class _ModelAnalysis(AnalysisArguments):
@@ -118,7 +121,7 @@ def read_analysis(
         InputError: Names the field (`analysis.importance`), the fault and the fix.
     """
     found, aside, text = _fields_of(value, limits)
-    named = {name: item for name, item in found.items() if item not in ("", [], None)}
+    named = {name: item for name, item in found.items() if item not in _NOTHING}
     shape = AnalysisArguments if lenient else _ModelAnalysis
     try:
         sent = read(shape, named, limits)
@@ -156,21 +159,16 @@ def read_analysis(
     return Analysis(
         reflection=reflection,
         strategy=sent.strategy or None,
-        importance=sent.importance,
-        confidence=sent.confidence,
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
         mistake=mistake or None,
         correction=correction or (sent.strategy if mistake and lenient else None) or None,
-        wrong_call=sent.wrong_call,
-        right_call=sent.right_call,
-        symptoms=sent.symptoms,
-        keywords=sent.keywords,
         source_event_ids=tuple(dict.fromkeys(name for field, name in cited if (field, name) not in unknown)),
         scores=_scores(sent.scores),
         insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
         assessment=_verdict(sent, {}),
         raw_sections=aside,
         ignored=tuple(dict.fromkeys(ignored)),
+        **{name: getattr(sent, name) for name in _AS_SENT},
     )
 
 
@@ -206,13 +204,18 @@ def _of_object(value: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]
     lesson = value.get("lesson")
     if isinstance(lesson, dict):
         value = {key: item for key, item in value.items() if key != "lesson"} | lesson
+    return _placed(value.items())
+
+
+def _placed(pairs: Iterable[tuple[str, Json]]) -> tuple[dict[str, Json], dict[str, str]]:
+    """Return the values of fields by their names, the first of each that says something, and all else as text."""
     named: dict[str, Json] = {}
     aside: dict[str, str] = {}
-    for key, item in value.items():
+    for key, item in pairs:
         name = _field(key)
-        if name is not None and named.get(name) in (None, "", []):
+        if name is not None and named.get(name) in _NOTHING:
             named[name] = item
-        elif name is None or item not in (None, "", []):
+        elif name is None or item not in _NOTHING:
             aside[key[:100]] = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
     return named, aside
 
@@ -220,18 +223,12 @@ def _of_object(value: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]
 def _of_markdown(text: str) -> tuple[dict[str, Json], dict[str, str]]:
     """Read known headings as fields and keep the others; without a known one the whole text is the reflection."""
     sections = split_sections(text)
-    if not any(map(_field, (section.title for section in sections))):
+    if not any(_field(title) for title, _ in sections):
         return {"reflection": text}, {}
-    named: dict[str, Any] = {}
-    aside: dict[str, str] = {}
-    for section in sections:
-        name = _field(section.title)
-        place, key = (aside, section.title) if name is None else (named, name)
-        if name is None or section.body:
-            place[key] = f"{place[key]}\n\n{section.body}" if place.get(key) else section.body
+    named, aside = _placed(sections)
     for name in named.keys() & {"tags", "symptoms", "keywords"}:
-        listed = items(named[name])
-        named[name] = listed if len(listed) > 1 else "".join(listed)
+        listed = items(str(named[name]))
+        named[name] = [*listed] if len(listed) > 1 else "".join(listed)
     if "reflection" not in named and any(aside.values()):
         named["reflection"] = aside.pop("", text)
     return named, {title or "preamble": body for title, body in aside.items()}
@@ -247,7 +244,7 @@ def level_of(share: float) -> str:
     return "high" if share >= 0.75 else "medium" if share >= 0.4 else "low"
 
 
-def _verdict(sent: "AnalysisArguments | EvaluationArguments", scores: Mapping[str, Score]) -> Assessment | None:
+def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment | None:
     """Return the verdict on a decision and its execution, None where there is none and no score."""
     if not scores and sent.decision_appropriate is sent.execution_effective is None:
         return None
@@ -263,22 +260,11 @@ def _scores(sent: Mapping[str, ScoreArguments]) -> dict[str, Score]:
     return {name: Score(score=item.score, reason=item.reason) for name, item in sent.items()}
 
 
-class EvaluationArguments(Arguments):
-    """The reply of an evaluator."""
-
-    STRICT: ClassVar = frozenset({"scores", "decision_appropriate", "execution_effective", "confidence"})
-
-    scores: _Scores = Field(default_factory=dict[str, ScoreArguments])
-    decision_appropriate: bool | None = None
-    execution_effective: bool | None = None
-    confidence: fields.Share | None = None
-
-
 def read_evaluation(value: Json) -> Assessment:
     """Read an evaluator's reply. InputError names what cannot be used."""
     if not isinstance(value, dict):
         raise InputError("reply", "it is not an object", "Send one object.")
-    sent = read(EvaluationArguments, value)
+    sent = read(_ModelAnalysis, value)
     return _verdict(sent, _scores(sent.scores)) or Assessment()
 
 
@@ -305,27 +291,14 @@ _INSIDE: Final = lazy_compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading without its marks, and the text under it. Text before the first heading has an empty title."""
-
-    title: str
-    body: str
-
-    @property
-    def name(self) -> str:
-        """The title as a field name: `2. What went wrong:` is `what_went_wrong`."""
-        return field_name(self.title)
-
-
 def field_name(title: str) -> str:
     """Return a title in lower case with underscores, without its number and the signs around it."""
     words = re.sub(r"[^\w\s-]+", "", _BULLET.sub("", title.replace("’", "'")))
     return re.sub(r"_+", "_", normalized(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words))).strip("_")
 
 
-def split_sections(markdown: str) -> list[Section]:
-    """Return the sections of a text in order.
+def split_sections(markdown: str) -> list[tuple[str, str]]:
+    """Return the sections of a text in order, titles without their marks; that before the first heading has none.
 
     Headings are `## Title` and `**Title:** text`, and of the known `_TITLES` also `Title: text` and a title in a list;
     inside of a line where the text has several of them.
@@ -341,8 +314,8 @@ def split_sections(markdown: str) -> list[Section]:
             parts[-1][1].append(line)
         else:
             parts.append((heading[0].strip("*_`:： \t"), [heading[1]]))
-    sections = [Section(title, "\n".join(body).strip()) for title, body in parts]
-    return [section for section in sections if section.title or section.body]
+    sections = [(title, "\n".join(body).strip()) for title, body in parts]
+    return [section for section in sections if any(section)]
 
 
 def _heading(line: str) -> tuple[str, str] | None:
@@ -392,12 +365,13 @@ def read_insights(markdown: str) -> Insights:
     """
     raw: dict[str, str] = {}
     bodies: dict[str | None, list[str]] = {}
-    for section in split_sections(markdown):
-        if section.title:
-            raw[section.title] = f"{raw.get(section.title, '')}\n\n{section.body}".strip()
-        about = section.name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
-        kind = next((kind for kind, stem in _STEMS.items() if not about and stem.search(section.name)), None)
-        bodies.setdefault(kind if section.title else "intro", []).append(section.body)
+    for title, body in split_sections(markdown):
+        if title:
+            raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
+        name = field_name(title)
+        about = name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
+        kind = next((kind for kind, stem in _STEMS.items() if not about and stem.search(name)), None)
+        bodies.setdefault(kind if title else "intro", []).append(body)
     texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
     return Insights(
         summary=texts.get("summary") or texts.get("intro"),
