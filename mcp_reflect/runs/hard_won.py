@@ -17,16 +17,18 @@ from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of
 from mcp_reflect.runs.calls import Call, headline
-from mcp_reflect.runs.differences import (
+from mcp_reflect.runs.drafts import (
+    HIDES,
     Change,
     Difference,
     changes_between,
     difference_of,
+    draft_of,
     form_of,
     names_alike,
     same_kind,
+    told_call,
 )
-from mcp_reflect.runs.drafts import HIDES, draft_of, told_call
 from mcp_reflect.runs.text import word_set
 from mcp_reflect.runs.tools import Kind, command_of, file_of, is_shell, kind_of, may_change, parts_of
 from mcp_reflect.shell import READING_PROGRAMS, TELLING_FLAGS, Part, is_idle

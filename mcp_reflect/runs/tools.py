@@ -37,22 +37,14 @@ _FILES: Final = (
 )
 _PATCHED = lazy_compile(r"\*\*\* (?:Update|Delete) File: (.{1,300})")
 
+_RUN_LABELS: Final = word_set("""
+    description explanation goal justification security_risk timeout timeout_ms yield_time_ms max_output_tokens tty
+    run_in_background is_background isBackground require_user_approval
+""")
+_EDIT_LABELS: Final = word_set("instruction instructions explanation security_risk")
 LABEL_ARGUMENTS: Final = {
-    tool: frozenset(names.split())
-    for tool, names in {
-        "bash": "description timeout run_in_background security_risk",
-        "task": "description run_in_background",
-        "agent": "description run_in_background",
-        "shell": "description timeout timeout_ms justification is_background",
-        "exec": "justification yield_time_ms max_output_tokens timeout_ms tty",
-        "terminal": "description explanation goal timeout is_background isBackground require_user_approval",
-        "edit": "instructions explanation",
-        "replace": "instruction explanation",
-        "read": "explanation",
-        "grep": "explanation",
-        "search": "explanation",
-        "editor": "security_risk",
-    }.items()
+    **dict.fromkeys(("bash", "shell", "exec", "terminal", "task", "agent"), _RUN_LABELS),
+    **dict.fromkeys(("edit", "replace", "editor", "read", "grep", "search"), _EDIT_LABELS),
 }
 """Arguments that only label a call or say how to run and show it, by a word of the tool's name, of the hosts that send
 them: Claude Code, Codex, Gemini CLI, Cursor, Copilot, OpenHands.

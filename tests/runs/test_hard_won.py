@@ -8,7 +8,7 @@ import pytest
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.runs.calls import Call
-from mcp_reflect.runs.differences import form_of
+from mcp_reflect.runs.drafts import form_of
 from mcp_reflect.runs.hard_won import found_after, session_call
 from tests.runs.api_runs import RUNS, ApiRun
 
