@@ -96,26 +96,15 @@ def findings_text(seen: Diagnosis) -> str:
 
 def reflection_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft:
     """The record by which recall finds the reflection itself."""
-    return LessonDraft(
-        kind=RecordKind.REFLECTION,
-        text=judged.reflection,
-        task_type=trace.task_type,
-        context=trace.task,
-        tags=judged.tags,
-        importance=_known(judged.importance),
-        confidence=_known(judged.confidence),
-        source=source,
-    )
+    return _draft(trace, judged, judged.reflection, judged.tags, source, kind=RecordKind.REFLECTION)
 
 
 def strategy_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft | None:
     """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
     if not judged.strategy:
         return None
-    importance = min(1.0, round(_known(judged.importance) * STRATEGY_BONUS, 4))
-    tags = tuple(dict.fromkeys(("strategy", *judged.tags)))
-    draft = reflection_draft(trace, judged, source)
-    return replace(draft, kind=RecordKind.STRATEGY, text=judged.strategy, tags=tags, importance=importance)
+    draft = _draft(trace, judged, judged.strategy, _each("strategy", *judged.tags), source, kind=RecordKind.STRATEGY)
+    return replace(draft, importance=min(1.0, round(draft.importance * STRATEGY_BONUS, 4)))
 
 
 def links(seen: Diagnosis, judged: Reflection) -> tuple[Link, ...]:
@@ -132,7 +121,7 @@ def _tags(trace: Trace, seen: Diagnosis, analysis: Analysis | None, category: st
     tools += [failure.tool for failure in seen.failures]
     kind = None if category == ErrorCategory.UNKNOWN else category  # nobody looks for "unknown"
     always = (kind and kind.removesuffix("_error"), *tools[:1], trace.task_type)
-    return tuple(dict.fromkeys(tag for tag in (*trace.tags, *(analysis.tags if analysis else ()), *always) if tag))
+    return _each(*trace.tags, *(analysis.tags if analysis else ()), *always)
 
 
 def _insights_of(analysis: Analysis) -> Insights | None:
@@ -145,30 +134,27 @@ def _insights_of(analysis: Analysis) -> Insights | None:
 
 
 def _told(trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source) -> LessonDraft:
-    return LessonDraft(
-        text=text,
-        mistake=analysis.mistake or "",
-        correction=analysis.correction or "",
-        why=None if analysis.reflection.startswith(text) else analysis.reflection or None,  # made of the lesson itself
-        task_type=trace.task_type,
-        context=trace.task,
-        wrong_call=analysis.wrong_call,
-        right_call=analysis.right_call,
-        symptoms=analysis.symptoms,
-        keywords=analysis.keywords,
-        tags=tags,
-        importance=_known(analysis.importance),
-        confidence=_known(analysis.confidence),
-        source=source,
-    )
+    told: dict[str, Any] = {name: getattr(analysis, name) or "" for name in ("mistake", "correction")}
+    told |= {name: getattr(analysis, name) for name in ("wrong_call", "right_call", "symptoms", "keywords")}
+    why = None if analysis.reflection.startswith(text) else analysis.reflection or None  # made of the lesson itself
+    return _draft(trace, analysis, text, tags, source, why=why, **told)
 
 
 def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
     told: dict[str, Any] = {name: getattr(lesson, name) for name in ("mistake", "correction", "symptoms", "keywords")}
     analysis = Analysis(reflection="", importance=IMPORTANCE, confidence=CONFIDENCE, **told)
-    tags = dict.fromkeys(filter(None, (*trace.tags, lesson.category.short, lesson.tool, trace.task_type)))
-    return _told(trace, analysis, lesson_text(lesson.mistake, lesson.correction), tuple(tags), Source.RULES)
+    tags = _each(*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
+    return _told(trace, analysis, lesson_text(lesson.mistake, lesson.correction), tags, Source.RULES)
 
 
-def _known(value: float | None) -> float:
-    return UNKNOWN_SCORE if value is None else value
+def _draft(
+    trace: Trace, judged: Reflection | Analysis, text: str, tags: tuple[str, ...], source: Source, **about: Any
+) -> LessonDraft:
+    scores: dict[str, Any] = {name: getattr(judged, name) for name in ("importance", "confidence")}
+    scores = {name: UNKNOWN_SCORE if score is None else score for name, score in scores.items()}
+    task: dict[str, Any] = {"task_type": trace.task_type, "context": trace.task}
+    return LessonDraft(text=text, tags=tags, source=source, **task, **scores, **about)
+
+
+def _each(*tags: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, tags)))
