@@ -15,7 +15,7 @@ from mcp_reflect.models.run import Correction, ErrorCategory
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.runs.calls import Call
 from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
-from mcp_reflect.runs.tools import command_of, is_shell
+from mcp_reflect.runs.tools import command_of, file_of, is_shell
 from mcp_reflect.shell import INTERPRETERS, Part, line_of
 
 
@@ -216,7 +216,7 @@ def draft_of(
     refusal = next((row for row in EDIT_REFUSALS if row[0].search(line)), None) if wrong is None else None
     if refusal is not None:
         return Draft(refusal[1].format(tool=failed.tool), refusal[2], *calls), True
-    if (place := _place(difference, line)) is not None:
+    if (place := _place(difference, line) or _misspelled(failed, difference)) is not None:
         return Draft(*place, *calls), True
     correction, form = _correction(kind, difference, line)
     changes, what, said = difference.changes, failed.tool, brief(line, MOST_LINE)
@@ -263,6 +263,19 @@ def _place(difference: Difference, line: str) -> tuple[str, str] | None:
         if before and not before.startswith(("/", "-")) and after.startswith("/") and after.endswith(f"/{before}"):
             return _ELSEWHERE
     return None
+
+
+def _misspelled(failed: SessionCall, difference: Difference) -> tuple[str, str] | None:
+    """Mistake and correction where a file was named by one or two wrong letters: its name holds for any task."""
+    file, changes = file_of(failed.arguments), difference.changes
+    if difference.wrong or len(changes) != 1 or file is None or file != changes[0].before:
+        return None
+    correction = f"The file is `{changes[0].after}`."
+    return (
+        (f"`{file}` does not exist (`{failed.tool}`).", correction)
+        if names_alike(file, str(changes[0].after))
+        else None
+    )
 
 
 def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[str, bool]:
