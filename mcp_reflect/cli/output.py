@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import sys
@@ -134,10 +135,25 @@ def ask(question: str) -> str | None:
     try:
         sys.stdout.write(question)
         sys.stdout.flush()
+        if os.name != "nt":  # where select takes sockets alone
+            _wait_for_line()
         line = sys.stdin.readline()
     finally:
         signal.signal(signal.SIGINT, before)
     return line.strip() if line else None
+
+
+def _wait_for_line() -> None:
+    """Wait until stdin has a line or a signal has come; Ctrl-C just before a read would wait until the read ends."""
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    before = signal.set_wakeup_fd(wakes)
+    try:
+        select.select([sys.stdin, woken], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(woken)
+        os.close(wakes)
 
 
 def confirm(question: str, consequence: str) -> bool:
