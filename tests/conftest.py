@@ -7,9 +7,10 @@ import inspect
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
 from hypothesis import HealthCheck
@@ -23,6 +24,7 @@ from mcp_reflect.storage.sqlite.files import prepare
 from tests.held_clock import HeldClock
 
 Era = Literal["legacy", "2026-07-28"]
+_Opened = TypeVar("_Opened")
 # For tests of what a tool makes of its arguments: that does not depend on the era.
 one_era = pytest.mark.parametrize("era", ["2026-07-28"])
 
@@ -152,14 +154,14 @@ def era(request: pytest.FixtureRequest) -> Era:
     return request.param
 
 
-@pytest.fixture
-async def client(engine: Engine, era: Era) -> AsyncIterator[Client]:
-    # Opened and closed in one task of its own, as the SDK wants it; a fixture's two halves run in two.
-    opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+@asynccontextmanager
+async def in_one_task(opening: AbstractAsyncContextManager[_Opened]) -> AsyncGenerator[_Opened]:
+    """Open and close in one task of its own, as the SDK wants it; a fixture's two halves run in two."""
+    opened: asyncio.Future[_Opened] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 
     async def hold() -> None:
-        async with Client(build(engine=engine), mode=era) as made:
+        async with opening as made:
             opened.set_result(made)
             await done.wait()
 
@@ -167,3 +169,9 @@ async def client(engine: Engine, era: Era) -> AsyncIterator[Client]:
     yield await opened
     done.set()
     await holding
+
+
+@pytest.fixture
+async def client(engine: Engine, era: Era) -> AsyncIterator[Client]:
+    async with in_one_task(Client(build(engine=engine), mode=era)) as made:
+        yield made

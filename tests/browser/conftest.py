@@ -124,10 +124,6 @@ def open_page(browser: Any) -> Generator[Open]:
             if not request.url.startswith((own, "data:")):
                 made.faults.append(f"asked for {request.url}")
 
-        def told(message: Any) -> None:
-            if message.type in ("error", "warning"):
-                made.faults.append(message.text)
-
         made.page.on("request", asked)
         made.page.on("pageerror", lambda error: made.faults.append(f"error {error}"))
         made.page.on(

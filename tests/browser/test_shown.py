@@ -274,8 +274,7 @@ def test_the_rate_of_the_page_is_the_banks(shown: Opened) -> None:
     cases = [(2.0, 2.0), (0.3, 3.7), (9.5, 1.25), (250.0, 40.0), (1200.0, 3.0), (1.0, 1.0)]
     script = (ASSETS / "rate.js").read_text(encoding="utf-8")
     told = shown.page.evaluate(
-        f"cases => {{ {script}; return cases.map(([a, b]) => posterior(a, b).mean) }}",
-        [list(case) for case in cases],
+        f"cases => {{ {script}; return cases.map(([a, b]) => posterior(a, b).mean) }}", [list(case) for case in cases]
     )
     for (wins, losses), found in zip(cases, told, strict=True):
         lesson = Lesson(

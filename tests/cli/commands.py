@@ -1,12 +1,27 @@
 """Commands run in this process, as a person or a program runs them."""
 
+import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_reflect.cli import main
+
+
+class Terminal(io.StringIO):
+    """Lines that were typed at a terminal, or a terminal's screen."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return _ALWAYS_READY
+
+
+_ALWAYS_READY = os.open(os.devnull, os.O_RDONLY)
 
 
 class Command:
@@ -30,6 +45,14 @@ class Command:
         """What a command prints as JSON that ends with a status for programs."""
         assert main((*words, "--json")) == code
         return json.loads(self.capsys.readouterr().out)
+
+    def at_terminal(self, *words: str, typed: str = "", code: int = 0) -> str:
+        """What a person sees at a terminal who types that."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", Terminal(typed))
+            patch.setattr("sys.stdout", screen := Terminal())
+            assert main(words) == code
+        return screen.getvalue()
 
     def file(self, name: str, lines: list[Any]) -> str:
         path = self.folder / name

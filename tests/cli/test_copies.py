@@ -1,4 +1,4 @@
-"""backup, restore and doctor, while a server runs."""
+"""What becomes of a bank: backup, restore and doctor while a server runs, and its projects."""
 
 import asyncio
 import json
@@ -16,12 +16,13 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup, copy_daily, restore
 from mcp_reflect.storage.sqlite.files import newest
+from tests.runs.past_home import claude_file
 from tests.server.servers import LESSON, server, told
 
 LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def bank(bank_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(bank_path))
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
@@ -148,6 +149,7 @@ def test_copies_made_at_once_are_each_whole_and_none_takes_anothers_name(bank: P
     assert not list(tmp_path.rglob("*.part*"))
 
 
+@pytest.mark.usefixtures("bank")
 def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["backup", str(tmp_path / "notes.txt")]) == 1
@@ -155,3 +157,74 @@ def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert main(["backup", str(tmp_path / "nowhere" / "copy.db")]) == 1
     assert "cannot be used" in capsys.readouterr().err
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(list(words)) == 0
+    return capsys.readouterr().out
+
+
+def test_transcripts_are_reflected_on_for_the_project_of_their_sessions(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("shop", "site"):
+        (tmp_path / name).mkdir()
+        steps = [("says", "Push"), ("runs", "git push origin main", f"Exit code 1\nremote: {name} is protected")]
+        claude_file(tmp_path / "sessions" / f"{name}.jsonl", steps, cwd=str(tmp_path / name))
+    said(capsys, "reflect", str(tmp_path / "sessions"))
+    listed = json.loads(said(capsys, "projects", "--json"))
+    assert [one["name"] for one in listed] == [str(tmp_path / "shop"), str(tmp_path / "site")]
+
+
+def test_a_person_finds_the_project_of_a_folder_that_moved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    old, new = tmp_path / "w", tmp_path / "w2"
+    old.mkdir()
+    monkeypatch.chdir(old)
+    said(capsys, "lessons", "add", "--mistake", "Ran tsc", "--correction", "Run tsc --noEmit")
+    old.rename(new)
+    monkeypatch.chdir(new)
+    assert f"projects rename {old} {new}" in said(capsys, "doctor")
+    assert "folder gone" in said(capsys, "projects")
+    said(capsys, "projects", "rename", str(old), str(new))
+    assert "tsc --noEmit" in said(capsys, "recall", "run tsc")
+    assert main(["projects", "merge", str(old), "nowhere"]) == 2
+
+
+def learned(capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, object]]:
+    """The id of the only lesson of this folder, and what came with it."""
+    (lesson,) = json.loads(said(capsys, "lessons", "list", "--json"))
+    shown = json.loads(said(capsys, "lessons", "show", lesson["id"], "--json"))
+    history = json.loads(said(capsys, "lessons", "history", lesson["id"], "--json"))
+    versions = [(version["reason"], version["text"]) for version in history["versions"]]
+    return lesson["id"], {"trust": shown["trust"], "at": round(shown["created_at"], 3), "versions": versions}
+
+
+def test_a_persons_own_export_comes_into_the_project_that_they_work_in(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    old, other, new = tmp_path / "w", tmp_path / "other", tmp_path / "w2"
+    file = str(tmp_path / "lessons.jsonl")
+    for folder in (old, other):
+        folder.mkdir()
+    monkeypatch.chdir(old)
+    said(capsys, "lessons", "add", "--mistake", "Ran tsc", "--correction", "Run tsc --noEmit")
+    lesson_id, before = learned(capsys)
+    said(capsys, "lessons", "edit", lesson_id, "--importance", "0.9")
+    _, before = learned(capsys)
+    said(capsys, "export", file)
+    assert said(capsys, "import", "--own", file) == "1 lesson: 1 duplicate.\n"
+
+    assert said(capsys, "import", "--own", "--project", str(other), file) == "1 lesson: 1 duplicate.\n"
+    assert learned(capsys) == (lesson_id, before)
+
+    old.rename(new)
+    monkeypatch.chdir(new)
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "another.db"))
+    assert said(capsys, "import", "--own", file) == "1 lesson: 1 restored.\n"
+    assert learned(capsys) == (lesson_id, before)

@@ -1,4 +1,4 @@
-"""What `mcp-reflect doctor` and the log say of language models, misspelled settings and prompt overrides."""
+"""What `doctor`, `prompts`, `embed` and the log say of models, settings, prompt overrides and embeddings."""
 
 import io
 import json
@@ -10,9 +10,11 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
+from mcp_reflect.llm.prompts import Prompts
 from mcp_reflect.log import Log
 from mcp_reflect.server.app import build
-from tests.llm.test_prompts import GOOD, write
+from tests.llm.embeddings.test_embedders import LETTERS, install
+from tests.llm.test_prompts import GOOD, NAMES, write
 
 KEY = "sk-ant-api03-0123456789abcdefghij"
 
@@ -137,3 +139,106 @@ def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(monkey
         Log().error("something")
         assert json.loads(stderr.getvalue())["event"] == "something"
         stderr.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_list_says_who_serves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, GOOD)
+    write(folder, "nothing", "critique")
+    assert main(["prompts"]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
+    assert list(rows) == NAMES
+    assert rows["correct"].split() == ["correct", "7", "corrector", "yours"]
+    assert rows["critique"].endswith("shipped, because yours is broken (see doctor)")
+    assert rows["dream"].endswith("shipped")
+    assert main(["prompts", "list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == NAMES
+    assert [one["name"] for one in listed if one["overridden"]] == ["correct"]
+    assert listed[NAMES.index("critique")]["problem"].startswith(f"{folder / 'critique.md'}:1: ")
+
+
+def test_what_show_prints_can_be_saved_as_an_override(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in NAMES:
+        assert main(["prompts", "show", name]) == 0
+        write(folder, capsys.readouterr().out, name)
+    assert all(Prompts(folder).load(name).overridden for name in NAMES)
+
+
+def test_show_as_json_has_the_front_matter_and_the_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(folder, GOOD)
+    assert main(["prompts", "show", "correct", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["version"], shown["role"], shown["overridden"]) == (7, "corrector", True)
+    assert (shown["inputs"], shown["file"], shown["text"]) == (["goal", "steps"], str(path), GOOD)
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "critic"], ["list", "critique"]])
+def test_words_that_make_no_command_are_told_what_to_write(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prompts", *words]) == 2
+    assert "mcp-reflect: name: " in capsys.readouterr().err
+
+
+@pytest.fixture
+def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bank with two lessons."""
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    monkeypatch.setenv("MCP_REFLECT_PROJECT", "here")
+    lessons = tmp_path / "lessons.jsonl"
+    lines = [{"mistake": f"Mistake {number}", "correction": "Mend it"} for number in range(2)]
+    lessons.write_text("\n".join(map(json.dumps, lines)))
+    assert main(["import", str(lessons)]) == 0
+    return tmp_path
+
+
+WORDS = {"embedder": "words", "lessons": 2, "with_vector": 2}
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    capsys.readouterr()
+    main([*words, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_without_the_setting_there_is_nothing_to_do(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bank
+    assert main(["embed"]) == 2
+    assert "MCP_REFLECT_EMBEDDINGS: it names no embedder" in capsys.readouterr().err
+    assert said(capsys, "doctor")["embeddings"] == said(capsys, "stats")["embeddings"] == WORDS
+
+
+def test_every_lesson_gets_its_vector_now_and_doctor_and_stats_count_them(
+    bank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(bank, LETTERS, monkeypatch)
+    monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "letters:small")
+    none_yet = {"embedder": "letters:small", "lessons": 2, "with_vector": 0}
+    assert said(capsys, "stats")["embeddings"] == none_yet
+    assert said(capsys, "embed") == {"embedded": 2, **none_yet, "with_vector": 2}
+    assert main(["embed"]) == 0
+    assert "0 lessons embedded: letters:small, 2 of 2 lessons have a vector." in capsys.readouterr().out
+    report = said(capsys, "doctor")
+    assert report["embeddings"] == {**none_yet, "with_vector": 2}
+    assert report["degraded"] == []
+    main(["doctor"])
+    assert "embeddings        letters:small, 2 of 2 lessons have a vector\n" in capsys.readouterr().out
+
+
+def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_goes_on(
+    bank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bank
+    monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "olama:x")
+    (problem,) = said(capsys, "doctor")["degraded"]
+    assert problem.startswith('Recall compares word vectors only. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"')
+    assert main(["embed"]) == 1
+    assert "there is no provider" in capsys.readouterr().out
+    found = said(capsys, "recall", "mistake 1")
+    assert (found["mode"], bool(found["lessons"])) == ("hybrid", True)

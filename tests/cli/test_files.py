@@ -62,10 +62,7 @@ WRITERS = [("export",), ("board", "--out")]
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_pipe_is_written_through_to_and_stays(command: Command, words: tuple[str, ...]) -> None:
-    command(
-        "import",
-        command.file("lessons.jsonl", [LINE]),
-    )
+    command("import", command.file("lessons.jsonl", [LINE]))
     pipe = command.folder / "pipe"
     os.mkfifo(pipe)
     received: list[str] = []
@@ -103,10 +100,7 @@ def test_a_file_of_others_is_overwritten_only_with_force(command: Command, words
 
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_file_of_the_same_command_is_replaced_without_a_question(command: Command, words: tuple[str, ...]) -> None:
-    command(
-        "import",
-        command.file("lessons.jsonl", [LINE]),
-    )
+    command("import", command.file("lessons.jsonl", [LINE]))
     path = command.folder / "out"
     command(*words, str(path))
     command("import", command.file("lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]))

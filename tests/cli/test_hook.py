@@ -447,3 +447,15 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
     assert answered == []
     held = host.send("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"})["hookSpecificOutput"]
     assert (held["permissionDecision"], "Use the lease" in held["permissionDecisionReason"]) == ("deny", True)
+
+
+def test_the_call_that_worked_brings_the_ask_where_no_call_failed(host: Host) -> None:
+    shown = "hall: target {}\nstore: target 15"
+    calls = [("set hall 21", "ok"), ("show", shown.format(2)), ("set hall 210", "ok"), ("show", shown.format(21))]
+    *before, asked = [
+        host.send("PostToolUse", tool_name="Bash", tool_input={"command": f"./thermo {command}"},
+                  tool_response={"stdout": output, "stderr": "", "interrupted": False})
+        for command, output in calls
+    ]  # fmt: skip
+    assert before == [None] * 3
+    assert all(words in str(asked) for words in ("store_lesson", "set hall 21", "set hall 210"))

@@ -13,16 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts import (
-    AGENT_RULES,
-    HOOK_SETTINGS,
-    HOSTS,
-    Command,
-    Places,
-    add_hooks,
-    hook_line,
-    remove_hooks,
-)
+from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, Command, Places, add_hooks, hook_line, remove_hooks
 from mcp_reflect.cli.install import Change
 from mcp_reflect.errors import InputError
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson, Source, Trust
 from mcp_reflect.models.warning import HookInput
@@ -17,7 +16,6 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
 from mcp_reflect.services.promote import MOST_LINES
 from tests.cli.commands import Command
-from tests.cli.test_review import Terminal
 
 RULE = "Run `make migrate` before `make test`"
 OTHER = "Deploy on a Tuesday morning"
@@ -190,8 +188,7 @@ def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, projec
 
 def test_nobody_to_ask_and_nothing_to_do_are_said(command: Command, project: Path) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    assert main(["promote"]) == 2
-    assert "Add --yes" in command.capsys.readouterr().err
+    assert "Add --yes" in command("promote", code=2)
     assert "nothing of this project was promoted" in command("promote", "--undo", "--yes", code=2)
     for name in ids(command).values():
         command("lessons", "forget", name)
@@ -199,14 +196,8 @@ def test_nobody_to_ask_and_nothing_to_do_are_said(command: Command, project: Pat
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
-def test_a_person_sees_the_change_and_may_decline(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del command
-    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
-    monkeypatch.setattr("sys.stdout", screen := Terminal())
-    assert main(["promote", "CLAUDE.md"]) == 1
-    assert RULE in screen.getvalue()
+def test_a_person_sees_the_change_and_may_decline(command: Command, project: Path) -> None:
+    assert RULE in command.at_terminal("promote", "CLAUDE.md", typed="n\n", code=1)
     assert not (project / "CLAUDE.md").exists()
 
 

@@ -1,12 +1,10 @@
 """`lessons review`: what waits in quarantine is listed, shown and decided about by a person."""
 
 import asyncio
-import io
 from pathlib import Path
 
 import pytest
 
-from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
@@ -19,11 +17,6 @@ LINES = [
     {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"},
     {"mistake": "Watered the fern at noon", "correction": "Wait for dusk"},
 ]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -90,16 +83,8 @@ def test_an_id_that_does_not_wait_is_refused_and_decides_nothing(command: Comman
     assert recalled(command, "water the fern") == [fern]
 
 
-def test_a_person_at_a_terminal_is_asked_about_each(
-    command: Command, waiting: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("d\n\nk\n"))
-    monkeypatch.setattr("sys.stdout", screen := Terminal())
-    assert main(["lessons", "review"]) == 0
-    assert screen.getvalue().count("[k]eep, [e]dit, [d]rop") == 3
-    monkeypatch.undo()
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "bank.db"))
-    monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
+def test_a_person_at_a_terminal_is_asked_about_each(command: Command, waiting: list[str]) -> None:
+    assert command.at_terminal("lessons", "review", typed="d\n\nk\n").count("[k]eep, [e]dit, [d]rop") == 3
     assert [one["id"] for one in command.json("lessons", "review")] == [waiting[1]]
     assert command.json("lessons", "show", waiting[2])["trust"] == "trusted"
     assert command.json("lessons", "show", waiting[0])["state"] == "retired"
@@ -113,12 +98,11 @@ def test_what_waits_in_another_project_is_not_shown_here(
     assert "there is no" in command("lessons", "approve", waiting[0], code=2)
 
 
-def test_a_person_is_told_why_hooks_do_not_show_a_lesson(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_is_told_why_hooks_do_not_show_a_lesson(command: Command) -> None:
     command("lessons", "add", "--mistake", "Fed the emu", "--correction", EVIL)
     [emu] = command.json("lessons", "list")
-    monkeypatch.setattr("sys.stdout", screen := Terminal())
-    assert main(["lessons", "show", emu["id"]]) == 0
-    assert "hooks and prompts do not show it: it hides text" in " ".join(screen.getvalue().split())
+    screen = command.at_terminal("lessons", "show", emu["id"])
+    assert "hooks and prompts do not show it: it hides text" in " ".join(screen.split())
 
 
 @pytest.mark.usefixtures("waiting")
@@ -164,15 +148,6 @@ def found(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return command
 
 
-def sits(monkeypatch: pytest.MonkeyPatch, typed: str) -> str:
-    """What a person sees who types that in a review."""
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stdin", Terminal(typed))
-        patch.setattr("sys.stdout", screen := Terminal())
-        assert main(["lessons", "review"]) == 0
-    return screen.getvalue()
-
-
 def lessons(command: Command) -> set[str]:
     return {one["correction"] for one in command.json("lessons", "list")}
 
@@ -181,45 +156,41 @@ def waits(command: Command) -> list[str]:
     return [one["correction"] for one in command.json("lessons", "review")]
 
 
-def test_findings_are_kept_edited_dropped_and_skipped_with_their_evidence_beside(
-    found: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_are_kept_edited_dropped_and_skipped_with_their_evidence_beside(found: Command) -> None:
     order = waits(found)
     assert {*order} == {*FOUND}
-    screen = sits(monkeypatch, "e\n\nAsk first\nd\n\n")
+    screen = found.at_terminal("lessons", "review", typed="e\n\nAsk first\nd\n\n")
     assert "2026-10-01 claude-code b" in screen
     assert "1 of 3." in screen
     assert lessons(found) == {"Ask first"}
     assert waits(found) == order[2:]
 
 
-def test_a_decision_is_undone_and_the_rest_kept_at_once(found: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decision_is_undone_and_the_rest_kept_at_once(found: Command) -> None:
     order = waits(found)
-    screen = sits(monkeypatch, "u\nd\nk\nu\nu\nq\n")
+    screen = found.at_terminal("lessons", "review", typed="u\nd\nk\nu\nu\nq\n")
     assert "Nothing was decided yet." in screen
     assert screen.count("Undone.") == 2
     assert lessons(found) == set()
     assert waits(found) == order
-    assert sits(monkeypatch, "a\n").count("kept as") == 3
+    assert found.at_terminal("lessons", "review", typed="a\n").count("kept as") == 3
     assert lessons(found) == {*FOUND}
     assert "Nothing waits" in found("lessons", "review")
     assert found.json("recall", "run make test")["lessons"]
 
 
-def test_what_was_decided_is_not_found_again(found: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sits(monkeypatch, "k\nd\nd\n")
+def test_what_was_decided_is_not_found_again(found: Command, tmp_path: Path) -> None:
+    found.at_terminal("lessons", "review", typed="k\nd\nd\n")
     claude(tmp_path, tmp_path / "app", "d", [*HARD_WON, PNPM])
     found("learn")
     assert "Nothing waits" in found("lessons", "review")
 
 
-def test_a_decision_about_quarantine_is_undone(
-    command: Command, waiting: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sits(monkeypatch, "k\nu\nd\nu\nq\n")
+def test_a_decision_about_quarantine_is_undone(command: Command, waiting: list[str]) -> None:
+    command.at_terminal("lessons", "review", typed="k\nu\nd\nu\nq\n")
     assert {one["id"] for one in command.json("lessons", "review")} == {*waiting}
     assert recalled(command, "wombat, quokka, zebrafish") == []
-    assert "3 are left: in quarantine" in sits(monkeypatch, "a\n")
+    assert "3 are left: in quarantine" in command.at_terminal("lessons", "review", typed="a\n")
     assert len(command.json("lessons", "review")) == 3
 
 
@@ -235,6 +206,6 @@ def test_what_agents_stored_goes_through_the_queue_if_the_person_wants_it(
     assert command.json("lessons", "review") == []
     monkeypatch.setenv("MCP_REFLECT_REVIEW", "ask")
     assert len(command.json("lessons", "review")) == 2
-    sits(monkeypatch, "k\nd\n")
+    command.at_terminal("lessons", "review", typed="k\nd\n")
     assert command.json("lessons", "review") == []
     assert [one["trust"] for one in command.json("lessons", "list")] == ["trusted"]

@@ -51,12 +51,7 @@ NEVER = (
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("tomllib", "mcp_reflect.runs.calls")  # tomllib reads the rules on suspicious text
-WATCHING = (
-    "mcp_reflect.services.warnings",
-    "mcp_reflect.runs",
-    "mcp_reflect.models.warning",
-    "mcp_reflect.models.run",
-)
+WATCHING = ("mcp_reflect.services.warnings", "mcp_reflect.runs", "mcp_reflect.models.warning", "mcp_reflect.models.run")
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""What rules call wrong: nothing that is right, and what seed 002 and everyday work have."""
+"""What rules call wrong: nothing that is right, and what seed 002, everyday work and blocks of code have."""
 
 import pytest
 
-from mcp_reflect.critique.certain import check
+from mcp_reflect.critique.certain import check, check_code, check_execution
 from mcp_reflect.critique.work import Finding, Work
 from mcp_reflect.models.critique import ToolResult
 from tests.critique.cases import lines
@@ -77,6 +77,7 @@ def test_a_wrong_step_is_named_with_what_it_should_be(goal: str, steps: list[str
         ("Two numbers sum to 30 and differ by 4", ["x + y = 30", "x - y = 4", "x = 17", "y = 13"]),
         ("Tax", ["0.15 × 240 = 36", "The answer is 36"]),
         ("Bill with tax", ["80 × 0.19 = 15.20", "The total is 95.20"]),
+        ("How many of 90 are left?", ["4 × 15 = 60", "The answer is 30"]),
         ("Average", ["26 / 3 = 8.67", "The answer is about 8.7"]),
         ("Meeting", ["9:30 + 45 min = 10:15", "From 9:45 to 11:45 is 2 h"]),
         ("Clock", ["11:30 + 2 h = 1:30", "14:35 + 2 h 50 min = 17:25"]),
@@ -132,3 +133,44 @@ def test_a_summary_contradicts_a_count_or_a_success(claim: str, results: tuple[T
 )
 def test_a_summary_contradicts_nothing_that_may_be_right(claim: str, results: tuple[ToolResult, ...]) -> None:
     assert wrong(claim, results=results) == []
+
+
+def checked(step: str) -> list[Finding]:
+    return list(check_code(Work(goal="", steps=(step,))))
+
+
+def test_the_line_and_the_reason_are_told() -> None:
+    found = checked("```python\nx = 1\ny = (2\n```")[0]
+    assert found.wrong
+    assert found.detail == "line 2: '(' was never closed"
+
+
+def test_parsing_runs_nothing() -> None:
+    assert checked("```python\nraise SystemExit(__import__('os').getpid())\n```") == []
+
+
+@pytest.mark.parametrize("lead", ["This is broken:", "The wrong version was", "Do not write", "An invalid example:"])
+def test_a_block_shown_as_wrong_is_left_alone(lead: str) -> None:
+    assert checked(f"{lead}\n```python\nx = (\n```") == []
+
+
+def test_the_repair_of_something_broken_is_looked_at() -> None:
+    assert checked("Here is the fixed version of the broken call:\n```python\nx = (\n```")[0].wrong
+
+
+@pytest.mark.parametrize(
+    "newer", ["type A = list[int]", "def f[T](x: T) -> T:\n    return x", "print(f'{a['b']}')", "x = t'{a}'"]
+)
+def test_python_newer_than_ours_is_no_error(newer: str) -> None:
+    assert checked(f"```python\n{newer}\n```") == []
+
+
+def test_a_warning_of_the_parser_is_no_error() -> None:
+    assert checked("```python\nx = '\\d'\n```") == []
+
+
+def test_the_execution_is_told_at_the_last_step_that_names_it() -> None:
+    work = Work(goal="", steps=("Plan.", "Call search.", "Report."), decided="search", executed="delete")
+    found = list(check_execution(work))
+    assert [(finding.step, finding.wrong) for finding in found] == [(2, True)]
+    assert found[0].expected == "search"

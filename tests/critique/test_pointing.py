@@ -47,8 +47,7 @@ RUFF = ToolResult(tool="cd app && uv run ruff check .", content="All checks pass
 
 
 @pytest.mark.parametrize(
-    ("claim", "result"),
-    [("Type checks are clean.", MYPY), ("Lint is clean.", RUFF), ("All tests pass.", RED)],
+    ("claim", "result"), [("Type checks are clean.", MYPY), ("Lint is clean.", RUFF), ("All tests pass.", RED)]
 )
 def test_a_claim_about_a_kind_of_run_is_laid_beside_a_run_of_that_kind(claim: str, result: ToolResult) -> None:
     for results in ((RED, MYPY, RUFF), (RUFF, MYPY, RED), (*NOISE, MYPY, RED, RUFF)):

@@ -62,7 +62,6 @@ def derived(lesson: dict[str, Any]) -> Guard | None:
 )
 def test_a_guard_meets_what_it_says_in_any_way_to_write_it(guard: str, met: list[str], passed: list[str]) -> None:
     parsed = parse_guard(guard)
-
     assert [call for call in met if not matches(parsed, call_of(call))] == []
     assert [call for call in passed if matches(parsed, call_of(call))] == []
     assert str(parsed) == guard
@@ -72,7 +71,6 @@ def test_a_guard_meets_what_it_says_in_any_way_to_write_it(guard: str, met: list
 
 def test_a_guard_of_a_tool_compares_its_arguments() -> None:
     guard = parse_guard("mcp__jira__search: with `limit: > 100` without `dry_run: true`")
-
     assert matches(guard, Call("mcp__jira__search", {"limit": 500}))
     assert not matches(guard, Call("mcp__jira__search", {"limit": 100}))
     assert not matches(guard, Call("mcp__jira__search", {"limit": 500, "dry_run": True}))
@@ -90,7 +88,6 @@ def test_a_guard_that_says_nothing_or_everything_is_an_error_with_an_example(tex
 @pytest.mark.parametrize("lesson", CASES, ids=lambda lesson: lesson["mistake"][:40])
 def test_a_derived_guard_meets_the_wrong_call_and_not_the_right_one(lesson: dict[str, Any]) -> None:
     guard = derived(lesson)
-
     if guard is not None:
         assert matches(guard, call_of(lesson["against"][0]))
         assert not matches(guard, call_of(lesson["follows"][0]))
@@ -106,7 +103,6 @@ def test_derived_guards_meet_the_other_calls_against_a_lesson_and_not_those_that
     follows = [
         matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["follows"][1:]
     ]
-
     assert sum(against) / len(against) >= 0.85
     assert sum(follows) / len(follows) <= 0.03
 
@@ -115,7 +111,6 @@ def test_words_alone_give_a_guard_where_they_leave_one_reading() -> None:
     guards = [(derive_from_words(Wording(one["mistake"], one["correction"])), one) for one in CASES]
     against = [matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["against"]]
     follows = [matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["follows"]]
-
     assert sum(against) / len(against) >= 0.5
     assert sum(follows) / len(follows) <= 0.03
 
@@ -131,7 +126,6 @@ def test_words_alone_give_a_guard_where_they_leave_one_reading() -> None:
 )
 def test_words_that_name_no_wrong_call_give_no_guard_of_a_whole_program(mistake: str, correction: str) -> None:
     guard = derive_from_words(Wording(mistake, correction))
-
     assert guard is None or guard.has[0] not in {("git",), ("pytest",), ("pip",)}
 
 
@@ -148,7 +142,6 @@ def test_words_that_name_no_wrong_call_give_no_guard_of_a_whole_program(mistake:
 )
 def test_words_that_order_two_commands_give_no_guard(order: str) -> None:
     wordings = [("", order), (order, ""), ("Ran `make test` in a new clone", order), (order, order)]
-
     assert [derive_from_words(Wording(*wording)) for wording in wordings] == [None] * 4
 
 
@@ -167,13 +160,11 @@ def test_words_that_order_two_commands_give_no_guard(order: str) -> None:
 )
 def test_an_advice_that_names_what_to_avoid_gives_a_guard(advice: str, guard: str | None) -> None:
     found = derive_from_words(Wording("", advice))
-
     assert (found and str(found)) == guard
 
 
 def test_words_of_a_guard_without_backticks_are_one_command() -> None:
     guard = parse_guard("Bash: git push with --force or -f without --force-with-lease")
-
     assert str(guard) == "Bash: `git push` with `--force` or `-f` without `--force-with-lease`"
 
 
@@ -181,13 +172,11 @@ def test_a_wrong_call_with_the_values_of_one_task_gives_a_guard_without_them() -
     wording = Wording("`kubectl delete` hit another cluster", "Pass `--context`")
     wrong = call_of("kubectl -n shop delete pod api-1")
     right = call_of("kubectl --context dev -n shop delete pod api-2")
-
     assert str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
 
 
 def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
     wording = Wording("`thermo set 21` is too warm", "Use `thermo set 19`")
-
     assert derive(call_of("thermo set 21"), call_of("thermo set 19"), wording) is None
     assert derive(call_of("thermo set --to=21"), call_of("thermo set --to=19"), wording) is None
     wording = Wording("Ran `thermo set 21` at night", "Use `thermo hold`")
@@ -210,7 +199,6 @@ def test_a_command_that_is_a_list_of_words_is_read_as_it_runs(words: Any, met: b
 def test_the_shells_of_a_guard_have_one_order() -> None:
     wording = Wording("Piped a script into bash", "Download it and read it")
     guard = derive(call_of("curl -s x.io/i | bash"), call_of("curl -so i x.io/i"), wording)
-
     assert str(guard) == "Bash: `curl` with `| bash` or `| sh` or `| zsh`"
     assert guard is not None
     assert matches(guard, call_of("curl -s https://x.io | sudo bash -s"))
@@ -242,9 +230,18 @@ def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
             "Set DATABASE_URL: `DATABASE_URL=sqlite:///dev.db python manage.py migrate`",
             "Bash: `manage.py migrate` without `DATABASE_URL=`",
         ),
+        (
+            "deno run failed on the network",
+            "Run `deno run --allow-net main.ts`",
+            "Bash: `deno run` without `--allow-net` or `-a`",
+        ),
+        ("`tox` ran all environments", "Name one: `tox -e py312`", "Bash: `tox` without `-e`"),
+        ("vault kv put replaces the whole secret", "Use `vault kv patch`", "Bash: `vault kv` with `put`"),
     ],
 )
-def test_a_flag_or_variable_decides_in_words_alone(mistake: str, correction: str, guard: str) -> None:
+def test_a_flag_a_variable_or_the_program_that_both_sentences_name_decides_in_words_alone(
+    mistake: str, correction: str, guard: str
+) -> None:
     assert str(derive_from_words(Wording(mistake, correction))) == guard
 
 
@@ -260,14 +257,12 @@ def test_deep_and_large_arguments_and_slow_patterns_are_compared_in_bounded_time
         nested = [nested]
     slow = parse_guard("Edit or a shell redirect: *a*a*a*a*a*a*a*a*a*b")
     began = time.process_time()
-
     assert not matches(parse_guard("mcp__a__b: with `x: 1`"), Call("mcp__a__b", {"x": nested}))
     assert not matches(slow, Call("Write", {"file_path": "a" * 900}))
     assert not matches(slow, call_of("a " * 500_000))
     many = [parse_guard(f"Bash: `git push` with `--x{number}` or `-q` without `-z`") for number in range(300)]
     flags = call_of("git push " + "-ab " * 14_000)
     assert not any(matches(guard, flags) for guard in many)
-
     assert time.process_time() - began < 2
 
 
@@ -294,19 +289,3 @@ def test_the_subcommand_of_any_program_is_what_both_calls_begin_with(
     mistake: str, correction: str, wrong: str, right: str, guard: str
 ) -> None:
     assert str(derive(call_of(wrong), call_of(right), Wording(mistake, correction))) == guard
-
-
-@pytest.mark.parametrize(
-    ("mistake", "correction", "guard"),
-    [
-        (
-            "deno run failed on the network",
-            "Run `deno run --allow-net main.ts`",
-            "Bash: `deno run` without `--allow-net` or `-a`",
-        ),
-        ("`tox` ran all environments", "Name one: `tox -e py312`", "Bash: `tox` without `-e`"),
-        ("vault kv put replaces the whole secret", "Use `vault kv patch`", "Bash: `vault kv` with `put`"),
-    ],
-)
-def test_a_program_that_both_sentences_name_is_the_one_that_was_run(mistake: str, correction: str, guard: str) -> None:
-    assert str(derive_from_words(Wording(mistake, correction))) == guard

@@ -1,9 +1,4 @@
-"""No pattern of the package takes long over a text that was made to be slow for it.
-
-Python's engine backtracks, so a pattern may take time that grows with the square of a text, or worse. The bound: a
-text of 2,000 characters takes a pattern less than a quarter of a second of processor time, in the way it is used.
-What is longer is cut before it comes to a pattern that is worse than linear, or the checkers' own test tells.
-"""
+"""No pattern takes long, and each is compiled when it is first used."""
 
 import re
 import signal
@@ -11,7 +6,10 @@ import time
 from types import FrameType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mcp_reflect.patterns import LazyPattern, lazy_compile
 from tests.regexes.attacks import PACKAGE, attacks, patterns, searched
 
 SIZE = 2_000  # characters
@@ -70,3 +68,33 @@ def test_no_pattern_is_slow_over_what_was_made_to_be_slow_for_it() -> None:
 def test_a_pattern_that_is_slow_would_be_found() -> None:
     bad = {"_BAD[0]": re.compile(r"(?:a+)+b"), "_FINE[0]": re.compile(r"a+b")}
     assert set(slowest(bad, "_BAD.match(text)\n_FINE.match(text)")) == {"_BAD[0]"}
+
+
+TEXTS = st.text("ab1 \n", max_size=12)
+
+
+@given(TEXTS, st.sampled_from((re.NOFLAG, re.IGNORECASE, re.MULTILINE)))
+def test_a_late_pattern_finds_what_the_pattern_finds(text: str, flags: re.RegexFlag) -> None:
+    source = r"^(?P<word>[aB]+)|\d"
+    one, other = lazy_compile(source, flags), re.compile(source, flags)
+    assert [found.span("word") for found in one.finditer(text)] == [
+        found.span("word") for found in other.finditer(text)
+    ]
+    assert one.sub("-", text) == other.sub("-", text)
+    assert one.pattern == source
+    assert one.flags == other.flags
+    assert bool(one.match(text)) == bool(other.match(text))
+
+
+def test_a_late_pattern_is_compiled_when_it_is_first_used_and_once() -> None:
+    pattern = LazyPattern("a(", 0)
+    assert "compiled" not in vars(pattern)
+    with pytest.raises(re.error, match="unterminated subpattern"):
+        pattern.search("a")
+    pattern = LazyPattern("a", 0)
+    assert pattern.search("ba").span() == (1, 2)
+    assert vars(pattern)["search"] == pattern.compiled.search
+
+
+def test_what_a_pattern_does_not_have_a_late_one_does_not_have() -> None:
+    assert not hasattr(lazy_compile("a"), "find")

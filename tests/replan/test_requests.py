@@ -1,10 +1,18 @@
+"""How a search is read, which tables it may go to, and what is told about it."""
+
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.search import Proposal, Query, Strategy
+from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
+from mcp_reflect.replan import catalog
+from mcp_reflect.replan.diagnosis import GAVE_UP, is_friendly, place_in_words
+from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_proposal, read_queries, read_results
+from tests.replan.samples import FAIR, empty_state, query, request
+from tests.replan.written_searches import Case, cases
 
 
 def test_a_whole_proposal_is_read() -> None:
@@ -71,3 +79,97 @@ def test_results_may_be_counts_or_rows() -> None:
 def test_results_of_another_kind_are_named() -> None:
     with pytest.raises(InputError, match=r"results\.a"):
         read_results({"a": "three"})
+
+
+_PLACES = catalog.Catalog(request())
+
+
+@pytest.mark.parametrize("said", ["Sessions", "session", "sesions", "SESSIONS ", "Session_s"])
+def test_a_table_is_known_by_a_near_name(said: str) -> None:
+    near = _PLACES.nearest(said)
+    assert near is not None
+    assert near.table == "sessions"
+
+
+@pytest.mark.parametrize("said", ["speakers", "s", "", "日本"])
+def test_a_far_name_is_no_table(said: str) -> None:
+    assert _PLACES.nearest(said) is None
+
+
+def test_an_unknown_mode_becomes_the_nearest_in_breadth() -> None:
+    entry = CatalogEntry(table="t", search_modes=("exact", "keyword", "hybrid"))
+    assert catalog.in_table(query(search_mode="master"), entry).search_mode == "hybrid"
+    assert catalog.in_table(query(search_mode="boolean"), entry).search_mode == "keyword"
+    assert catalog.in_table(query(search_mode="EXACT"), entry).search_mode == "exact"
+
+
+def test_the_widest_mode_is_known_by_its_name() -> None:
+    assert (
+        catalog.widest(CatalogEntry(table="t", search_modes=("faceted", "vector_search", "exact"))) == "vector_search"
+    )
+    assert catalog.widest(CatalogEntry(table="t")) == ""
+
+
+def test_a_need_fits_the_table_whose_description_answers_it() -> None:
+    sessions, exhibitors = FAIR
+    need = "Who can help me with my ML deployment problems?"
+    assert _PLACES.fit(exhibitors, need) > _PLACES.fit(sessions, need)
+    assert _PLACES.fit(sessions, "Find sessions about quantum computing") > 0
+
+
+def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
+    with_words = replace(FAIR[0], vocabulary=("kubernetes", "cost"))
+    places = catalog.Catalog(replace(request(), catalog=(with_words,)))
+    assert places.fit(with_words, "kubernetes costs") > _PLACES.fit(FAIR[0], "kubernetes costs")
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [("Machine-Learning", "machine learning"), ("secruity", "security"), ("clouds", "cloud"), ("robotics", None)],
+)
+def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
+    entry = replace(FAIR[0], fields={"track": ("machine learning", "security", "cloud")})
+    assert catalog.closing_filters(query(filters={"track": value}), entry).get("track") == meant
+
+
+FORBIDDEN = "query table mode threshold filter limit catalog retry index null score _".split()
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.world}: {case.name}")
+def test_no_message_to_a_person_has_a_technical_word(case: Case) -> None:
+    for retry in (0, 1, 2):
+        said = plan(replace(case.request, retry_count=retry), empty_state()).user_message
+        assert is_friendly(said)
+        assert not any(word in said.lower() for word in FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("table", "place"),
+    [
+        ("exhibitors", "among the exhibitors"),
+        ("help_articles", "among the help articles"),
+        ("stock", "in the stock section"),
+        ("tbl_users", "in another place"),
+        ("query_log", "in another place"),
+        ("X9", "in another place"),
+    ],
+)
+def test_a_table_is_named_as_a_place_unless_its_name_is_technical(table: str, place: str) -> None:
+    assert place_in_words(table) == place
+
+
+def test_giving_up_is_said_kindly_and_asks_back() -> None:
+    assert is_friendly(GAVE_UP)
+    assert GAVE_UP.endswith("?")
+
+
+@pytest.mark.parametrize(
+    "said", ["", "One. Two. Three.", "I changed the score_threshold.", "New QUERY coming up.", "x" * 301, '{"a": 1}']
+)
+def test_what_is_long_or_technical_is_not_friendly(said: str) -> None:
+    assert not is_friendly(said)
+
+
+def test_a_word_that_the_person_used_may_be_said_back() -> None:
+    assert is_friendly("Let me look for the dark mode again.", "is there a dark mode")
+    assert not is_friendly("Let me look for the dark mode again.", "is there a night view")

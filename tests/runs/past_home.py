@@ -6,8 +6,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-Step = tuple[str, ...]
-"""("says", WORDS) of the person, or ("runs", COMMAND, OUTPUT), whose output begins with "Exit code" where it failed."""
+Step = tuple[Any, ...]
+"""("says", WORDS) of the person, ("runs", COMMAND, OUTPUT), or ("calls", TOOL, ARGUMENTS, OUTPUT) in Claude Code.
+
+An output begins with "Exit code" where the call failed.
+"""
 
 PNPM = ("says", "We use pnpm here, never npm")
 TASKS = (
@@ -26,22 +29,28 @@ def stamp(minute: int) -> str:
 
 def claude(home: Path, project: Path, name: str, steps: Iterable[Step], **facts: Any) -> Path:
     """Write a session of Claude Code; return its file."""
-    shared = {"sessionId": name, "cwd": str(project), "version": "2.1.197", "isSidechain": False, **facts}
+    folder = home / ".claude" / "projects" / str(project).replace("/", "-")
+    return claude_file(folder / f"{name}.jsonl", steps, **{"sessionId": name, "cwd": str(project), **facts})
+
+
+def claude_file(path: Path, steps: Iterable[Step], **facts: Any) -> Path:
+    """Write a session of Claude Code into a file."""
+    shared = {"sessionId": path.stem, "version": "2.1.197", "isSidechain": False, **facts}
     lines: list[dict[str, Any]] = [{"type": "summary", "summary": "Tests", "leafUuid": "u"}]
-    for number, (kind, text, *output) in enumerate(steps):
-        about = {**shared, "uuid": f"{name}-{number}", "timestamp": stamp(number)}
+    for number, (kind, said, *rest) in enumerate(steps):
+        about = {**shared, "uuid": f"{path.stem}-{number}", "timestamp": stamp(number)}
         if kind == "says":
-            lines.append({"type": "user", "message": {"role": "user", "content": text}, **about})
+            lines.append({"type": "user", "message": {"role": "user", "content": said}, **about})
             continue
-        failed = output[0].startswith("Exit code")
-        call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": text}}
-        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output[0], "is_error": failed}
+        tool, sent, output = (said, *rest) if kind == "calls" else ("Bash", {"command": said}, *rest)
+        call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": sent}
+        failed = output.startswith("Exit code")
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output, "is_error": failed}
         lines += [
             {"type": "assistant", "message": {"role": "assistant", "content": [call]}, **about},
-            {"type": "user", "message": {"role": "user", "content": [result]}, **about, "toolUseResult": output[0]},
+            {"type": "user", "message": {"role": "user", "content": [result]}, **about, "toolUseResult": output},
         ]
-    folder = home / ".claude" / "projects" / str(project).replace("/", "-")
-    return _write(folder / f"{name}.jsonl", lines)
+    return _write(path, lines)
 
 
 def codex(home: Path, project: Path, name: str, steps: Iterable[Step]) -> Path:

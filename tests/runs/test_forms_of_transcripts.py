@@ -103,24 +103,10 @@ JSON = st.recursive(
         st.lists(inner, max_size=4)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "type",
-                    "role",
-                    "content",
-                    "payload",
-                    "message",
-                    "messages",
-                    "id",
-                    "tool_calls",
-                    "kwargs",
-                    "data",
-                    "sessionId",
-                    "parts",
-                    "user",
-                    "function",
-                    "response_item",
-                    "name",
-                ]
+                (
+                    "type role content payload message messages id tool_calls kwargs data sessionId parts user "
+                    "function response_item name"
+                ).split()
             ),
             inner,
             max_size=5,

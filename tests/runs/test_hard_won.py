@@ -202,6 +202,10 @@ USUAL: dict[str, list[Step]] = {
         ("python manage.py migrate --fake", "FAKED"),
     ],
     "a look beside the call": [("make", "make: *** [a.o] Error 1", 2), ("ls && make", "a.o\nbuilt")],
+    "another service": [
+        ("./deploy push search", "live"), ("./deploy status", "2 services"), ("./deploy push billing", "live"),
+        ("./deploy logs billing", "started"),
+    ],
     "a check that says no": [("./mig list; ./mig check", "billing: up\naudit behind", 1), ("./mig list", "up")],
 }  # fmt: skip
 
@@ -209,6 +213,18 @@ USUAL: dict[str, list[Step]] = {
 @pytest.mark.parametrize("name", USUAL)
 def test_nothing_is_found_of_work_as_usual(name: str) -> None:
     assert findings(USUAL[name]) == []
+
+
+def test_of_many_forms_none_is_told_as_the_one_that_worked() -> None:
+    found = findings([
+        ("cat TASK.md; ./dbq rows 2026-03-01 2026-03-31; ./dbq rows 2026-03-31 2026-03-31",
+         "Count the rows.\n\n0 rows\n0 rows"),
+        ("./dbq rows 01.03.2026 31.03.2026; ./dbq rows 20260301 20260331", "0 rows\n" * 2),
+        ("for day in 1 2; do ./dbq rows $day $day; done; ./dbq check", "0 rows\n0 rows\nnot done"),
+        ("./dbq rows 2461101 2461131; ./dbq rows 1 2; ./dbq save 217; ./dbq check", "217 rows\ndone"),
+    ])  # fmt: skip
+    told = str([one.draft.correction for one in found])
+    assert [word for word in ("01.03.2026", "$day", "Count the rows") if word in told] == []
 
 
 def test_an_edit_that_its_tool_refused_is_told_with_what_works() -> None:

@@ -1,11 +1,18 @@
-"""A trace is shown whole where it fits and cut from the middle where not."""
+"""What a model is given of a run, and how recorded runs become arguments."""
+
+import json
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.trace_events import case_of
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.run import Event, EventType, Outcome, Trace
+from mcp_reflect.runs.diagnose import diagnose
+from mcp_reflect.runs.reflector import findings_text
 from mcp_reflect.runs.text import shortened, trace_text
+from tests.runs.run import Run
 
 
 def trace(*contents: str, cut: dict[str, int] | None = None) -> Trace:
@@ -56,3 +63,61 @@ def test_the_text_is_never_longer_than_asked(contents: list[str], limit: int) ->
 @given(st.text(max_size=300), st.integers(80, 200))
 def test_a_shortened_text_fits(text: str, limit: int) -> None:
     assert len(shortened(text, limit)) <= limit
+
+
+def test_a_react_run_loses_the_environments_verdict_and_the_ground_truth() -> None:
+    steps = [
+        {"role": "thought", "n": 1, "content": "I know it."},
+        {"role": "action", "n": 1, "content": "Finish[1941]"},
+        {"role": "observation", "n": 1, "content": "Answer is INCORRECT"},
+    ]
+    record: dict[str, Any] = {"id": "r1", "task": "When?", "steps": steps, "outcome": "halted", "ground_truth": "1942"}
+    case = case_of("reflexion_hotpotqa", record)
+    assert [event["type"] for event in case["events"]] == ["decision", "tool_call"]
+    assert case["events"][1] == {
+        "id": "e2",
+        "type": "tool_call",
+        "content": "Finish[1941]",
+        "tool": "Finish",
+        "arguments": {"query": "1941"},
+    }
+    assert case["outcome"] == "failure"
+    assert "INCORRECT" not in json.dumps(case)
+    assert "1942" not in json.dumps(case)
+
+
+def test_a_terminal_runs_the_code_of_the_message_before_it() -> None:
+    steps = [
+        {"role": "assistant", "agent": "Coder", "content": "Run this:\n```python\nprint(1)\n```"},
+        {"role": "user", "agent": "Computer_terminal", "content": "exitcode: 0 (execution succeeded)\nCode output: 1"},
+    ]
+    record: dict[str, Any] = {"id": "w", "task": "x", "steps": steps, "outcome": "failure", "mistake_reason": "secret"}
+    events = case_of("whowhen", record)["events"]
+    assert [event["type"] for event in events] == ["llm_call", "tool_call", "tool_response"]
+    assert events[1]["arguments"] == {"code": "print(1)\n"}
+    assert "secret" not in json.dumps(events)
+
+
+def test_a_lesson_that_the_agent_told_leaves_nothing_open_and_replaces_the_rules() -> None:
+    run = (
+        Run()
+        .bash("python fetch.py", "ModuleNotFoundError: No module named 'requests'")
+        .bash("pip install requests", "Successfully installed requests-2.32.3")
+        .bash("python fetch.py", "200 OK")
+    )
+    assert len(diagnose(run.trace()).corrections) == 1
+    told: Json = {"mistake": "fetch.py needs the module requests", "correction": "pip install requests"}
+    run = run.call("mcp__mcp-reflect__store_lesson", told, '{"status": "stored"}')
+    assert diagnose(run.trace()).corrections == ()
+
+
+def test_a_model_is_given_every_problem_with_its_events() -> None:
+    run = Run()
+    for number in range(30):
+        run.bash(
+            f"./step{number}.sh --to staging", f"Error: bad state of the step {chr(97 + number % 26)}{chr(97 + number)}"
+        )
+    text = findings_text(diagnose(run.trace()))
+    assert all(f"(e{2 * number})" in text for number in range(1, 31))
+    learned = Run().bash("python a.py", "bash: python: command not found").bash("python3 a.py", "done")
+    assert "Use `python3` in place of `python`. (e2)" in findings_text(diagnose(learned.trace()))

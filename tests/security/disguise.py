@@ -1,10 +1,9 @@
 # pyright: basic
 """Twelve disguises that real programs put on a text, and their undoing.
 
-    disguised(secret_line) -> {name: text}     13 entries: `wrapped` is there at 40 and at 80 columns
-    survives(output, secret) -> bool           can the secret still be read in the output?
-    share_left(output, secret) -> float        the longest readable run of it, as a share of its characters
-    readable(output, text) -> bool             is the text still there as a whole (for look-alikes: `keep`)
+    DISGUISES[name](text) -> text      13 entries: `wrapped` is there at 40 and at 80 columns
+    survives(output, secret) -> bool   can the secret still be read in the output?
+    readable(output, text) -> bool     is the text still there as a whole (for look-alikes: `keep`)
 
 Standard library only; the same text always gives the same disguise.
 """
@@ -178,10 +177,6 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 }
 
 
-def disguised(secret_line: str) -> dict[str, str]:
-    return {name: function(secret_line) for name, function in DISGUISES.items()}
-
-
 # --------------------------------------------------------------------------- undoing
 
 _ANSI = re.compile(
@@ -272,48 +267,3 @@ def survives(output: str, secret: str, run: int = 64) -> bool:
             if any(needle[i : i + run] in v for v in read for i in range(0, len(needle) - run + 1)):
                 return True
     return False
-
-
-def share_left(output: str, secret: str) -> float:
-    """The longest run of the secret's signs that can be read, as a share of all (1.0: whole). A stricter look:
-    a redactor that cuts one piece of a wrapped token leaves the rest."""
-    read = views(output)
-    best = 0.0
-    for needle in _needles(secret):
-        low, high = 0, len(needle)
-        while low < high:  # a run of n contains one of n - 1
-            n = (low + high + 1) // 2
-            if any(needle[i : i + n] in v for v in read for i in range(0, len(needle) - n + 1)):
-                low = n
-            else:
-                high = n - 1
-        best = max(best, low / len(needle))
-    return best
-
-
-if __name__ == "__main__":
-    import pathlib
-
-    here = pathlib.Path(__file__).parent
-    cases = [json.loads(line) for line in (here / "secrets.jsonl").open(encoding="utf-8")]
-    lost, ghosts = [], []
-    for case in cases:
-        cut = case["text"].replace(case["secret"], "[REDACTED]")
-        for name, text in {"plain": case["text"], **disguised(case["text"])}.items():
-            if not survives(text, case["secret"]):
-                lost.append((case["id"], name))
-        for name, text in {"plain": cut, **disguised(cut)}.items():
-            if survives(text, case["secret"]):
-                ghosts.append((case["id"], name))
-    print(
-        f"{len(cases)} secrets x {len(DISGUISES) + 1}: {len(lost)} not read though there, {len(ghosts)} read though cut"
-    )
-    print(lost[:20], ghosts[:20])
-    keeps = [json.loads(line) for line in (here / "lookalikes.jsonl").open(encoding="utf-8")]
-    lost = [
-        (k["id"], name)
-        for k in keeps
-        for name, text in {"plain": k["text"], **disguised(k["text"])}.items()
-        if not readable(text, k["keep"])
-    ]
-    print(f"{len(keeps)} look-alikes x {len(DISGUISES) + 1}: {len(lost)} not read though there", lost[:20])

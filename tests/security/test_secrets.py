@@ -291,10 +291,7 @@ def test_a_setting_in_a_correction_is_no_secret() -> None:
         ({"mistake": "Sent it", "correction": f"Send {SECRET}abcd"}, "github_token in correction"),
         ({"analysis": {"mistake": "PASSWORD=hR7kQ2vN9x!"}}, "password in analysis.mistake"),
         ({"events": [{"content": f"token {SECRET}{at}abc"} for at in range(9)]}, "github_token in events.content"),
-        (
-            dict.fromkeys("abcdefg", "password=hR7kQ2vN9x!"),
-            ", ".join(f"password in {n}" for n in "abcde") + ", 2 more",
-        ),
+        (dict.fromkeys("abcdefg", "password=hR7kQ2vN9x!"), ", ".join(f"password in {n}" for n in "abcde") + ", 2 more"),
         ({"mistake": "password=[redacted:password]"}, ""),
     ],
 )

@@ -162,13 +162,7 @@ async def test_arguments_are_completed_from_the_bank(tmp_path: Path) -> None:
         lesson_id, reflection_id = await a_lesson(engine), await a_reflection(engine)
         for name in ("start_task", "critique_answer", "distill_lessons"):
             assert await completed(client, name, "task_type", "te") == ["testing"]
-        assert await completed(client, "review_task", "outcome", "") == [
-            "success",
-            "failure",
-            "partial",
-            "timeout",
-            "error",
-        ]
+        assert await completed(client, "review_task", "outcome", "") == "success failure partial timeout error".split()
         assert await completed(client, "review_task", "reflection_id", reflection_id[:5]) == [reflection_id]
         assert lesson_id in await completed(client, "distill_lessons", "lesson_id", lesson_id[:4])
         assert await completed(client, "start_task", "task", "") == []

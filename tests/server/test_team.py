@@ -12,16 +12,15 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client
-from mcp.types import CallToolResult, TextContent
 
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.models.access import Role
-from tests.conftest import Era
+from tests.conftest import Era, in_one_task
 from tests.held_clock import HeldClock
 from tests.llm.dialects import OPENAI
 from tests.llm.loopback import Answer, Loopback
 from tests.llm.reflect_calls import GOOD, bound_to, reflect, said
-from tests.server.calls import told
+from tests.server.calls import refused, told
 from tests.server.teams import Team, replica
 
 LESSON: dict[str, Any] = {
@@ -42,29 +41,8 @@ SENT = {"Content-Type": "application/json", "Accept": "application/json, text/ev
 
 @pytest.fixture
 async def team(settings: Settings) -> AsyncIterator[Team]:
-    # Opened and closed in one task of its own, as the SDK wants it; a fixture's two halves run in two.
-    ready: asyncio.Future[Team] = asyncio.get_running_loop().create_future()
-    done = asyncio.Event()
-
-    async def serve() -> None:
-        async with replica(settings) as made:
-            ready.set_result(made)
-            await done.wait()
-
-    serving = asyncio.create_task(serve())
-    yield await ready
-    done.set()
-    await serving
-
-
-async def refused(client: Client, tool: str, arguments: dict[str, Any]) -> str:
-    """The words of a call that must be refused."""
-    result = await client.call_tool(tool, arguments)
-    assert isinstance(result, CallToolResult)
-    assert result.is_error, result
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    return content.text
+    async with in_one_task(replica(settings)) as made:
+        yield made
 
 
 async def status(team: Team, token: str) -> int:

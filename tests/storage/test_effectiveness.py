@@ -1,13 +1,20 @@
-"""How often a lesson works by its evidence, and when it is harmful."""
+"""How often a lesson works by its evidence, when it is harmful, unfit or held out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.config import Settings
+from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Fit, Lesson
+from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.outcomes import WeightedOutcome, total
+from mcp_reflect.storage.recalls import withheld
 
 COUNTS = st.floats(0, 200)
 SELF = st.lists(
@@ -69,3 +76,76 @@ def test_a_few_failures_prove_no_harm(wins: int, losses: int) -> None:
 @pytest.mark.parametrize(("wins", "losses"), [(0, 4), (1, 7), (5, 40)])
 def test_a_clear_record_of_failures_proves_harm(wins: int, losses: int) -> None:
     assert lesson(wins, losses).harmful
+
+
+LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration first"}
+TASK = "deploy with a migration"
+APP = Scope(project="app")
+
+
+@given(st.text(), st.floats(0, 1), st.floats(0, 1))
+def test_the_same_task_is_always_in_the_same_arm_and_a_larger_share_keeps_it(
+    task: str, share: float, more: float
+) -> None:
+    assert withheld(APP, task, share) == withheld(APP, f"  {task} ", share)
+    assert not withheld(APP, task, min(share, more)) or withheld(APP, task, max(share, more))
+
+
+def test_the_share_of_tasks_is_the_one_that_is_set() -> None:
+    held = sum(withheld(APP, f"task {number}", 0.2) for number in range(5000))
+    assert 0.18 < held / 5000 < 0.22
+    assert not any(withheld(APP, f"task {number}", 0) for number in range(1000))
+    assert all(withheld(APP, f"task {number}", 1) for number in range(1000))
+
+
+async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(settings: Settings) -> None:
+    async with Engine(replace(settings, holdout=1.0)) as engine:
+        stored = await engine.store_lesson(**LESSON)
+        found = await engine.recall(task=TASK)
+        assert (found.lessons, found.hidden["held_out"]) == ((), 1)
+        lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+        assert lesson.times_applied == 0
+
+
+async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_none(settings: Settings) -> None:
+    async with Engine(replace(settings, holdout=1.0)) as engine:
+        stored = await engine.store_lesson(**LESSON)
+        found = await engine.recall(task=TASK)
+        told = await engine.record_outcome(success=True, recall_id=found.recall_id)
+        assert (told.updated, told.reason) == (
+            (),
+            "the lessons of that recall were held out: counted for the comparison",
+        )
+        assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).effectiveness is None
+        with pytest.raises(InputError, match="was not among"):
+            await engine.record_outcome(success=True, recall_id=found.recall_id, lesson_ids=[stored.lesson_id])
+
+
+async def test_nothing_is_held_out_unless_it_is_set(engine: Engine) -> None:
+    stored = await engine.store_lesson(**LESSON)
+    assert [hit.id for hit in (await engine.recall(task=TASK)).lessons] == [stored.lesson_id]
+    nothing = await engine.recall(task="?!")
+    with pytest.raises(InputError, match="showed nothing"):
+        await engine.record_outcome(success=True, recall_id=nothing.recall_id)
+
+
+FORECAST = "deploy the orders service on a Friday"
+OTHER = "Friday: the release of the orders service failed at the gateway; choose a weekday to deploy the next version"
+BULLETIN = {
+    "mistake": "Deployed the orders service on a Friday",
+    "correction": "Deploy the orders service on a Tuesday",
+}
+
+
+async def test_a_lesson_that_did_not_fit_a_task_is_weak_for_similar_tasks_and_strong_for_others(engine: Engine) -> None:
+    stored = await engine.store_lesson(**BULLETIN)
+    recall = await engine.recall(task=FORECAST)
+    assert recall.lessons[0].fit is Fit.STRONG
+    outcome = await engine.record_outcome(recall_id=recall.recall_id, success="irrelevant")
+    assert [lesson.id for lesson in outcome.updated] == [stored.lesson_id]
+    (again,) = (await engine.recall(task="Deploy the orders service on Friday evening")).lessons
+    assert (again.fit, again.effectiveness) == (Fit.WEAK, None)
+    assert again.score < 0.5
+    assert "did not fit a task like this" in again.why
+    (other,) = (await engine.recall(task=OTHER)).lessons
+    assert other.fit is Fit.STRONG

@@ -16,19 +16,23 @@ from mcp_reflect.services.engine import Engine
 from tests.scripted import Scripted
 
 QUERY: dict[str, Any] = {
-    "table": "sessions",
-    "search_mode": "faceted",
-    "query_text": "ML deployment problems",
-    "limit": 10,
-}
+    "table": "sessions", "search_mode": "faceted", "query_text": "ML deployment problems", "limit": 10,
+}  # fmt: skip
 QUESTION = {"role": "user", "content": "Who can help me with my ML deployment problems?"}
+STATE: dict[str, Any] = {
+    "messages": [QUESTION], "planned_queries": [QUERY], "query_results": {"sessions": []},
+    "zero_result_tables": ["sessions"], "retry_count": 0,
+}  # fmt: skip
+FAIR = [
+    {"table": "sessions", "description": "talks"},
+    {"table": "exhibitors", "description": "companies that offer services"},
+]
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
 def test_relaxing_lowers_the_threshold_and_doubles_the_limit_of_the_same_text(threshold: float | None) -> None:
     query = QUERY if threshold is None else {**QUERY, "score_threshold": threshold}
-    state = {"messages": [QUESTION], "planned_queries": [query], "zero_result_tables": ["sessions"], "retry_count": 0}
-    gained = relax_and_retry(state)
+    gained = relax_and_retry({**STATE, "planned_queries": [query]})
     assert gained["planned_queries"] == [{**QUERY, "score_threshold": 0.15, "limit": 20}]
     assert (gained["retry_count"], gained["reflection_strategy"]) == (1, "relax")
     assert gained["original_planned_queries"] == [query]
@@ -38,28 +42,18 @@ def test_relaxing_lowers_the_threshold_and_doubles_the_limit_of_the_same_text(th
 
 
 def test_the_edges_of_the_graph_decide_how_often_it_relaxes() -> None:
-    state = {"messages": [QUESTION], "planned_queries": [QUERY], "zero_result_tables": ["sessions"], "retry_count": 5}
+    state = {**STATE, "retry_count": 5}
     (query,) = relax_and_retry(state)["planned_queries"]
     assert query == {**QUERY, "search_mode": "master", "score_threshold": 0.2, "limit": 20}
     assert relax_and_retry({**state, "max_retries": 2})["planned_queries"] == []
 
 
 def test_a_later_retry_relaxes_to_the_master_search() -> None:
-    state = {"messages": [QUESTION], "planned_queries": [QUERY], "zero_result_tables": ["sessions"], "retry_count": 0}
-    later = relax_and_retry({**state, **relax_and_retry(state)})
+    later = relax_and_retry({**STATE, **relax_and_retry(STATE)})
     (query,) = later["planned_queries"]
     assert (query["search_mode"], query["query_text"], query["limit"]) == ("master", QUERY["query_text"], 20)
     assert query["score_threshold"] <= 0.2
     assert later["retry_count"] == 2
-
-
-STATE: dict[str, Any] = {
-    "messages": [QUESTION],
-    "planned_queries": [QUERY],
-    "query_results": {"sessions": []},
-    "zero_result_tables": ["sessions"],
-    "retry_count": 0,
-}
 
 
 def _replanned(tmp_path: Path, reply: str | None = None, **more: Any) -> dict[str, Any]:
@@ -71,11 +65,7 @@ def _replanned(tmp_path: Path, reply: str | None = None, **more: Any) -> dict[st
 
 
 def test_a_catalog_of_names_and_descriptions_leads_to_the_table_that_helps(tmp_path: Path) -> None:
-    catalog = [
-        {"table": "sessions", "description": "talks"},
-        {"table": "exhibitors", "description": "companies that offer services"},
-    ]
-    gained = _replanned(tmp_path, catalog=catalog)
+    gained = _replanned(tmp_path, catalog=FAIR)
     assert gained["reflection_strategy"] == "pivot"
     assert {query["table"] for query in gained["planned_queries"]} == {"exhibitors"}
     assert gained["planned_queries"][0]["search_mode"] == "faceted"
@@ -120,60 +110,34 @@ def _state(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_replanning_gives_back_what_a_graph_expects() -> None:
-    made = reflect_and_replan(_state(), StillClock())
-    assert set(made) == {
-        "planned_queries",
-        "retry_count",
-        "reflection_reasoning",
-        "reflection_strategy",
-        "thinking_updates",
-        "original_planned_queries",
-        "current_node",
-    }
-    assert made["retry_count"] == 1
-    assert made["reflection_strategy"] == "rewrite"
-    assert made["current_node"] == "reflect_and_replan"
-    assert made["original_planned_queries"] == [_FAILED, _FOUND]
-
-
-def test_queries_that_found_something_stay_as_they_are_and_come_first() -> None:
-    made = reflect_and_replan(_state())["planned_queries"]
-    assert made[0] == _FOUND
-    assert {query["table"] for query in made[1:]} == {"sessions"}
-
-
-def test_new_queries_keep_the_extra_keys_of_the_failed_one() -> None:
-    assert reflect_and_replan(_state())["planned_queries"][1]["priority"] == 1
-
-
-def test_thoughts_are_appended_with_time_and_strategy() -> None:
-    made = reflect_and_replan(_state(thinking_updates=["earlier"]), StillClock())["thinking_updates"]
-    assert made[0] == "earlier"
-    assert made[1]["ts"] == 1_700_000_000.0
-    assert (made[1]["strategy"], made[1]["retry_count"]) == ("rewrite", 1)
-    assert "broader" in made[1]["message"]
-
-
-def test_the_state_that_came_in_is_left_as_it_is() -> None:
-    state = _state(thinking_updates=[])
+def test_replanning_gives_back_what_a_graph_expects_and_leaves_the_state_as_it_is() -> None:
+    state = _state(thinking_updates=["earlier"])
     before = repr(state)
-    reflect_and_replan(state)
+    made = reflect_and_replan(state, StillClock())
+    kept, *new = made.pop("planned_queries")
+    assert kept == _FOUND
+    assert {query["table"] for query in new} == {"sessions"}
+    assert new[0]["priority"] == 1, "an extra key of the failed query"
+    earlier, thought = made.pop("thinking_updates")
+    assert earlier == "earlier"
+    assert (thought["ts"], thought["strategy"], thought["retry_count"]) == (1_700_000_000.0, "rewrite", 1)
+    assert "broader" in thought["message"]
+    assert made.pop("reflection_reasoning")
+    assert made == {
+        "retry_count": 1,
+        "reflection_strategy": "rewrite",
+        "current_node": "reflect_and_replan",
+        "original_planned_queries": [_FAILED, _FOUND],
+    }
     assert repr(state) == before
 
 
-def test_the_original_queries_are_kept_from_the_first_time() -> None:
-    first = [{"table": "sessions", "query_text": "earlier"}]
-    made = reflect_and_replan(_state(original_planned_queries=first, retry_count=1))
-    assert made["original_planned_queries"] == first
-    assert made["retry_count"] == 2
-
-
-def test_original_queries_are_not_planned_again() -> None:
+def test_original_queries_are_kept_from_the_first_time_and_not_planned_again() -> None:
     first = [_FAILED, {**_FAILED, "query_text": "quantum"}, {**_FAILED, "query_text": "computing"}]
-    made = reflect_and_replan(_state(original_planned_queries=first))["planned_queries"]
-    again = [query for query in made if (query["search_mode"], query["query_text"]) == ("faceted", "quantum")]
-    assert again == []
+    made = reflect_and_replan(_state(original_planned_queries=first, retry_count=1))
+    assert (made["original_planned_queries"], made["retry_count"]) == (first, 2)
+    planned = [(query["search_mode"], query["query_text"]) for query in made["planned_queries"]]
+    assert ("faceted", "quantum") not in planned
 
 
 def test_queries_of_earlier_retries_are_not_planned_again() -> None:
@@ -191,42 +155,25 @@ def test_after_the_last_retry_only_what_found_something_is_left() -> None:
     assert made["retry_count"] == 4
 
 
-@pytest.mark.parametrize(
-    "results",
-    [
-        {"sessions": 0, "speakers": 1},
-        {"sessions": [], "speakers": [{"id": 1}]},
-    ],
-)
+@pytest.mark.parametrize("results", [{"sessions": 0, "speakers": 1}, {"sessions": [], "speakers": [{"id": 1}]}])
 def test_results_may_be_counts_or_rows(results: Any) -> None:
     made = reflect_and_replan(_state(query_results=results, zero_result_tables=[]))
     assert made["planned_queries"][0] == _FOUND
 
 
-def test_messages_may_be_mappings_texts_or_parts() -> None:
-    for messages in (
-        [{"role": "user", "content": "Who can help me with my ML deployment problems?"}],
-        ["Who can help me with my ML deployment problems?"],
-        [Message("human", [{"type": "text", "text": "Who can help me with my ML deployment problems?"}])],
-    ):
-        catalog = [
-            {"table": "sessions", "description": "Talks", "search_modes": ["faceted"]},
-            {"table": "exhibitors", "description": "Companies that offer services", "search_modes": ["faceted"]},
-        ]
-        failed = {**_FAILED, "query_text": "ML deployment problems"}
-        made = reflect_and_replan(
-            _state(messages=messages, planned_queries=[failed], catalog=catalog, query_results=None)
-        )
-        assert made["reflection_strategy"] == "pivot"
-        assert made["planned_queries"][0]["table"] == "exhibitors"
+@pytest.mark.parametrize(
+    "message", [QUESTION, QUESTION["content"], Message("human", [{"type": "text", "text": QUESTION["content"]}])]
+)
+def test_messages_may_be_mappings_texts_or_parts(message: Any) -> None:
+    failed = {**_FAILED, "query_text": "ML deployment problems"}
+    made = reflect_and_replan(_state(messages=[message], planned_queries=[failed], catalog=FAIR, query_results=None))
+    assert made["reflection_strategy"] == "pivot"
+    assert made["planned_queries"][0]["table"] == "exhibitors"
 
 
-def test_a_query_that_is_none_is_named() -> None:
+def test_a_query_that_is_none_is_named_and_an_empty_state_is_no_error() -> None:
     with pytest.raises(InputError, match=r"planned_queries\[0\]"):
         reflect_and_replan(_state(planned_queries=["quantum computing"]))
-
-
-def test_an_empty_state_is_no_error() -> None:
     assert reflect_and_replan({})["planned_queries"] == []
 
 

@@ -1,17 +1,21 @@
-"""The node functions in a real LangGraph graph: plan, search, think again, search."""
+"""The nodes in real LangGraph graphs: search and think again, decide and look back."""
 
+from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
 
 from mcp_reflect import nodes
+from mcp_reflect.config import Settings
+from mcp_reflect.nodes import reflect_node, reflection_node
 from mcp_reflect.schemas.search import read_queries
+from mcp_reflect.services.engine import Engine
 from tests.replan.written_searches import engine
 
 graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")
 
 
-class State(TypedDict, total=False):
+class Search(TypedDict, total=False):
     messages: list[Any]
     planned_queries: list[dict[str, Any]]
     catalog: list[dict[str, Any]]
@@ -25,29 +29,29 @@ class State(TypedDict, total=False):
     current_node: str
 
 
-def _run(node: Any, asked: str, planned: dict[str, Any]) -> State:
+def _run(node: Any, asked: str, planned: dict[str, Any]) -> Search:
     small = engine("conference")
 
-    def search(state: State) -> State:
+    def search(state: Search) -> Search:
         found: dict[str, list[str]] = {}
         for item in state.get("planned_queries", []):
             (query,) = read_queries([item])
             found.setdefault(query.table, []).extend(small.search(query))
         return {"query_results": found, "zero_result_tables": [table for table, rows in found.items() if not rows]}
 
-    def route(state: State) -> str:
+    def route(state: Search) -> str:
         if any(state.get("query_results", {}).values()) or state.get("retry_count", 0) > 2:
             return "end"
         return "again"
 
-    builder = graph.StateGraph(State)
+    builder = graph.StateGraph(Search)
     builder.add_node("search", search)
     builder.add_node("replan", node)
     builder.add_edge(graph.START, "search")
     builder.add_conditional_edges("search", route, {"again": "replan", "end": graph.END})
     builder.add_edge("replan", "search")
     try:
-        end: State = builder.compile().invoke(
+        end: Search = builder.compile().invoke(
             {
                 "messages": [{"role": "user", "content": asked}],
                 "planned_queries": [planned],
@@ -82,3 +86,48 @@ def test_a_graph_ends_where_there_is_nothing() -> None:
     end = _run(nodes.reflect_and_replan, "zeppelin", planned)
     assert end.get("retry_count") == 3
     assert not any(end.get("query_results", {}).values())
+
+
+class State(TypedDict, total=False):
+    decision: dict[str, Any]
+    execution: dict[str, Any]
+    rounds: int
+    reflection: str
+    reflections: list[str]
+    validation_results: dict[str, Any]
+    reflection_insights: dict[str, Any]
+    reflection_analysis: dict[str, Any]
+    error: str
+
+
+@pytest.mark.parametrize("node", [reflection_node, reflect_node])
+def test_a_graph_looks_back_each_round_and_keeps_what_it_said(node: Any, tmp_path: Path) -> None:
+    settings = Settings(bank=tmp_path / "bank.db", project="graph")
+
+    def act(state: State) -> State:
+        latency = 150 if state.get("rounds", 0) == 0 else 120
+        return {
+            "rounds": state.get("rounds", 0) + 1,
+            "decision": {"action": "keep", "component": "cache"},
+            "execution": {"component": "cache", "metrics": {"latency": latency, "accuracy": 0.9}},
+        }
+
+    def look_back(state: State) -> Any:
+        return node(state, make_engine=lambda: Engine(settings))
+
+    def again(state: State) -> str:
+        return "act" if state.get("rounds", 0) < 2 else graph.END
+
+    builder = graph.StateGraph(State)
+    builder.add_node("act", act)
+    builder.add_node("look_back", look_back)
+    builder.add_edge(graph.START, "act")
+    builder.add_edge("act", "look_back")
+    builder.add_conditional_edges("look_back", again)
+    end: State = builder.compile().invoke({"rounds": 0})
+    reflections = end.get("reflections", [])
+    assert len(reflections) == 2
+    assert end.get("reflection") == reflections[1]
+    assert "Latency 120 is better than before (150)." in reflections[1]
+    assert end.get("validation_results", {})["valid"] is True
+    assert "error" not in end
