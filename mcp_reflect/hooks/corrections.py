@@ -20,7 +20,7 @@ WEIGHTS: Final = Path(__file__).with_name("corrections.txt")
 """A line is a weight and the features that have it, between tabs; the feature "" belongs to every sentence."""
 
 _MOST_CHARS: Final = 1_500  # of a prompt: what follows is a specification or was pasted
-_ENOUGH: Final = 0.8  # about 2 of 100 other prompts score more
+_ENOUGH: Final = 1.0  # fewer than 2 of 100 other prompts score more
 _SURE: Final = 1.6
 _OF_WORDS: Final = 6.0  # beside 1 for a concept
 
@@ -104,16 +104,17 @@ def features(prompt: str) -> Iterator[dict[str, float]]:
     text = prompt[:_MOST_CHARS].replace("’", "'").lstrip()
     if text[:1] in ("/", "<"):
         return
-    before: list[str] = []
+    told, before = list[str](), list[str]()
     for sentence in _SENTENCE.findall(_NOT_SAID.sub(" X ", text).lower()):
         words = ["^", *_TOKEN.findall(sentence), "$"]
         runs = {*words, *map(" ".join, pairwise(words))}
-        named = _named(words[1:-1], sentence) + before
+        own = _named(words[1:-1], sentence)
+        named = own + before
         together = (a + b for a, b in combinations(named, 2))
-        yield (
-            {"": 1.0} | dict.fromkeys(runs, _OF_WORDS / math.sqrt(len(runs))) | dict.fromkeys((*named, *together), 1.0)
-        )
+        known = dict.fromkeys((*named, *together, *told), 1.0)
+        yield {"": 1.0} | dict.fromkeys(runs, _OF_WORDS / math.sqrt(len(runs))) | known
         before = before or ["<task"] * ("+task1" in named)
+        told = [f"<{name}" for name in own]
 
 
 def score(found: Mapping[str, float], weights: Mapping[str, float]) -> float:

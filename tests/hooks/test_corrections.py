@@ -13,7 +13,7 @@ PROMPTS = [json.loads(line) for line in ASIDE.read_text(encoding="utf-8").splitl
 
 def test_most_corrections_are_noticed_and_hardly_any_other_prompt() -> None:
     read = {wanted: [corrects(p["text"]) for p in PROMPTS if p["correction"] is wanted] for wanted in (True, False)}
-    assert sum(read[True]) / len(read[True]) >= 0.8
+    assert sum(read[True]) / len(read[True]) >= 0.85
     assert sum(read[False]) / len(read[False]) <= 0.02
 
 
