@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
@@ -21,6 +22,7 @@ POEM = ["Roses are red", "Violets are brown"]
 BETTER = ["Roses are red", "Violets are blue"]
 CRITIC, CORRECTOR = Role.CRITIC, Role.CORRECTOR
 BAD = json.dumps({"quality_score": 0.3, "issues": ["Step 2: violets are not brown"], "extra": 1})
+WORSE = json.dumps({"quality_score": 0.1, "issues": ["Step 2: worse"]})
 GOOD = json.dumps({"quality_score": 0.9, "issues": "No issues found"})
 DOWN = UnreachableError("scripted", "it is down", "Start it")
 
@@ -34,34 +36,26 @@ def thinking(settings: Settings, llm: Scripted, mode: Literal["auto", "always", 
     return Engine(made, llm=llm)
 
 
-async def test_critic_corrector_and_critic_are_asked_in_order(settings: Settings) -> None:
-    with Scripted(BAD, steps(*BETTER), GOOD, roles=[CRITIC, CORRECTOR, CRITIC]) as llm:
+@pytest.mark.parametrize(
+    ("answers", "most", "stopped", "corrected"),
+    [
+        ((BAD, steps(*BETTER), GOOD), 3, Stopped.PASSED, BETTER),
+        ((BAD, steps("Roses", "Violets"), WORSE), 1, Stopped.BUDGET, ()),
+        ((BAD, steps(*BETTER), BAD), 5, Stopped.SAME_ISSUES, ()),
+        ((BAD, steps(*POEM)), 5, Stopped.NO_CHANGE, ()),
+        ((BAD, steps(*BETTER), DOWN), 3, Stopped.BUDGET, ()),
+    ],
+    ids=["better", "judged worse", "the same issues", "nothing changed", "a critic falls silent"],
+)
+async def test_critic_corrector_and_critic_are_asked_in_order_until_one_ends_it(
+    settings: Settings, answers: Any, most: int, stopped: Stopped, corrected: Sequence[str]
+) -> None:
+    with Scripted(*answers, roles=[CRITIC, CORRECTOR, CRITIC][: len(answers)]) as llm:
         async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM)
-    assert (found.thinker, found.iterations, found.stopped) == ("scripted:model", 1, Stopped.PASSED)
-    assert (found.corrected_steps, found.quality_score) == (tuple(BETTER), 0.3)
-
-
-async def test_a_second_version_that_is_judged_worse_does_not_win(settings: Settings) -> None:
-    worse = json.dumps({"quality_score": 0.1, "issues": ["Step 2: worse"]})
-    with Scripted(BAD, steps("Roses", "Violets"), worse) as llm:
-        async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=1)
-    assert (found.corrected_steps, found.stopped) == ((), Stopped.BUDGET)
-
-
-async def test_the_same_issues_twice_end_it(settings: Settings) -> None:
-    with Scripted(BAD, steps(*BETTER), BAD) as llm:
-        async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=5)
-    assert (found.stopped, found.iterations) == (Stopped.SAME_ISSUES, 1)
-
-
-async def test_a_corrector_that_changes_nothing_ends_it(settings: Settings) -> None:
-    with Scripted(BAD, steps(*POEM)) as llm:
-        async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=5)
-    assert found.stopped is Stopped.NO_CHANGE
+            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=most)
+    assert (found.stopped, found.iterations, found.corrected_steps) == (stopped, 1, tuple(corrected))
+    assert (found.thinker, found.quality_score) == ("scripted:model", 0.3)
+    assert ("it is down" in (found.note or "")) == (DOWN in answers)
 
 
 async def test_a_corrector_that_leaves_steps_out_is_asked_once_more(settings: Settings) -> None:
@@ -70,14 +64,6 @@ async def test_a_corrector_that_leaves_steps_out_is_asked_once_more(settings: Se
             found = await engine.critique(goal="A poem", steps=POEM)
         assert "1 of 2 steps" in llm.asked[2].user
     assert found.corrected_steps == tuple(BETTER)
-
-
-async def test_a_critic_that_falls_silent_does_not_make_it_passed(settings: Settings) -> None:
-    with Scripted(BAD, steps(*BETTER), DOWN) as llm:
-        async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="A poem", steps=POEM, max_iterations=3)
-    assert (found.stopped, found.corrected_steps) == (Stopped.BUDGET, ())
-    assert "it is down" in (found.note or "")
 
 
 async def test_a_model_that_fails_leaves_it_to_rules_with_the_reason(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextConte
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.transcripts import read_outputs
+from tests.runs.past_home import claude_file
 from tests.server.calls import answered, told
 
 BILL = ["Base cost: 15 × $12.99 = $195.00", "Tax: $195.00 × 0.085 = $16.58", "Total: $195.00 + $16.58 = $211.58"]
@@ -138,21 +139,11 @@ async def test_a_call_asks_at_most_eight_times(engine: Engine, era: Any) -> None
     assert found["stopped"] == "budget"
 
 
-def transcript(path: Path) -> Path:
-    """Write a session of Claude Code with one call that ran tests."""
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": "F.\n1 failed, 12 passed in 0.3s"}
-    lines = [
-        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Run the tests"}},
-        {"type": "assistant", "sessionId": "s", "message": {"role": "assistant", "content": [call]}},
-        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": [result]}},
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
+RAN_TESTS = [("says", "Run the tests"), ("runs", "pytest -q", "F.\n1 failed, 12 passed in 0.3s")]
 
 
 def test_outputs_come_with_the_command_that_printed_them(tmp_path: Path) -> None:
-    (result,) = read_outputs(transcript(tmp_path / "s.jsonl"))
+    (result,) = read_outputs(claude_file(tmp_path / "s.jsonl", RAN_TESTS))
     assert (result.tool, result.content) == ("pytest -q", "F.\n1 failed, 12 passed in 0.3s")
 
 
@@ -165,7 +156,7 @@ def test_a_file_that_is_not_a_transcript_has_no_outputs(tmp_path: Path) -> None:
 async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     client: Client, engine: Engine, tmp_path: Path
 ) -> None:
-    engine.context.transcripts[engine.context.scopes.own] = str(transcript(tmp_path / "s.jsonl"))
+    engine.context.transcripts[engine.context.scopes.own] = str(claude_file(tmp_path / "s.jsonl", RAN_TESTS))
     work = {"goal": "Fix it", "response": "12 tests pass. The fix is in."}
     found = await answered(client, "critique", work)
     assert found["evidence"] == "1 outputs of this session"

@@ -83,24 +83,6 @@ def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings:
     assert not settings.bank_path.exists()
 
 
-async def test_names_of_older_engines_are_understood(engine: Engine) -> None:
-    found = await engine.reflect(
-        task_description="Do it",
-        task_goal="done",
-        session_id="s1",
-        outcome="error",
-        events=[{"event_type": "error_event", "event_id": "x", "tool_name": "bash", "error_message": "boom"}],
-        error={"error_category": "timeout", "error_message": "late"},
-        analysis={"reflection_text": "It was late.", "strategy_text": "Wait longer."},
-    )
-    assert (found.reflection, found.strategy, found.error_category) == ("It was late.", "Wait longer.", "timeout_error")
-    again = await engine.reflect(
-        task="Next", outcome="success", related_memory_ids=[found.reflection_id], analysis={"reflection": "Fine."}
-    )
-    assert again.related == (found.reflection_id,)
-    assert (await engine.should_reflect(confidence=0.1, session_id="s1")).reflections_left == 1
-
-
 @pytest.mark.parametrize("error", [TimeoutError(), ValueError("key sk-1"), KeyError("x")])
 async def test_rules_reflect_where_a_model_that_was_passed_raises_anything(
     settings: Settings, error: BaseException
@@ -116,14 +98,6 @@ async def test_rules_reflect_where_a_model_that_was_passed_raises_anything(
     assert f"raised {type(error).__name__}" in (found.note or "")
     assert "no reply within" not in (found.note or "")
     assert "sk-1" not in (found.note or "")
-
-
-async def test_a_tenant_sees_only_its_own_records(settings: Settings) -> None:
-    for tenant in ("acme", "globex"):
-        async with Engine(settings, tenant_id=tenant) as engine:
-            assert not (await engine.recall(task="deploy on a Friday")).lessons
-            await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Tuesday")
-            assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
 
 
 async def test_a_scorer_of_ones_own_may_set_importance_and_confidence(settings: Settings) -> None:

@@ -1,14 +1,12 @@
 """What reflect makes of a run: its decision, its scores by an evaluator, and an equal run of before."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import InputError
 from mcp_reflect.llm.protocol import Role, UnreachableError
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.models.run import Trace
@@ -52,11 +50,7 @@ async def test_what_a_component_did_before_is_known_from_the_bank(client: Client
     ("sent", "failed"),
     [
         ({"execution": EXECUTION}, "presence"),
-        ({"decision": {**DECISION, "error": "no model"}}, "state_errors"),
         ({"decision": DECISION, "execution": {**EXECUTION, "error": "boom"}}, "state_errors"),
-        ({"decision": "keep"}, "structure"),
-        ({"decision": {"action": "keep"}}, "required_fields"),
-        ({"decision": {**DECISION, "action": "divorce"}}, "allowed_action"),
         ({"decision": DECISION, "execution": {**EXECUTION, "component": "cache"}}, "same_component"),
     ],
 )
@@ -117,11 +111,6 @@ async def test_a_silent_analysis_leaves_the_assessment_to_the_metrics_and_a_seco
     assert said.startswith("decision: it differs from what")
 
 
-async def test_a_number_that_is_none_is_refused_by_its_place(engine: Engine) -> None:
-    with pytest.raises(InputError, match=r"^execution\.metrics\.latency: nan is not a number"):
-        await engine.reflect(**{**BOTH, "execution": {**EXECUTION, "metrics": {"latency": float("nan")}}})
-
-
 @pytest.mark.parametrize("answers", [(UnreachableError("x:y", "it is down", "Start it"),), ("no json", "")])
 async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings: Settings, answers: Any) -> None:
     with Scripted(*answers) as llm:
@@ -149,15 +138,6 @@ async def test_the_language_model_is_shown_what_the_metrics_say(settings: Settin
     assert found.assessment.decision_appropriate is True
     assert found.validation is not None
     assert found.validation.reflection_success is True
-
-
-async def test_secrets_in_a_decision_reach_neither_the_bank_nor_the_result(engine: Engine, bank_path: Path) -> None:
-    token = "ghp_" + "a1B2" * 9
-    found = await engine.reflect(
-        **{**BOTH, "decision": {**DECISION, "why": token}, "execution": {**EXECUTION, "result": token}}
-    )
-    assert token not in str(found)
-    assert token.encode() not in b"".join(path.read_bytes() for path in bank_path.parent.iterdir())
 
 
 TESTED: dict[str, Any] = {
@@ -226,13 +206,16 @@ async def test_a_score_that_is_none_is_left_out_and_named(client: Client, scores
 async def test_an_evaluator_is_asked_where_the_call_names_criteria(settings: Settings) -> None:
     thought = json.dumps({"reflection": "It broke."})
     judged = json.dumps(
-        {"decision_appropriate": None, "execution_effective": None, "confidence": 0.8, "reasoning": "…", **SCORES}
+        {"decision_appropriate": False, "execution_effective": None, "confidence": 0.8, "reasoning": "…", **SCORES}
     )
+    decided = {"decision": {"action": "keep", "component": "cache"}, "execution": {"component": "cache"}}
     with Scripted(thought, judged, roles=(Role.REFLECTOR, Role.EVALUATOR)) as llm:
         async with Engine(settings, llm=llm) as engine:
-            found = await engine.reflect(**FAILED_RUN, criteria=["tone"])
+            found = await engine.reflect(**FAILED_RUN, **decided, criteria=["tone"])
     assert found.assessment is not None
-    assert found.assessment.scores["helpfulness"].score == 0.6
+    assert (found.assessment.scores["helpfulness"].score, found.assessment.decision_appropriate) == (0.6, False)
+    schema: Any = llm.asked[1].schema
+    assert set(schema["properties"]["scores"]["items"]["properties"]) == {"criterion", "score", "reason"}
     assert found.assessment.scores["tone"].score is None
     assert "tone" in llm.asked[1].user
     assert "read_file" in llm.asked[1].user
@@ -326,14 +309,6 @@ async def test_criteria_that_nobody_has_scored_are_asked_about_once(settings: Se
             assert scored.assessment is not None
             assert "tone" in scored.assessment.scores
             assert await engine.reflect(**FAILED_RUN, criteria=["tone: is it friendly"]) == scored
-
-
-async def test_an_analysis_is_the_next_version_however_often_the_run_was_sent(settings: Settings) -> None:
-    async with Engine(settings) as engine:
-        first = await engine.reflect(**FAILED_RUN)
-        told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
-        assert (told.reflection_id, told.thinker) == (first.reflection_id, "host")
-        assert (await engine.bank.reflections.by_id(engine.scopes.own, first.reflection_id)).version == 2
 
 
 async def test_the_same_call_after_an_analysis_was_added_stores_nothing(settings: Settings) -> None:

@@ -7,11 +7,9 @@ import pytest
 from mcp import Client
 
 from mcp_reflect.config import Settings
-from mcp_reflect.llm.protocol import Role
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from tests.scripted import Scripted
 from tests.server.calls import told
 from tests.systems.memory_store import MemoryStore
 
@@ -38,23 +36,6 @@ def test_a_prompt_shows_category_context_metadata_and_times(settings: Settings) 
     succeeded = engine.build_reflection_prompt(task="Deploy the shop", outcome="success", events=_RUN["events"]).user
     assert "Why did this run succeed" in succeeded
     assert "Why did this run succeed" not in failed
-
-
-async def test_the_evaluators_scores_and_verdict_are_kept(settings: Settings) -> None:
-    decision = {"action": "keep", "component": "cache"}
-    reply = (
-        '{"scores": [{"criterion": "tone", "score": 0.8, "reason": "polite [e1]"}], "decision_appropriate": false,'
-        ' "execution_effective": null, "confidence": 0.9, "reasoning": "It was slow."}'
-    )
-    with Scripted("", reply, roles=[Role.REFLECTOR, Role.EVALUATOR]) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            execution = {"component": "cache", "result": "ran"}
-            sent = {"task": "Keep it?", "outcome": "success", "decision": decision, "execution": execution}
-            found = await engine.reflect(**sent, criteria=["tone"])
-    assert found.assessment is not None
-    assert (found.assessment.scores["tone"].score, found.assessment.decision_appropriate) == (0.8, False)
-    schema: Any = llm.asked[1].schema
-    assert set(schema["properties"]["scores"]["items"]["properties"]) == {"criterion", "score", "reason"}
 
 
 async def test_a_store_made_elsewhere_serves_python_and_mcp(settings: Settings) -> None:
