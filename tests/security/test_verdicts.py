@@ -99,10 +99,6 @@ async def test_a_recall_stores_the_verdicts_that_an_older_release_did_not(settin
 
 
 async def test_a_prompt_shows_no_suspicious_lesson_whoever_wrote_it(engine: Engine) -> None:
-    from mcp import Client  # noqa: PLC0415 - one test needs it
-
-    from mcp_reflect.server.app import build  # noqa: PLC0415 - same
-
     await stored(engine, mistake=MISTAKE, correction=ORDER)
     async with Client(build(engine=engine)) as client:
         start = str((await client.get_prompt("start_task", {"task": MISTAKE})).messages)
