@@ -61,6 +61,11 @@ class ModelResult(Generic[_Read]):
     output_tokens: int = 0
     late: bool = False
 
+    @property
+    def failed(self) -> bool:
+        """True if a model was asked and gave nothing that can be used."""
+        return self.value is None and bool(self.note)
+
 
 class ModelRunner:
     """Asks the language model of a role with a prompt template, and reads the reply."""

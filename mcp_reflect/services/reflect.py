@@ -142,17 +142,6 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judgement:
-    """The analysis of a run, None by rules alone, and its author; `failed`: a model's reply could not be used."""
-
-    thinker: str
-    source: Source
-    analysis: Analysis | None = None
-    note: str | None = None
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
     """A run that is analyzed: its JSON, its events, the findings of rules, and what they wrote on its decision."""
 
@@ -164,15 +153,18 @@ class _Run:
     client: ClientCapabilities = NO_CLIENT
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
-    async def judge(self, sent: ReflectArguments) -> _Judgement:
-        """Use the agent's analysis if it sent one, else ask a language model, else leave the judgement to rules."""
+    async def judge(self, sent: ReflectArguments) -> ModelResult[Analysis]:
+        """Use the agent's analysis if it sent one, else ask a language model.
+
+        Without a value the judgement is left to rules; a note says then why a model gave none.
+        """
         settings, ids = self.context.settings, tuple(event.id for event in self.trace.events)
         if sent.analysis is not None:
             analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
             if analysis.source_event_ids and not ids:
                 place = "analysis.source_event_ids"
                 raise InputError(place, "the run has no events", "Send the events, or leave it out.")
-            return _Judgement(thinker=HOST, source=Source.AGENT, analysis=analysis)
+            return ModelResult(thinker=HOST, value=analysis)
 
         def read_reply(reply: Json) -> Analysis:
             return read_analysis(clean(reply), ids, settings)
@@ -181,13 +173,13 @@ class _Run:
         result = await self.context.runner.generate(
             Role.REFLECTOR, prompt, inputs, host=self.client, read=read_reply, reads_text=True
         )
-        note = clean(result.note)  # may quote an endpoint's message, which may quote the request
         self._count(result)
-        if result.value is None or result.thinker is None:
-            if note:
-                self.context.log.warning("reflection_generation_failed", error=note)
-            return _Judgement(thinker=RULES, source=Source.RULES, note=note, failed=bool(note))
-        return _Judgement(thinker=result.thinker, source=Source.MODEL, analysis=result.value, note=note)
+        result = replace(
+            result, note=clean(result.note)
+        )  # may quote an endpoint's message, which may quote the request
+        if result.failed:
+            self.context.log.warning("reflection_generation_failed", error=result.note)
+        return result
 
     def _count(self, result: ModelResult[Any]) -> None:
         for name, tokens in (("input", result.input_tokens), ("output", result.output_tokens)):
@@ -318,11 +310,10 @@ async def _draft(
     review = _review(context.settings, run, diagnosis, earlier)
     analyzed = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client)
     judgement = await analyzed.judge(sent)
-    analysis = judgement.analysis
+    analysis, thinker = judgement.value, judgement.thinker or RULES
+    source = {HOST: Source.AGENT, RULES: Source.RULES}.get(thinker, Source.MODEL)
     about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-    reflection, lessons, evidence = reflector.judge(
-        trace, diagnosis, analysis, judgement.source, thinker=judgement.thinker, **about
-    )
+    reflection, lessons, evidence = reflector.judge(trace, diagnosis, analysis, source, thinker=thinker, **about)
     lessons = tuple([(await guarded(context, scope, lesson))[0] for lesson in lessons])
     if review is not None:
         reflection = _with_review(reflection, judgement, review, run)
@@ -354,8 +345,8 @@ async def _draft(
         },
         digest=_digest(run, analysis, sent.criteria),
         run_digest=_digest(run, None),
-        face=reflector.reflection_draft(trace, reflection, judgement.source),
-        strategy=reflector.strategy_draft(trace, reflection, judgement.source),
+        face=reflector.reflection_draft(trace, reflection, source),
+        strategy=reflector.strategy_draft(trace, reflection, source),
         lessons=lessons,
         evidence=evidence,
         failures=diagnosis.failures,
@@ -385,13 +376,13 @@ def _review(
 
 
 def _with_review(
-    judged: Reflection, judgement: _Judgement, written: decisions.Written, run: Mapping[str, Any]
+    judged: Reflection, judgement: ModelResult[Analysis], written: decisions.Written, run: Mapping[str, Any]
 ) -> Reflection:
     """Add the text of rules on the decision where neither the agent nor a model wrote one."""
     decision = decisions.decision_of(run["decision"])
     added = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
     judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
-    if judgement.analysis is not None:
+    if judgement.value is not None:
         return replace(judged, assessment=judged.assessment or written.assessment)
     failed = (
         decisions.fallback(decision, decisions.metrics_of(run.get("execution")), judgement.note or "")
