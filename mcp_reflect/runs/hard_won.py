@@ -70,7 +70,7 @@ _PROBES: Final = word_set(
 # Programs whose operands are the work itself: another operand is other work.
 _CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch sleep wait true false source . export")
 _CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
-_HOOKED: Final = (("git", "commit"), ("git", "push"))  # that fail where a hook's check does
+_HOOKED: Final = ("git commit", "git push")  # that fail where a hook's check does
 _CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
 _TESTS: Final = CHECKS - {ProofKind.BUILD}
 _LOOKS: Final = word_set("""
@@ -329,7 +329,7 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     if redone := _redone(acts, no):
         return redone
     checked = [item for item in between if not item.failed and is_check(item.tool, item.arguments)]
-    if edited and checked and (key.program, key.subcommand) in _HOOKED and no.failed:
+    if edited and checked and key.head in _HOOKED and no.failed:
         brief = key._replace(words=(*key.runner, key.program, key.subcommand))
         check = parts_of(checked[-1].tool, checked[-1].arguments)[-1]
         return _finding(FindingKind.PREPARED, [no], call, Difference((), brief, brief, added=(check,)))
