@@ -23,8 +23,7 @@ from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.projects import ProjectCounts
-from mcp_reflect.storage.sqlite import backup
-from mcp_reflect.storage.sqlite.files import OpenedFile
+from mcp_reflect.storage.sqlite import backup, files
 
 _MOST_NAMED: Final = 10  # records with damaged texts
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
@@ -91,7 +90,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         fault = f"The folder of the project {name} is gone. If it moved, run in the new place"
         report["notes"].append(f"{fault}: mcp-reflect projects rename {name} {engine.scopes.own.project or 'NEW'}")
     report |= {"engine": opened.engine, "schema": opened.schema, "read_only": bool(opened.read_only)}
-    if isinstance(opened, OpenedFile):
+    if isinstance(opened, files.OpenedFile):
         degraded += _examine_file(engine.bank.path, report)
     embeddings = engine.bank.embeddings
     if embeddings is not None and await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is None:
@@ -107,24 +106,25 @@ async def examine(engine: Engine) -> dict[str, Any]:
 
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
-    file, health = path.stat(), backup.health(path)
+    file, (sound, unreadable) = path.stat(), backup.check(path)
+    aside, copies = files.all_aside(path), files.all_copies(path)
     report |= {
         "mode": oct(file.st_mode & 0o777),
         "bytes": file.st_size,
-        "sound": health.sound and not health.unreadable,
-        "set_aside": [str(file) for file in health.aside],
-        "copies": [str(file) for file in health.copies],
+        "sound": sound and not unreadable,
+        "set_aside": [str(file) for file in aside],
+        "copies": [str(file) for file in copies],
     }
     if file.st_mode & 0o077 and sys.platform != "win32":
         yield f"Others may read the bank. Run: chmod 600 {path}"
-    if not health.sound:
-        fix = "restore --latest" if health.copies else "export"
+    if not sound:
+        fix = "restore --latest" if copies else "export"
         yield f"The bank is damaged. Run: mcp-reflect {fix}"
-    if health.unreadable:
-        names = ", ".join(health.unreadable[:_MOST_NAMED])
+    if unreadable:
+        names = ", ".join(unreadable[:_MOST_NAMED])
         yield f"These records have damaged texts: {names}. Run: mcp-reflect restore --latest"
-    if health.aside:
-        fault = f"{health.aside[-1]} was set aside because it is damaged."
+    if aside:
+        fault = f"{aside[-1]} was set aside because it is damaged."
         yield f"{fault} docs/operations.md says how SQLite reads what was written since the last copy. Then delete it."
 
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.clock import iso
@@ -13,6 +12,7 @@ from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.repository import (
+    LESSON_FIELDS,
     LISTS,
     Repository,
     Writing,
@@ -26,15 +26,13 @@ _EXPORT_PAGE: Final = 1000
 _BATCH: Final = 100  # lessons in a transaction, which takes about 0.1 s: other writers wait for it
 _PAUSE_SECONDS: Final = 0.015  # after a transaction, in which others begin theirs
 
-_USE_FIELDS: Final = tuple("strength times_applied effectiveness wins losses proof held outside agent".split())
 _PAST: Final = (
     ("version", "record_id", ("reason", "body")),
     ("outcome", "lesson_id", ("recall_id", "success", "evidence", "weight", "note")),
 )
-
-_LAST: Final = ("external_id", "project", "state", "trust", "source")
-_STORED: Final = tuple(field.name for field in fields(LessonDraft) if field.name not in ("kind", "text", *_LAST))
-_EXPORTED: Final = ("id", *_STORED, *_LAST, *_USE_FIELDS)
+# What is made of the other fields, or holds in this bank alone; times are written in another form.
+_OWN: Final = "kind text context_hash suspicion rules_version reflection_id guard_repeats created_at updated_at".split()
+_EXPORTED: Final = ("id", *(name for name in LESSON_FIELDS if name not in ("id", *_OWN)))
 
 
 class Exported(NamedTuple):

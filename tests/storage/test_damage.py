@@ -18,7 +18,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.models.lesson import Filter
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.backup import copy_daily, health, restore
+from mcp_reflect.storage.sqlite.backup import check, copy_daily, restore
 from mcp_reflect.storage.sqlite.files import ASIDE
 from tests.server.servers import server
 
@@ -127,7 +127,7 @@ def test_damage_that_no_call_meets_is_found_by_a_check_and_restored(filled: Path
     copy = copy_daily(filled, FIRST, bool)
     assert copy
     filled.write_bytes(noise_in_the_middle(filled.read_bytes()))
-    assert not health(filled).sound
+    assert check(filled) == (False, [])
     assert restore(filled, copy, FIRST, 10)
     assert counted(filled) == before
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError
@@ -20,24 +20,11 @@ from mcp_reflect.storage.sqlite.database import explained
 COPIES_KEPT: Final = 7
 
 
-class Health(NamedTuple):
-    """The state of the bank's file; lists of files are sorted, oldest first.
-
-    `sound` is SQLite's own check; `unreadable` names records with a text that is not UTF-8. `aside` are the damaged
-    files, `copies` the daily copies beside the bank.
-    """
-
-    sound: bool
-    unreadable: list[str]
-    aside: list[Path]
-    copies: list[Path]
-
-
-def health(path: Path) -> Health:
-    """Check every page and every text of the bank at `path`."""
+def check(path: Path) -> tuple[bool, list[str]]:
+    """Return whether SQLite finds the bank at `path` sound, and the records with a text that is not UTF-8."""
     with explained(path):
         sound = not files.is_damaged(path)
-        return Health(sound, unreadable(path) if sound else [], files.all_aside(path), files.all_copies(path))
+        return sound, unreadable(path) if sound else []
 
 
 def backup(path: Path, file: Path) -> int:
