@@ -152,6 +152,12 @@ async def test_what_can_be_understood_is_used_and_the_rest_is_named(
     assert all(one.startswith(str(note)) for one in ignored)
 
 
+@one_era
+async def test_an_exit_code_may_be_text(client: Client) -> None:
+    events = [{"tool": "Bash", "arguments": {"command": "make"}}, {"content": "odd", "exit_code": "2"}]
+    assert (await told(client, "reflect", {**RUN, "events": events}))["first_failing_event"] == "e2"
+
+
 def nested(depth: int) -> Any:
     value: Any = "bottom"
     for _ in range(depth):
