@@ -232,13 +232,17 @@ def test_what_only_shows_the_form_of_a_secret_stays(text: str) -> None:
     ("text", "cleaned"),
     [
         ("host db-1, password=hR7kQ2vN9x!", "host db-1, password=[redacted:password]"),
+        ("Sent Basic c3VuZmxvd2VyOnN1bmZsb3dlcg== to it", "Sent Basic [redacted:bearer_token] to it"),
+        ("Authorization: Bearer sunflowersunflowersunflower1", "Authorization: Bearer [redacted:authorization]"),
         (
             "She gave me the password of the server («hR7kQ2vN9x»)",
             "She gave me the password of the server («[redacted:password]»)",
         ),
     ],
 )
-def test_a_password_is_cut_with_its_last_sign_and_out_of_its_brackets(text: str, cleaned: str) -> None:
+def test_a_password_or_a_header_s_word_is_cut_with_its_last_sign_and_out_of_its_brackets(
+    text: str, cleaned: str
+) -> None:
     assert clean_text(text) == cleaned
 
 
