@@ -105,12 +105,14 @@ class ModelRunner:
         host: ClientCapabilities,
         read: Callable[[Json], _Read],
         reads_text: bool = False,
+        same_call: bool = False,
         seconds: float = CALL_SECONDS,
     ) -> ModelResult[_Read]:
         """Ask once, and once more where the reply cannot be used.
 
         `read` makes the value of a JSON object and, if it `reads_text`, of plain text. It raises InputError for what
-        is none. `seconds` is what the whole may take.
+        is none. `same_call`: it counts toward the limit per call together with the question before. `seconds` is what
+        the whole may take.
         """
         llm = self.llm(role, host)
         if llm is None:
@@ -129,7 +131,8 @@ class ModelRunner:
                 timeout=min(seconds, self._seconds),
                 on_text=host.on_text,
             )
-            spent_in_call.set([])
+            if not same_call:
+                spent_in_call.set([])
             return await _converse(llm, request, rendered, read, reads_text=reads_text)
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None

@@ -138,9 +138,8 @@ class _Call:
     ) -> Any:
         common = _shown(self.session["goal"], verified.steps, self.session["tool_results"])
         left = max(self.until - time.monotonic(), 0.0)
-        result = await self.context.runner.generate(
-            role, prompt, {**common, **inputs}, host=self.client, read=read, reads_text=True, seconds=left
-        )
+        about: Any = {"host": self.client, "reads_text": True, "same_call": any(self.tokens.values()), "seconds": left}
+        result = await self.context.runner.generate(role, prompt, {**common, **inputs}, read=read, **about)
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens
         self.thinker = result.thinker or self.thinker

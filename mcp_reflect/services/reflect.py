@@ -247,6 +247,7 @@ class _Run:
             inputs,
             host=self.client,
             read=lambda value: read_evaluation(clean(value)),
+            same_call=bool(self.tokens),
         )
         self._count(result)
         if result.value is None:

@@ -280,6 +280,19 @@ async def test_the_second_question_of_a_call_counts_with_the_first(tmp_path: Pat
     assert f"{DEAR} of the 50000 tokens a call are spent" in found["note"]
 
 
+async def test_the_questions_of_one_critique_count_together(tmp_path: Path) -> None:
+    judged = '{"quality_score": 0.2, "issues": ["Step 1: it is no rhyme"]}'
+    limited = {"llm_tokens_per_call": "50000"}
+    async with (
+        Loopback(dear(judged)) as server,
+        serving(tmp_path, **bound_to(OPENAI, server.url, **limited)) as (client, _),
+    ):
+        sent = {"goal": "A poem", "steps": ["Roses are red"], "detail": True}
+        found = (await client.call_tool("critique", sent)).structured_content
+    assert found is not None
+    assert f"{DEAR} of the 50000 tokens a call are spent" in found["note"]
+
+
 async def test_two_servers_of_a_bank_share_the_day(tmp_path: Path) -> None:
     async with Loopback(dear(said(GOOD))) as server:
         first = await ask(tmp_path, server.url, llm_tokens_per_day="50000")
