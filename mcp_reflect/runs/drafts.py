@@ -350,7 +350,7 @@ def corrections_from(tried: Sequence[Call], found: Sequence[Finding]) -> tuple[C
     for finding in found:
         failed, worked = [tried[number - 1] for number in finding.failed], tried[finding.worked - 1]
         says = worked.answer.strip() not in ("", "(empty)")  # silence proves little
-        if not (finding.form and says and _lasted(tried, failed[0], worked)):
+        if not (finding.form and says):
             continue
         mistake = f"{without_own_values(finding.draft.mistake).rstrip('.')}."
         correction = without_own_values(finding.draft.correction)
@@ -370,9 +370,3 @@ def corrections_from(tried: Sequence[Call], found: Sequence[Finding]) -> tuple[C
             keywords=unique([failed[0].tool, category.short, *telling])[:MAX_KEYWORDS],
         )
     return tuple(lessons.values())[:MAX_CORRECTIONS]
-
-
-def _lasted(tried: Sequence[Call], failed: Call, worked: Call) -> bool:
-    """True unless the call that worked failed again later with the same error."""
-    later = (item for item in tried[worked.index + 1 :] if item.failed and item.fingerprint == failed.fingerprint)
-    return all(item.exact != worked.exact for item in later)

@@ -183,11 +183,6 @@ UNPROVED: dict[str, Run] = {
     .bash("act -j test", "Error: Job 'test' failed")
     .call("Edit", edit("/r/.github/ci.yml", "run: x", "run: x\ncontinue-on-error: true"), "updated")
     .bash("act -j test", "Job succeeded"),
-    "the same failure again later": Run()
-    .bash("python a.py", NO_REQUESTS)
-    .bash("pip install requests", "Successfully installed")
-    .bash("python a.py", "200 OK")
-    .bash("python a.py", NO_REQUESTS),
     "a search without a match": Run().bash("grep -n foo a.py", "").bash("grep -n foo b.py", "3: foo"),
     "a probe": Run().bash("which rg", "which: no rg in (/usr/bin)").bash("which grep", "/usr/bin/grep"),
     "an error that passes": Run()
