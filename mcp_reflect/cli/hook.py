@@ -18,8 +18,8 @@ from mcp_reflect import services
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.config import ServerUrl, Settings, bank_place
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
+from mcp_reflect.hooks.corrections import ask_to_keep
 from mcp_reflect.hooks.payload import output_ends
-from mcp_reflect.hooks.prompt import ask_to_keep
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes

@@ -19,6 +19,10 @@ from mcp_reflect.patterns import lazy_compile
 WEIGHTS: Final = Path(__file__).with_name("corrections.txt")
 """A line is a weight and the features that have it, between tabs; the feature "" belongs to every sentence."""
 
+_KEEP: Final = (
+    "mcp-reflect: this prompt seems to correct how you work. If it holds beyond this task, keep it: call store_lesson "
+    'with what you did as mistake, what the person wants as correction, and evidence "user". Otherwise do nothing.'
+)
 _MOST_CHARS: Final = 1_500  # of a prompt: what follows is a specification or was pasted
 _ENOUGH: Final = 1.0  # fewer than 2 of 100 other prompts score more
 _SURE: Final = 1.6
@@ -91,6 +95,11 @@ _CONCEPTS: Final = {
 }
 _AT_THE_START: Final = ("task", "question")
 _BEFORE_IT: Final = ("please", "pls", "ok", "okay", "now", "then", "also", ",")
+
+
+def ask_to_keep(prompt: str, setting: str) -> str | None:
+    """Return the ask to keep what a person's prompt corrects, None if it corrects nothing; "off" asks for nothing."""
+    return _KEEP if setting != "off" and corrects(prompt) else None
 
 
 def corrects(prompt: str, *, surely: bool = False) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.hooks.ask import ask_again, ask_at_call
+from mcp_reflect.hooks.texts import ask_again, ask_at_call
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.finding import Finding, FindingState, SessionCall, StoredFinding
 from mcp_reflect.models.lesson import State, Stored

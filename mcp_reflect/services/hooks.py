@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mcp_reflect import services
-from mcp_reflect.hooks.prompt import ask_to_keep
+from mcp_reflect.hooks.corrections import ask_to_keep
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context

@@ -11,11 +11,10 @@ from typing import Any, Final
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.guard import Call
-from mcp_reflect.hooks.after import after_failure, corrected, recurs
-from mcp_reflect.hooks.before import WatchedCall, before
 from mcp_reflect.hooks.guarded import guarded, mode_in
+from mcp_reflect.hooks.known import WatchedCall, after_failure, before, corrected, recurs
 from mcp_reflect.hooks.payload import output_ends, text_of, without_middles
-from mcp_reflect.hooks.prompt import MOST_LESSONS, reminder, unseen
+from mcp_reflect.hooks.texts import lessons_text
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, RecordKind
 from mcp_reflect.models.run import WorkedCall
@@ -30,6 +29,7 @@ from mcp_reflect.signature import drawn
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
 
+_MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)  # a reflection tells what happened, not what to do
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
@@ -238,15 +238,15 @@ async def remind(
         lessons = await context.bank.lessons.for_start(scope)
         texts = [(lesson.id, lesson.text) for lesson in lessons if not suspicion_of(lesson)]
     else:
-        limit = min(MOST_LESSONS + len(state.shown), 50)
+        limit = min(_MOST_LESSONS + len(state.shown), 50)
         bounds: dict[str, Any] = {"limit": limit, "max_chars": 10_000, "strong_only": True}
         query = RecallQuery(task=clean(task[:_MOST_PROMPT]), kinds=_ADVICE, **bounds)
         recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
-    new = unseen([pair for pair in texts if pair[0] not in told], state.shown)
+    new = dict([pair for pair in texts if pair[0] not in (*told, *state.shown)][:_MOST_LESSONS])
     if new or anew:
         await _note_shown(context, scope, state, new)
-    return reminder(new)
+    return lessons_text(new) if new else None
 
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:

@@ -49,7 +49,7 @@ _THIRD = (
     Violation("runs speaks HTTP", "http", "runs/__init__.py", "import httpx2"),
 )
 _FOURTH = (
-    Violation("a hook reads the settings", "hooks", "hooks/before.py", "import mcp_reflect.config"),
+    Violation("a hook reads the settings", "hooks", "hooks/known.py", "import mcp_reflect.config"),
     Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),
     Violation("a repository imports psycopg", "postgres", "storage/lessons.py", "import psycopg"),
     Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),

@@ -11,7 +11,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.hooks.ask import MOST_CHARS
+from mcp_reflect.hooks.texts import MOST_CHARS
 from mcp_reflect.models.finding import FindingState
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook

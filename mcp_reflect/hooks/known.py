@@ -1,17 +1,18 @@
-"""Before a call: whether it is known to fail, and what is said of it.
+"""A call that is known to fail: what is said before it, and after it failed again; which failures a call corrects.
 
-The seam of a held call: `before` returns an Answer whose `hold` refuses the call; its key is noted in `held` of the
+The seam of a held call: `before` returns a warning whose `hold` refuses the call; its key is noted in `held` of the
 session's notes, so that the same call passes when it is made again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.hooks.texts import REFUSED, warning_text
+from mcp_reflect.hooks.texts import REFUSED, correction_text, warning_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import Lesson, with_id
 from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.run import Failure
 from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match, SessionState
 from mcp_reflect.runs.known_failures import Forms, drops_quotes, forms_of
 from mcp_reflect.runs.tools import Kind, is_code_search, kind_of
@@ -52,25 +53,25 @@ def before(call: WatchedCall, *, certainty: float, holds: bool = False, only_adv
     expected = due(call)
     if expected is None or expected.certainty < certainty:
         return None
-    lesson = lesson_of(call, expected.known)
-    if only_advice and not new_advice(call, expected.known, lesson):
+    lesson = _lesson_of(call, expected.known)
+    if only_advice and not _new_advice(call, expected.known, lesson):
         return None
     sure = expected.match is Match.EXACT and expected.known.cases >= LEAST_HELD
     hold = holds and sure and call.forms.exact_key not in call.session.notes.held
-    text = warning_text(expected, lesson_words(call, lesson))
+    text = warning_text(expected, _lesson_words(call, lesson))
     text = f"{text}\n{REFUSED}" if hold else text
-    shown = shown_with(expected.known, lesson)
+    shown = _shown_with(expected.known, lesson)
     return Warned(due=expected, text=text, lesson_id=lesson and lesson.id, hold=hold, shown=shown)
 
 
-def lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
+def _lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
     """Return the lesson that has the failure's error among its symptoms, None if there is none."""
     lessons: Sequence[Lesson] = call.known.lessons.get(known.reflection_id or "", ())
     named = (one for one in lessons if any(fingerprint(symptom) == known.fingerprint for symptom in one.symptoms))
     return next(named, None)
 
 
-def lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
+def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
     """Return a lesson as it is shown; at the calls of a session once in full, then by its id."""
     if lesson is None:
         return None
@@ -78,14 +79,14 @@ def lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
     return with_id(lesson.id, "shown before in this session" if again else lesson.text)
 
 
-def new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -> bool:
+def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -> bool:
     """Return whether a failure has a correction, and this session was not told it at a call."""
     if lesson is None and known.worked is None:
         return False
-    return not set(shown_with(known, lesson)[:1]) & set(call.session.shown)
+    return not set(_shown_with(known, lesson)[:1]) & set(call.session.shown)
 
 
-def shown_with(known: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
+def _shown_with(known: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
     """Return what is noted as shown with a failure: the lesson at a call and its id, else the failure."""
     return (_AT_A_CALL + lesson.id, lesson.id) if lesson else (f"failure:{known.row}",)
 
@@ -174,3 +175,57 @@ def _changed_since(tool: str, arguments: Json, known: KnownFailure, session: Ses
         return False
     searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
     return known.category not in _OF_THE_CALL and not (searches and known.category is C.NO_RESULT)
+
+
+# After a call.
+
+_LOOK_BACK: Final = 30  # calls of a session in which a failure may be corrected by a call that works
+# Where the error only says that a thing does not exist, another call's correction names another thing.
+_OF_ONE_CALL: Final = frozenset({C.NO_RESULT, C.NOT_FOUND, C.ASSERTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What is said after a failure: a known correction, the lesson in it, and what is noted as shown."""
+
+    text: str
+    lesson_id: str | None
+    shown: tuple[str, ...]
+
+
+def recurs(call: WatchedCall) -> KnownFailure | None:
+    """Return the known failure that a call which failed repeats, None for a new failure."""
+    expected = due(call, failed=True)
+    return expected.known if expected is not None and expected.match is Match.EXACT else None
+
+
+def after_failure(
+    call: WatchedCall, failure: Failure, again: KnownFailure | None, same_error: Iterable[KnownFailure]
+) -> Corrected | None:
+    """Return the known correction of a call that failed: of the same call, else of another one with the same error."""
+    if again is not None:
+        return _told(call, again, same_call=True)
+    others = () if failure.category in _OF_ONE_CALL else same_error
+    akin = (known for known in others if known.exact != call.forms.exact_key and _is_akin(known, call))
+    told = (_told(call, known, same_call=False) for known in akin)
+    return next(filter(None, told), None)
+
+
+def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
+    """Return whether two calls have one program, or one tool: "not done" of another program is another error."""
+    heads = (forms_of(known.tool, known.arguments).head, call.forms.head)
+    return len({head.partition(" ")[0].partition(":")[2] for head in heads}) == 1
+
+
+def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
+    """Return the latest failures of the session that a call which worked may have put right, to be compared."""
+    oldest = call.session.step - _LOOK_BACK
+    return (known for known in call.known.same_head if known.worked is None and known.last_step > oldest)
+
+
+def _told(call: WatchedCall, known: KnownFailure, *, same_call: bool) -> Corrected | None:
+    lesson = _lesson_of(call, known)
+    if not _new_advice(call, known, lesson):
+        return None
+    text = correction_text(known, _lesson_words(call, lesson), same_call=same_call)
+    return Corrected(text, lesson and lesson.id, _shown_with(known, lesson))
