@@ -83,9 +83,9 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
     """True if two texts say the same."""
     mine, theirs = telling_words(one), telling_words(other)
     return (
-        points(one) == points(other)
-        and (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
+        (mine <= theirs or theirs <= mine)  # a word in the place of another makes another text
         and shared(mine, theirs) >= least
+        and points(one) == points(other)
         and _in_order(one, other)
     )
 
