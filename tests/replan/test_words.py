@@ -161,6 +161,7 @@ def test_a_loose_pattern_finds_every_way_to_write_a_term_with_grep(tmp_path: Pat
     ("text", "message", "finds", "passes"),
     [
         ("REQUEST_TIMEOUT_SECONDS", "where is the timeout read", "REQUEST_TIMEOUT = 3", "seconds = 3"),
+        ("retry_after_seconds", "where is the retry read", "retry_after = 3", "seconds = 3"),
         ("TODO.*cache", "TODO comments about the cache", "# todo: Cache it", "the cache"),
         ("/api/v1/payments", "which file defines the payments route", 'route("payments")', "def api"),
         ("CREATE TABLE orders", "the SQL of the table", 'create table if not exists "orders"', "CREATE TABLE a"),
