@@ -270,12 +270,9 @@ def _misspelled(failed: SessionCall, difference: Difference) -> tuple[str, str] 
     file, changes = file_of(failed.arguments), difference.changes
     if difference.wrong or len(changes) != 1 or file is None or file != changes[0].before:
         return None
-    correction = f"The file is `{changes[0].after}`."
-    return (
-        (f"`{file}` does not exist (`{failed.tool}`).", correction)
-        if names_alike(file, str(changes[0].after))
-        else None
-    )
+    if not names_alike(file, right := str(changes[0].after)):
+        return None
+    return f"`{file}` does not exist (`{failed.tool}`).", f"The file is `{right}`."
 
 
 def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[str, bool]:
@@ -285,9 +282,8 @@ def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[s
     if difference.added and right is not None:
         steps = " and ".join(f"`{brief(part.text, MOST_COMMAND)}`" for part in difference.added)
         form = all(_prepares(part, right) for part in difference.added)
-        head = (right.program, right.subcommand)
-        one_kind = any((part.program, part.subcommand) == head for part in difference.added)
-        return f"Run {steps} before `{brief(right.text, MOST_COMMAND) if one_kind else ' '.join(head).strip()}`.", form
+        one_kind = any(part.head == right.head for part in difference.added)
+        return f"Run {steps} before `{brief(right.text, MOST_COMMAND) if one_kind else right.head}`.", form
     if difference.removed:
         return f"Leave out `{brief(difference.removed[0].text, MOST_COMMAND)}` before it.", False
     if wrong is None or right is None:
@@ -307,11 +303,8 @@ def _prepares(step: Part, right: Part) -> bool:
     """True for a step that changes the state in which the command runs: an order of two commands."""
     valued = any(_VALUE.search(word) for word in step.operands)  # it is the task's
     own = step.program in (right.program, "cd") and not valued
-    return (
-        (own or bool({*step.words[:3]} & _PREPARES))
-        and not _SUPPRESSES.search(step.text)
-        and len(step.text) <= MOST_COMMAND
-    )
+    prepares = own or not _PREPARES.isdisjoint(step.words[:3])
+    return prepares and not _SUPPRESSES.search(step.text) and len(step.text) <= MOST_COMMAND
 
 
 def _of_argument(change: Change) -> str:

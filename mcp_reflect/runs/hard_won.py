@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
@@ -69,7 +70,7 @@ _PROBES: Final = word_set(
 # Programs whose operands are the work itself: another operand is other work.
 _CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch sleep wait true false source . export")
 _CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
-_HOOKED: Final = (("git", "commit"), ("git", "push"))  # that fail where a hook's check does
+_HOOKED: Final = ("git commit", "git push")  # that fail where a hook's check does
 _CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
 _TESTS: Final = CHECKS - {ProofKind.BUILD}
 _LOOKS: Final = word_set("""
@@ -324,15 +325,16 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     edited = _edited_since(before, no)
     if not isinstance(key, Part):
         return _finding(FindingKind.RETRIED, [no], call, Difference(())) if edited else None
-    if redone := _redone(before, no, call):
+    acts = _acts_in((*before, call))
+    if redone := _redone(acts, no):
         return redone
     checked = [item for item in between if not item.failed and is_check(item.tool, item.arguments)]
-    if edited and checked and (key.program, key.subcommand) in _HOOKED and no.failed:
+    if edited and checked and key.head in _HOOKED and no.failed:
         brief = key._replace(words=(*key.runner, key.program, key.subcommand))
         check = parts_of(checked[-1].tool, checked[-1].arguments)[-1]
         return _finding(FindingKind.PREPARED, [no], call, Difference((), brief, brief, added=(check,)))
-    known = [part for item in before if item.number <= no.number for part in _acts(item)]
-    done = [part for item in between if not item.says_no for part in _acts(item)]
+    known = [part for item, part in acts if item.number <= no.number]
+    done = [part for item, part in acts if no.number < item.number < call.number and not item.says_no]
     new = [part for part in (*done, *_acts(call, key)) if part not in (key, *known)]
     own = [part for part in new if part.program == key.program]
     if new and no.failed and not edited and (not _looks(key) or (own and _is_test(key) and "/" not in key.program)):
@@ -349,11 +351,12 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
     last = _last_part(call)
     if call.says_no or not isinstance(last, Part) or not _is_own_look(last):
         return None
+    acts = _acts_in((*before, call))
     for look in reversed(before):
         part = _last_part(look)
         same_answer = part == last and (look.line, look.checksum) == (call.line, call.checksum)
         if isinstance(part, Part) and part.program == last.program and _is_own_look(part):
-            found = None if look.expected or same_answer else _redone(before, look, call)
+            found = None if look.expected or same_answer else _redone(acts, look)
             if found is not None:
                 return found
     return None
@@ -364,12 +367,18 @@ def _is_own_look(part: Part) -> bool:
     return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | {"git"}
 
 
-def _redone(before: Sequence[SessionCall], look: SessionCall, call: SessionCall) -> Finding | None:
+def _acts_in(calls: Sequence[SessionCall]) -> list[tuple[SessionCall, Part]]:
+    return [(call, part) for call in calls for part in _acts(call)]
+
+
+def _redone(acts: Sequence[tuple[SessionCall, Part]], look: SessionCall) -> Finding | None:
     """The finding of a command that was made again since a look with one word changed."""
-    acts = [(item, part) for item in (*before, call) for part in _acts(item) if part != _last_part(look)]
+    last = _last_part(look)
+    acts = [pair for pair in acts if pair[1] != last]
     later = [pair for pair in acts if pair[0].number > look.number and not pair[0].says_no]
+    earlier = [pair for pair in acts if pair[0].number <= look.number]
     for after, two in reversed(later):
-        for first, one in reversed([pair for pair in acts if pair[0].number <= look.number]):
+        for first, one in reversed(earlier):
             shared = {*one.operands} & {*two.operands} - {*one.subcommand.split(" ")}
             difference = difference_of((one,), (two,)) if one != two and same_kind(one, two) and shared else None
             if difference is not None and len(difference.changes) == 1:
@@ -390,6 +399,7 @@ def _acts(call: SessionCall, before: Part | None = None) -> list[Part]:
     return [part for part in parts if not _looks(part) and heads[part.head] < MANY_FORMS]
 
 
+@lru_cache(maxsize=2_000)
 def _looks(part: Part) -> bool:
     return _reads(part) or _is_content(part)
 

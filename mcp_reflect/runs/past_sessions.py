@@ -272,7 +272,7 @@ def _thing_of(seen: _Answered) -> str:
     parts = parts_of(seen.call.tool, seen.call.arguments)
     if parts[-1].program in READING_PROGRAMS if parts else is_shell(seen.call.tool) or seen.call.tool.lower() in LOOKS:
         return ""
-    head = f"{parts[-1].program} {parts[-1].subcommand}".strip() if parts else seen.call.tool
+    head = parts[-1].head if parts else seen.call.tool
     return f"{head}: {error}"[:300]
 
 
