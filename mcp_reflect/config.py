@@ -211,6 +211,7 @@ class Settings(Limits):
     folder: Path | None = None  # whose repository is the project; default: the working directory
     stores_names: bool = True  # False: a process that must be quick; it reads the names of projects and stores none
     sets_aside: bool = True  # False: a process that must not move a damaged bank
+    durable: bool = True  # False: a power cut may lose what was written last
     unknown: tuple[str, ...] = ()  # variables that look like settings and are not; doctor and the log report them
     # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

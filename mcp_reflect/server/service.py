@@ -188,8 +188,8 @@ class Service:
         if self._for_hooks is None:
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see the class
 
-            waits = {"embeddings": "words", "bank_busy_seconds": _HOOK_SECONDS}
-            settings = replace(self.settings, sets_aside=False, **waits)
+            brief = {"bank_busy_seconds": _HOOK_SECONDS, "sets_aside": False, "durable": False}
+            settings = replace(self.settings, embeddings="words", **brief)
             self._for_hooks = Engine(settings, scopes=engine.scopes)
         if self._for_hooks.scopes is not engine.scopes:  # it has another name since
             self._for_hooks.use(engine.scopes)

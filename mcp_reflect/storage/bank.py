@@ -132,7 +132,9 @@ def _database(settings: Settings, log: Log) -> Database:
         from mcp_reflect.storage.sqlite.database import Database as SqliteDatabase
 
         path, seconds = settings.bank_path, settings.bank_busy_seconds
-        return SqliteDatabase(path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside)
+        return SqliteDatabase(
+            path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside, durable=settings.durable
+        )
     try:
         from mcp_reflect.storage.postgres.database import Database as PostgresDatabase
     except ImportError as error:

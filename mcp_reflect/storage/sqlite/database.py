@@ -205,11 +205,18 @@ class Database(repository.Database):
     """
 
     def __init__(
-        self, path: Path, *, busy_seconds: float = 30.0, log: Log | None = None, sets_aside: bool = True
+        self,
+        path: Path,
+        *,
+        busy_seconds: float = 30.0,
+        log: Log | None = None,
+        sets_aside: bool = True,
+        durable: bool = True,
     ) -> None:
         super().__init__(busy_seconds, log)
         self.path = path
         self._sets_aside = sets_aside
+        self._durable = durable
         self._opened: OpenedFile | None = None
         self._connections: dict[_Use, _Connection] = {}
         self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
@@ -286,7 +293,7 @@ class Database(repository.Database):
             if connection is None or connection.opened != opened or opened.alone or connection.failed:
                 if connection is not None:
                     await connection.close()
-                synchronous = "FULL" if use == "write" else "NORMAL"
+                synchronous = "FULL" if use == "write" and self._durable else "NORMAL"
                 connection = self._connections[use] = _Connection(self.path, opened, synchronous)
             return connection
 
