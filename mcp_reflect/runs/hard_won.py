@@ -348,14 +348,14 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
 
 
 def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    last = _last_part(call)
-    if call.says_no or not isinstance(last, Part) or not _is_own_look(last):
+    last = parts_of(call.tool, call.arguments)[-1:]
+    if call.says_no or not last or not _is_own_look(last[0]):
         return None
     acts = _acts_in((*before, call))
     for look in reversed(before):
-        part = _last_part(look)
+        part = parts_of(look.tool, look.arguments)[-1:]
         same_answer = part == last and (look.line, look.checksum) == (call.line, call.checksum)
-        if isinstance(part, Part) and part.program == last.program and _is_own_look(part):
+        if part and part[0].program == last[0].program and _is_own_look(part[0]):
             found = None if look.expected or same_answer else _redone(acts, look)
             if found is not None:
                 return found
