@@ -169,8 +169,9 @@ def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | N
 def _preferred(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
     for refused in reversed(before[-NEAR_REFUSAL:] if not call.says_no else ()):
         reason = refused.line
-        asks = "?" in reason or not _PREFERENCE.search(reason)
-        if asks or refused.tool != call.tool or not (refused.expected and refused.failed):
+        if refused.tool != call.tool or not (refused.expected and refused.failed):
+            continue
+        if "?" in reason or not _PREFERENCE.search(reason):
             continue
         wanted = _words(reason) - _words(refused.arguments)
         later = [item for item in (*before, call) if item.number > refused.number and not item.says_no]

@@ -135,7 +135,7 @@ class SessionReader(CallReader):
         self._calls.append(seen)
         if not seen.call.failed:
             self._entered.update(part for part in parts_of(tool, arguments) if part.program == "cd")
-        if failed and self.of_person and (reason := refusal_in(content)):
+        if seen.call.expected and self.of_person and (reason := refusal_in(content)):
             draft = Draft(f"{in_words(tool, arguments)} was refused", reason, _call(seen.call), None)
             self._note_words(FindingKind.REFUSED, reason, draft, tool)
             self._refused[seen.call.number] = reason

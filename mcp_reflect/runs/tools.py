@@ -5,6 +5,7 @@ text in a file that was read is its content.
 """
 
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.guards.guard import is_shell, joined, tool_words
@@ -166,8 +167,13 @@ def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part,
         return ()
     values = arguments if isinstance(arguments, dict) else {}
     folder = next((value for key in _FOLDERS if isinstance(value := values.get(key), str) and value), None)
-    parts = tuple(part for part in parts_in(command) if syntax or part.program not in _SYNTAX)
+    parts = parts_in(command) if syntax else _running(command)
     return (Part((), "cd", "", ("cd", folder)), *parts) if folder and parts else parts
+
+
+@lru_cache(maxsize=1_000)
+def _running(command: str) -> tuple[Part, ...]:
+    return tuple(part for part in parts_in(command) if part.program not in _SYNTAX)
 
 
 # A call in the words of a sentence.
