@@ -13,6 +13,13 @@ from tests.server.servers import ROOT, told
 
 SENTENCE = "Run make setup before make test"
 TASK = {"task": "run make test in the shop"}
+# The command, whose hook ends itself after three seconds, which a busy machine may need.
+OURS = """
+import sys
+from mcp_reflect.cli import main, quick_hook
+quick_hook.MAX_SECONDS = 600
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its home is another")
@@ -27,7 +34,7 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
     env |= {"XDG_DATA_HOME": str(home / "data")}  # a client adds its own environment
 
     def ours(folder: Path, *words: str, typed: str = "", code: int = 0) -> str:
-        command = [sys.executable, "-m", "mcp_reflect", *words]
+        command = [sys.executable, "-c", OURS, *words]
         done = subprocess.run(command, cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr + done.stdout
         return done.stdout
