@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.critique.runs import clipped_results
 from mcp_reflect.models.critique import Line, ToolResult
-from mcp_reflect.stemmer import stem
+from mcp_reflect.stemmer import STOP_WORDS, stem
 
 MOST_LINES: Final = 3
 LONGEST_LINE: Final = 200
@@ -37,13 +37,6 @@ _COVERED: Final = 0.5  # how much less a word counts that a chosen line has show
 _STALE: Final = 0.5  # of a run that was made again
 _LEAST: Final = 0.15  # the least that a result shares with the claim
 
-_STOP: Final = frozenset(
-    "a an the of in on at to for from by with and or but so as is are was were be been has have had it its this that "
-    "these those there then than also still just only now not no all any each every some i we you he she they them our "
-    "my your which who what when where will would can could do does did done after before into over under out up off "
-    "about if while because per both one more most very new whole last first left remaining again come comes came "
-    "stands shows show says said gives gave found finds".split()
-)
 # A number, and the parts of a name in camel case.
 _TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
 # Words that programs use for one another: a claim with one of them is decided by lines with the others.
@@ -91,7 +84,7 @@ def terms(text: str) -> set[str]:
     words = {word.lower() for word in _TERM.findall(text)}
     return {
         word.replace(",", "") if word[0].isdigit() else stem(word)
-        for word in words - _STOP
+        for word in words - STOP_WORDS
         if len(word) > 1 or word.isdigit()
     }
 
