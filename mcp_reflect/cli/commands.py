@@ -101,7 +101,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
     ),
     "promote": CommandInfo(
-        "promote", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
+        "learn", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
         ("", "AGENTS.md", "--skill deploy", "--undo"),
     ),
     "projects": CommandInfo(

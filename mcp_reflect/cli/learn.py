@@ -1,5 +1,6 @@
-"""Learn from runs and past sessions: `mcp-reflect reflect | learn`."""
+"""Learn from runs and past sessions, and promote what was learned: `mcp-reflect reflect | learn | promote`."""
 
+import difflib
 import os
 import sys
 import zlib
@@ -12,7 +13,17 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_line, write_result
+from mcp_reflect.cli.output import (
+    GREEN,
+    RED,
+    confirm,
+    counted,
+    styled,
+    visible,
+    write_json,
+    write_line,
+    write_result,
+)
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
@@ -22,6 +33,7 @@ from mcp_reflect.models.finding import FindingKind, Seen, StoredFinding
 from mcp_reflect.runs.tools import in_words
 from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
+from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import HOSTS, Learned, folder_in, learn
 
@@ -34,6 +46,7 @@ _WORDS: Final = {
     "repeated": "you said it again and again",
 }
 _HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder
+_DIFF_COLORS: Final = {"+": GREEN, "-": RED}
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
@@ -262,3 +275,66 @@ def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -
     left = f" {len(learned.faults)} faults, see above." if learned.faults else ""
     wait = f"{counted(found, 'finding')} for you to decide about in {where}: mcp-reflect lessons review"
     return f"{read}{others}.{left} {wait if found else f'Nothing waits for you in {where}.'}"
+
+
+def add_promote_arguments(parser: CliParser) -> None:
+    about = "CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules (default: those that are there, else CLAUDE.md)"
+    parser.add_argument("file", nargs="?", metavar="FILE", choices=promote.FILES, help=about)
+    parser.add_argument(
+        "--skill",
+        metavar="SUBJECT",
+        help="lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md",
+    )
+    parser.add_argument("--lesson", action="append", default=[], metavar="ID", help="this lesson; may be given again")
+    parser.add_argument("--undo", action="store_true", help="take the block out again: of the file, or of every one")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run_promote(options: Namespace) -> int:
+    """Write your lessons and proven ones into a block of the project's instruction file, after showing the change.
+
+    The block is kept in step with its lessons, and hooks do not tell again what the file says. Nothing outside of it is
+    touched.
+    """
+    return with_engine(lambda engine: _promote(engine, options))
+
+
+async def _promote(engine: Engine, options: Namespace) -> int:
+    context = engine.context
+    if options.undo:
+        plans = await promote.undo_plans(context, options.file, options.skill)
+    else:
+        root = promote.root_of(context)
+        paths = {name: promote.path_of(root, name) for name in promote.FILES}
+        there = {path.resolve(): name for name, path in paths.items() if path.exists()}  # one may be a link to another
+        names = [options.file] if options.file else [""] if options.skill else [*there.values()] or ["CLAUDE.md"]
+        plans = [await promote.plan(context, name, subject=options.skill, ids=options.lesson) for name in names]
+    changed = [plan for plan in plans if plan.before != plan.after]
+    if not options.json:
+        for plan in plans:
+            _show_plan(plan)
+    if changed and not options.yes and not confirm("Write this?", "it changes a file of the project"):
+        write_line("Nothing was written.")
+        return 1
+    for plan in changed if not options.undo else plans:
+        await promote.apply(context, plan)
+    if options.json:
+        for plan in plans:
+            lessons = plan.promotion.lessons if plan.promotion else ()
+            left_out = [{"id": name, "reason": reason} for name, reason in plan.left_out]
+            record = {"file": str(plan.path), "changed": plan in changed, "lessons": [*lessons], "left_out": left_out}
+            write_json(record)
+    elif changed:
+        write_line("Undone." if options.undo else "Written. `mcp-reflect promote --undo` takes it out again.")
+    return 0
+
+
+def _show_plan(plan: promote.Plan) -> None:
+    for name, reason in plan.left_out:
+        write_line(f"{name}: left out, {reason}.")
+    if plan.before == plan.after:
+        write_line(f"{plan.path}: nothing changes.")
+        return
+    before, after = (text.encode("utf-8", "replace").decode().splitlines() for text in (plan.before, plan.after or ""))
+    for line in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="", n=2):
+        write_line(styled(visible(line), _DIFF_COLORS.get(line[:1], "")) if line[:1] in _DIFF_COLORS else visible(line))
