@@ -87,11 +87,6 @@ def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
     return found[::-1]
 
 
-def kinds_of_command(command: str) -> frozenset[ProofKind]:
-    """Return the kinds of run that a command is known for."""
-    return frozenset(kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words)))
-
-
 def read_runs(results: Sequence[ToolResult]) -> list[Run]:
     """Return the runs in the results, oldest first."""
     return [run for result in clipped_results(results) for run in _runs(result)]
@@ -122,7 +117,7 @@ def _ended_well(result: ToolResult) -> bool | None:
 
 def _runs(result: ToolResult) -> Iterator[Run]:
     command = result.tool or ""
-    named = kinds_of_command(command) & {*_KINDS}
+    named = {kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words))} & {*_KINDS}
     lines = lines_of(result.content)
     known = named or ({ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]())
     ending = Ending(result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command)
