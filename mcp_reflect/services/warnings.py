@@ -95,12 +95,12 @@ async def before_call(
     record["characters"] = 0 if call.session.held_out else len(warned.text)
     silent = call.session.held_out
 
-    def noted(notes: SessionNotes) -> SessionNotes:
-        return notes.after_hold(exact) if warned.hold and not silent else notes
+    def after_hold(notes: SessionNotes) -> SessionNotes:
+        return notes.after_hold(exact)
 
-    shown = None if silent else warned.shown
+    change, shown = after_hold if warned.hold and not silent else None, None if silent else warned.shown
     try:
-        warning_id = await context.bank.warnings.note(scope, call.session, noted, shown=shown, warning=record)
+        warning_id = await context.bank.warnings.note(scope, call.session, change, shown=shown, warning=record)
     except BankError:  # read-only or busy: the warning is worth more than its record
         warning_id = None
     context.log.info("call_warned", warning_id=warning_id, match=due.match.value, shown=not silent)

@@ -18,7 +18,6 @@ from mcp_reflect.storage.repository import BankContext, Database, Opened
 from mcp_reflect.storage.retrieval.vectors import Embedder, Embeddings
 from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, TokenRepository, UsageStore
 from mcp_reflect.storage.spool import forget_projects
-from mcp_reflect.storage.transfer import Transfer
 
 _CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
 _CHANGES_NAMES: Final = frozenset({"project_name_put"})
@@ -59,7 +58,6 @@ class Bank:
         self.steps = StepBudget(self.context)
         self.usage = UsageStore(self.context)
         self.tokens = TokenRepository(self.context)
-        self.transfer = Transfer(self.context)
 
     @cached_property
     def reflections(self):
@@ -90,6 +88,12 @@ class Bank:
         from mcp_reflect.storage.views import Views
 
         return Views(self.context)
+
+    @cached_property
+    def transfer(self):
+        from mcp_reflect.storage.transfer import Transfer
+
+        return Transfer(self.context)
 
     def use(self, store: Any) -> None:
         """Keep lessons, recalls, outcomes and reflections in the repositories of that name of another object."""

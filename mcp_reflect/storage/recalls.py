@@ -228,14 +228,16 @@ class RecallRepository(Repository):
     async def flush(self, *, brief: bool = False) -> None:
         """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""
         async with self._flushing:
-            for values in list(self._queue):  # more may be queued meanwhile
-                await self.db.write(values["tenant"], partial(self._count, values), brief=brief)
-                with suppress(ValueError):  # it may have gone as the oldest of too many
-                    self._queue.remove(values)
+            written = list(self._queue)  # more may be queued meanwhile
+            for tenant in dict.fromkeys(values["tenant"] for values in written):
+                own = [values for values in written if values["tenant"] == tenant]
+                await self.db.write(tenant, partial(self._count, own), brief=brief)
+            self._queue = deque((values for values in self._queue if values not in written), _MOST_QUEUED)
 
-    def _count(self, values: dict[str, Any], tx: Writing) -> None:
-        if tx.run("recall_add", values) and values["applied"]:
-            tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
+    def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
+        for values in recalls:
+            if tx.run("recall_add", values) and values["applied"]:
+                tx.run("lessons_applied", {"ids": values["lesson_ids"], "tenant": values["tenant"]})
         tx.drop_old("recall", self.clock.now(), self.context.keep_days)
 
     async def embedding_state(self, scope: Scope) -> Json:

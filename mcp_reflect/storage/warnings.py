@@ -125,9 +125,8 @@ class WarningRepository(Repository):
             notes = change((session_state(tx, scope, state.id) or state).notes)
             tx.run("session_noted", {**own, "notes": asdict(notes)})
         if shown is not None:
-            new = {
-                name.rpartition(":")[2] for name in set(shown) - set(state.shown)
-            }  # some are noted with a prefix too
+            # Some are noted with a prefix too.
+            new = {name.rpartition(":")[2] for name in set(shown) - set(state.shown)}
             tx.run("lessons_applied", {"ids": sorted(new), "tenant": scope.tenant})
             tx.run("session_shown", {**own, "shown": list(dict.fromkeys((*state.shown, *shown)))})
         if warning is None:

@@ -48,7 +48,7 @@ NEVER = (
     "mcp_reflect.replan", "mcp_reflect.services.reflect", "mcp_reflect.services.critique",
     "mcp_reflect.services.replan",
     "mcp_reflect.models.critique", "mcp_reflect.models.reflection", "mcp_reflect.models.search",
-    "mcp_reflect.storage.consolidation", "mcp_reflect.storage.views",
+    "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
 JUDGING = ("tomllib", "mcp_reflect.runs.calls")  # tomllib reads the rules on suspicious text
 WATCHING = ("mcp_reflect.services.warnings", "mcp_reflect.runs", "mcp_reflect.models.warning", "mcp_reflect.models.run")
