@@ -169,8 +169,8 @@ def ablate(records: list[dict[str, Any]]) -> None:
     fields = [record.get(name, ()) for record in records for name in ("claims", "admits")]
     messages = sorted({*(text for texts in fields for text in texts), *(one.get("message", "") for one in records)})
 
-    def claims() -> list[list[tuple[list[str], bool]]]:
-        return [[(sorted(claim.kinds), claim.part) for claim in claims_of(message)] for message in messages]
+    def claims() -> list[list[list[str]]]:
+        return [[sorted(claim.kinds) for claim in claims_of(message)] for message in messages]
 
     whole, tree = claims(), ast.parse(Path(claim_words.__file__).read_text("utf-8"))
     for call in ast.walk(tree):

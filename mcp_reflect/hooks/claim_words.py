@@ -116,7 +116,7 @@ NOUNS: Final[Mapping[ProofKind, re.Pattern[str]]] = {
     ProofKind.FORMAT: _any(_FORMAT, _programs(ProofKind.FORMAT), r"\bformatted\b"), ProofKind.COMMIT: _any(_COMMIT), ProofKind.PUSH: _any(_PUSH), ProofKind.MIGRATION: _any(_MIGRATION),
     ProofKind.DEPLOYMENT: _any(_DEPLOYMENT), ProofKind.HEALTH: _any(_HEALTH), ProofKind.IMAGE: _any(_IMAGE),
 }  # fmt: skip
-"""The words of a kind, by which an admission is known to be about it."""
+"""The words of a kind, by which a claim or an admission is known to be about it."""
 
 _APPLIED: Final = _any(
     r"\b(?:ran|applied|went through|up[ -]to[ -]date|migrated|in place)\b", r"\b(?:durchgelaufen|angewendet|eingespielt|migriert|erfolgreich)\b", r"\b(?:appliquée?s?|exécutée?s?|migrée?)\b",
@@ -139,18 +139,14 @@ _DEPLOYED_WORDS: Final = _any(
     r"\b(?:completat[oa]|eseguit[oa]|distribuit[oa])\b", r"\bausgerollt\b|\berfolgreich\b|\babgeschlossen\b", r"完了|成功", r"完成|成功",
 )  # fmt: skip
 
-NAMED: Final[Mapping[ProofKind, tuple[re.Pattern[str], re.Pattern[str] | None]]] = {
-    ProofKind.IMAGE: (_any(_IMAGE), _MADE),
-    ProofKind.TESTS: (_any(_TESTS, _programs(ProofKind.TESTS)), None),
-    ProofKind.TYPES: (_any(_TYPES, _programs(ProofKind.TYPES)), None),
-    ProofKind.LINT: (_any(_LINT, _programs(ProofKind.LINT)), None),
-    ProofKind.FORMAT: (_any(_FORMAT, _programs(ProofKind.FORMAT)), None),
-    ProofKind.BUILD: (_any(_BUILD, _programs(ProofKind.BUILD)), None),
-    ProofKind.MIGRATION: (_any(_MIGRATION), _APPLIED),
-    ProofKind.DEPLOYMENT: (_any(_DEPLOYMENT), _DEPLOYED_WORDS),
-    ProofKind.HEALTH: (_any(_HEALTH), _UP),
+SAID: Final[Mapping[ProofKind, re.Pattern[str]]] = {
+    ProofKind.IMAGE: _MADE,
+    **dict.fromkeys(sorted(CHECKS), GOOD),
+    ProofKind.MIGRATION: _APPLIED,
+    ProofKind.DEPLOYMENT: _DEPLOYED_WORDS,
+    ProofKind.HEALTH: _UP,
 }
-"""The nouns of a kind, and what is said of them; None: GOOD."""
+"""What is said of the nouns of a kind that went well."""
 
 # A participle that says what was done, not what a thing is: "Committed.", "I've pushed it", not "the code deployed to Pages".
 _DONE: Final = (
@@ -209,10 +205,6 @@ UNSURE: Final = _any(
     r"\b(?:debería|deberían|debe|deben|va a|van a|voy a|si|cuando|antes|para que|puedes|puede|una vez|por favor|probablemente)\b", r"\b(?:deve|devem|deveria|vai|vão|vou|se (?:os|as|o|a|i|il|la|le|tudo|tutto|todos|tutti|passa\w*)|quando|antes|para que|pode|assim que|provavelmente)\b",
     r"\b(?:dovrebbe|dovrebbero|devono|quando|prima|affinché|puoi|può|appena|probabilmente)\b", r"\b(?:zou|zouden|moet|moeten|zal|zullen|als|wanneer|zodra|voordat|kun je|kunt|waarschijnlijk)\b",
     r"はず|たら|れば|場合|でしょう|かもしれ|ください|予定|べき", r"应该|如果|会(?!话)|将|请|可以|可能|一旦|之后再|要",
-)  # fmt: skip
-CONDITION: Final = _any(
-    r"^\W*(?:if|once|when|whenever|until|unless|before|assuming|provided|in case|as soon as|falls|wenn|sobald|bevor|si|quand|lorsque|dès que|cuando|quando|se|als|zodra|wanneer|如果|一旦)\b",
-    r"\b(?:make sure|ensure|verify|check|confirm|please|you (?:can|should|need|may)|next steps?|to do|todo|readme|expected(?: result)?|acceptance|criteria|the plan|asked|want(?:s|ed)?)\b[^.]{0,80}$", r"(?:たら|れば|場合は)、?$",
 )  # fmt: skip
 ELSEWHERE: Final = _any(
     r"\b(?:previous(?:ly)?(?! (?:fail|broken|red|flaky))|earlier|yesterday|last (?:week|month|year|release|time)|originally|used to|at (?:that|the) time|back then|in the past|on main|upstream|changelog|release notes|readme|on your (?:machine|side)|(?<!/)(?<!make )(?<!just )(?<!run )\bci\b|github actions|"

@@ -1,6 +1,5 @@
 """When the agent stops: its last message is held once where the session does not show what it claims."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -58,12 +57,8 @@ _SHOWN_BY: Final = {
 }
 _NOT_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
 # Programs that ask a service. One that was only started takes up changes by itself, as a development server.
-_ASKS: Final = frozenset(
-    "curl wget http https xh httpie kubectl docker docker-compose systemctl pg_isready nc grpcurl fly helm".split()
-)
-_OF_A_SCHEMA: Final = lazy_compile(
-    r"migrat|alembic|schema|models?\b|prisma|\.sql$|flyway|changelog|entit", re.IGNORECASE
-)
+_ASKS: Final = frozenset("curl wget http https kubectl docker docker-compose systemctl fly helm".split())
+_OF_A_SCHEMA: Final = lazy_compile(r"(?i)migrat|alembic|schema|models?\b|prisma|\.sql$|flyway|entit")
 _NAMES: Final = {
     ProofKind.TESTS: "tests",
     ProofKind.BUILD: "a build",
@@ -117,13 +112,9 @@ def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
     if failed is None and any(proof.outcome.passed is None for proof in latest):
         return None
     if failed is not None:
-        # Another run may have shown a part of the tests, if nothing changed since.
-        changed = max((change.step for change in ledger.changes if change.step < failed.step), default=0)
-        shown = claim.part and any(proof.outcome.passed is not False and proof.step > changed for proof in runs)
-        return None if shown else Doubt(claim, DoubtKind.FAILED, failed)
+        return Doubt(claim, DoubtKind.FAILED, failed)
     proof = latest[-1]
-    started = proof.kind is ProofKind.HEALTH and (proof.program not in _ASKS or "dev server" in claim.text.lower())
-    if proof.kind in _NOT_STALE or started:
+    if proof.kind in _NOT_STALE or (proof.kind is ProofKind.HEALTH and proof.program not in _ASKS):
         return None
     changed = [change.what for change in ledger.changes if change.step > proof.step]
     if proof.kind is ProofKind.MIGRATION:

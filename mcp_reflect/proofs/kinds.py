@@ -124,11 +124,9 @@ _SHOWS_NOTHING: Final = frozenset(
     "hostname nproc free top htop man hexdump xxd od strings md5sum sha256sum base64 pip pip3 brew apt apt-get dnf yum "
     "apk curl wget gh glab ssh-keygen chezmoi tmux screen nvm pyenv rustup exit return".split()
 )
-_CONDITIONS: Final = frozenset("-f -d -e -n -z -x -s -r -w -L = == != -eq -ne -gt -lt".split())
 _INSTALLING: Final = frozenset(
     "install i add ci x update upgrade sync lock init remove uninstall fetch download restore list ls show help".split()
 )
-_CMDLET: Final = re.compile(r"(?:Get|Set|Select|Write|New|Remove|Copy|Move|Test|Add|Out)-[A-Z]")
 _SCRIPT: Final = re.compile(r"(?:.*[/\\])?([\w.:-]{1,80}?)(?:\.(?:sh|bash|py|js|mjs|cjs|ts|rb|ps1|bat|cmd|pl))?")
 
 
@@ -166,10 +164,6 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     found = {kind for kind, wanted in listed if _follows(wanted, rest, plain, program)}
     if program == "make" and kinds_of_name(" ".join(plain)):
         found.discard(ProofKind.BUILD)
-    if program == "git" and ProofKind.COMMIT in found and "--abort" in rest:
-        found.discard(ProofKind.COMMIT)
-    if program in {"curl", "wget", "http", "https", "xh"} and not _asks_a_service(rest):
-        found.discard(ProofKind.HEALTH)
     by_name = program in _RUNNERS or not found
     return frozenset(found) | kinds_of_name(_name_of(program, rest, plain, listed=bool(listed)) if by_name else "")
 
@@ -195,13 +189,6 @@ def _follows(wanted: Sequence[str], rest: Sequence[str], plain: Sequence[str], p
     return len(plain) >= len(wanted) and all(map(fnmatchcase, plain, wanted))
 
 
-def _asks_a_service(rest: Sequence[str]) -> bool:
-    """Return whether a request looks at a service, and does not only fetch a file."""
-    text = " ".join(rest)
-    local = re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w*(?:URL|HOST)", text)
-    return bool(local or re.search(r"health|ready|live|status|ping|http_code|(?:^| )-\w*[iI]\b|--head|--fail", text))
-
-
 def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed: bool) -> str:
     """Return the words of a command that may name what it shows: of a script or target, else of the program itself."""
     if program in _PACKAGE_MANAGERS:
@@ -223,9 +210,8 @@ def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed:
 
 def may_prove(words: Sequence[str]) -> bool:
     """Return whether a command does more than look, move files, wait or get what a project needs."""
-    asks = words[:1] == ["test"] and not _CONDITIONS.isdisjoint(words)  # not a script of that name
-    looks = not words or words[0] in _SHOWS_NOTHING or _CMDLET.match(words[0])
-    return not looks and not asks and not set(_plain(words[1:])[:1]) & _INSTALLING
+    looks = not words or words[0] in _SHOWS_NOTHING
+    return not looks and not set(_plain(words[1:])[:1]) & _INSTALLING
 
 
 def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple[str, ...] = ()) -> bool:

@@ -62,8 +62,7 @@ _NAMED_SOURCE: Final = lazy_compile(
     r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Containerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
 )
 _UNCHANGED: Final = lazy_compile(
-    r"left unchanged|already formatted|Already up[ -]to[ -]date|No local changes|\(unchanged\)|no changes|All checks passed|Already on |0 files? changed|"
-    r"Nothing to|\bno fixes"
+    r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
 )
 _CHANGED: Final = lazy_compile(
     r"\breformatted\b|\bFixed [1-9]|[1-9]\d* (?:file|error)s? (?:changed|fixed)|[1-9]\d* fixed"
@@ -76,20 +75,6 @@ _GIT_CHANGES: Final = frozenset(
 _GIT_KEEPS: Final = frozenset(
     "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
 )
-# Words with which a formatter or fixer writes, and those that write without one.
-_WRITING: Final = frozenset(
-    "-i --in-place -Ei -ri -ni -pi -0pi -pie --write -w --fix --fix-only fix --apply -a -A -F --autocorrect "
-    "--autocorrect-all format fmt".split()
-)
-_FIXERS: Final = frozenset(
-    "sed perl prettier eslint ruff gofmt goimports gofumpt autopep8 yapf clang-format cargo go terraform tofu mix dart "
-    "dotnet biome rubocop stylelint ktlint shfmt php-cs-fixer oxlint golangci-lint".split()
-)
-_ALWAYS: Final = frozenset("black rustfmt isort swiftformat stylua pint patch".split())
-_CHECKING: Final = frozenset(
-    "--check -check --diff --dry-run --list-different -l --verify-no-changes --test --check-only".split()
-)
-
 
 _Link = tuple[Command, list[str]]  # with its words without wrappers
 
@@ -150,7 +135,6 @@ class Ledger:
     step: int = 0
     delegated: int = -1
     _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
-    _stashed: int = -1
 
     def note(self, call: AnsweredCall) -> None:
         """Add a call. One that was refused, or that the person interrupted, is left out."""
@@ -242,13 +226,7 @@ class Ledger:
             if not _prepares(bare) and may_show_any(bare, found, self.programs):
                 found |= {ProofKind.ANY}
             for kind in sorted(found):
-                ending = Ending(
-                    code,
-                    own=own,
-                    alone=all(kind in found for found in others),
-                    lists=kind is ProofKind.FORMAT and bool(_CHECKING & set(bare)),
-                    shows_code="$?" in text or "PIPESTATUS" in text or "LASTEXITCODE" in text,
-                )
+                ending = Ending(code, own=own, alone=all(kind in found for found in others))
                 shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
                 known = call.answered and not background
                 self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
@@ -265,26 +243,14 @@ class Ledger:
         if program in {"python", "node", "ruby"} and _WRITES.search(f"{' '.join(rest)[:20_000]}\n{bodies}"):
             what = f"a script of `{program}`"
         elif program == "git" and plain[:1] and plain[0] in _GIT_CHANGES and not _UNCHANGED.search(answer[-2_000:]):
-            what = self._git(plain, rest)
-        elif _fixes(program, plain, rest) and (_CHANGED.search(answer) or not _UNCHANGED.search(answer)):
-            named = program in {"sed", "perl", "patch"} and any(map(_NAMED_SOURCE.search, plain[1:]))
-            what = "" if named else f"`{' '.join(words)[:60]}`"
+            if plain[0] == "stash":  # what runs meanwhile runs on other files
+                self.delegated = self.step
+            elif not _GIT_KEEPS & set(rest) and (plain[0] != "reset" or "--hard" in rest):
+                what = f"`git {' '.join(rest)[:60]}`"
+        elif {ProofKind.FORMAT, ProofKind.LINT} & kinds_of(words, self.programs) and _CHANGED.search(answer):
+            what = f"`{' '.join(words)[:60]}`"
         if what:
             self.changes.append(Change(self.step, what))
-
-    def _git(self, plain: Sequence[str], rest: Sequence[str]) -> str:
-        """Return what a command of git changes in the working tree; empty where it changes nothing that counts."""
-        if plain[0] == "stash" and plain[1:2] in ([], ["push"], ["save"]):
-            self._stashed = self.step
-            return ""
-        if plain[0] == "stash" and plain[1:2] in (["pop"], ["apply"]) and self._stashed >= 0:
-            # What ran meanwhile ran on other files.
-            self.proofs = [proof for proof in self.proofs if proof.step < self._stashed]
-            self.changes = [change for change in self.changes if change.step < self._stashed]
-            self._stashed = -1
-            return ""
-        kept = bool(_GIT_KEEPS & set(rest)) or (plain[0] == "reset" and "--hard" not in rest)
-        return "" if kept else f"`git {' '.join(rest)[:60]}`"
 
 
 def _prepares(words: Sequence[str]) -> bool:
@@ -303,14 +269,3 @@ def _code(call: AnsweredCall) -> int | None:
     if found := _EXIT.search(call.answer[:200]) or _LAST_EXIT.search(call.answer[-200:]):
         return int(found[1])
     return 1 if call.failed else 0
-
-
-def _fixes(program: str, plain: Sequence[str], rest: Sequence[str]) -> bool:
-    """Return whether a formatter or fixer writes, or a script does so by its name: `npm run format`, `make fix`."""
-    edits = program in {"sed", "perl", "patch"}
-    if program in _FIXERS | _ALWAYS:
-        writes = program in _ALWAYS or any(word in _WRITING or (edits and word.startswith("-i")) for word in rest)
-        return writes and (edits or not _CHECKING & set(rest))
-    runs = program in {"npm", "pnpm", "yarn", "bun", "make", "just", "task"}
-    names = [word for word in plain[:3] if re.search(r"(?:^|[:_-])(?:format|fmt|fix)(?:$|[:_-])", word)]
-    return runs and any("check" not in word for word in names)

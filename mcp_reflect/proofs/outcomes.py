@@ -5,7 +5,7 @@ if it is the run's own. None where neither says anything.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,7 +62,7 @@ _CODE_GOOD: Final = (
 _FORMAT_BAD: Final = (
     r"\bwould (?:re)?format\b", r"\bwould be reformatted\b", r"\bCode style issues\b", r"^\[warn\] \S+\.\w+$", r"^Diff in ",
     r"\bnot (?:properly )?formatted\b", r"\bIncorrectly formatted\b", r"\bFormatter would have\b", r"^ERROR: \S+ Imports are incorrectly",
-    r"\berror: cannot format\b",
+    r"\berror: cannot format\b", r"^(?:[\w@.+-]{1,60}/){0,12}[\w@+-]{1,60}(?:\.\w{1,8}){1,2}$",
 )  # fmt: skip
 _FORMAT_GOOD: Final = (
     r"\b[Aa]ll matched files use Prettier", r"^All done!", r"\balready formatted\b", r"\bfiles? (?:left unchanged|reformatted)\b",
@@ -120,24 +120,13 @@ _MODES: Final = {
 _READERS: Final = {kind: (_any((*bad, *_RUNNER_BAD)), _any(good)) for kind, (bad, good) in _MODES.items()}
 _ANY_ERROR: Final = _any((*_RUN_BAD, r"^E {3,}", r"^(?:bash|sh|zsh): .*: ", r"\bcommand not found\b"))
 # What reads as a failure where no exit code and no known line says more.
-_WEAK: Final = _any((
-    r"^[\w./@-]{1,200}\.\w{1,6}:\d+(?::\d+)?: ?(?!\d*:? ?(?i:warn|note|info|hint|remark))", r"^@@ -\d", r"\bFAIL(?:ED|URE)?\b", r"^[✗✕✖✘❌]",
-    r"\b(?:[Ff]ailed|[Tt]imed out|timeout|rejected|denied|refused|conflicts?)\b", r"\b[Ee]rror: ",
-))  # fmt: skip
-_DENIED: Final = lazy_compile(
-    r"(?i)\b(?:0|no|none|not|without)\b|\b(?:failed|failures?|errors?|conflicts?)\W{1,30}0\b|[│|]"
+_WEAK: Final = lazy_compile(
+    r"^(?!.*(?:\b(?:0|no|none|not|without)\b|[│|]))(?:[\w./@-]{1,200}\.\w{1,6}:\d+(?::\d+)?: ?(?!\d*:? ?(?i:warn|note|info|hint|remark))|@@ -\d|[✗✕✖✘❌]"
+    r"|.*(?:\bFAIL(?:ED|URE)?\b|\b(?:[Ff]ailed|[Tt]imed out|timeout|rejected|denied|refused|conflicts?)\b|\b[Ee]rror: ))"
 )
 _NOTHING: Final = lazy_compile(
     r"^\W*(?:\d+ (?:errors?|failures|failed|issues?|problems?)\W*)?0 (?:errors?|failed|failures|issues|problems)\b|\bno (?:errors|failures)\b"
 )
-_TESTS_SUMMARY: Final = lazy_compile(
-    r"\b\d+ (?:passed|failed|passing|failing|failures|errors?)\b|^test result:|Tests: |Failures: "
-)
-_SHOWN_CODE: Final = lazy_compile(
-    r"(?i)(?:^|\b(?:exit(?: ?code| ?status)?|rc|status|code|ret|result|done)\W{0,4})(\d{1,3})\s*$"
-)
-_FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
-_SILENT: Final = frozenset({ProofKind.BUILD, ProofKind.TYPES, ProofKind.LINT, ProofKind.FORMAT, ProofKind.TESTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +142,12 @@ class Ending:
     """How the call ended that held the run.
 
     `code` is None where the host says nothing. `own`: the code is the run's own, not that of `| tail` or `|| true`.
-    `alone`: no other program of the chain could have failed. `lists`: what the program prints are the files at fault.
+    `alone`: no other program of the chain could have failed.
     """
 
     code: int | None
     own: bool = True
     alone: bool = True
-    lists: bool = False
-    shows_code: bool = False
 
 
 def lines_of(output: str) -> list[str]:
@@ -177,10 +164,7 @@ def lines_of(output: str) -> list[str]:
 
 def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     """Return how a run of a kind ended."""
-    lines = lines_of(output)
-    code, own = _code_of(lines, ending)
-    if ending.lists and code in (0, None) and (listed := next(filter(_FILES_ONLY.fullmatch, lines), "")):
-        return Outcome(passed=False, line=_shown(listed))
+    lines, code, own = lines_of(output), ending.code, ending.own
     if kind is ProofKind.ANY and own and code is not None:  # nothing says more of a program that nobody knows
         return Outcome(passed=code == 0, line=_shown(lines[-1]) if lines else f"exit code {code}")
     bad, good = _READERS[kind]
@@ -189,46 +173,22 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     if kind is ProofKind.HEALTH and in_favor and against and lines.index(in_favor) > lines.index(against[-1]):
         against = []  # tried until it answered
     if against:
-        return Outcome(passed=False, line=_shown(_telling(kind, against)))
+        return Outcome(passed=False, line=_shown(against[-1 if kind is ProofKind.TESTS else 0]))
+    error = next((line for line in lines[-_TAIL:] if _ANY_ERROR.search(line)), "")
     if own and code not in (0, None):
         if in_favor:  # it says that all went well: something else in the chain failed, or a threshold
             return Outcome(passed=None if ending.alone else True, line=_shown(in_favor))
-        error = next((line for line in reversed(lines) if _ANY_ERROR.search(line)), lines[-1] if lines else "")
-        return Outcome(passed=False if ending.alone else None, line=_shown(error) or f"exit code {code}")
+        line = error or (lines[-1] if lines else f"exit code {code}")
+        return Outcome(passed=False if ending.alone else None, line=_shown(line))
     if in_favor:
         return Outcome(passed=True, line=_shown(in_favor))
-    return _read_unknown(kind, lines, code, own=own, alone=ending.alone)
-
-
-def _read_unknown(kind: ProofKind, lines: Sequence[str], code: int | None, *, own: bool, alone: bool) -> Outcome:
-    """Return how a run ended that says nothing in the words of its kind, and that did not fail by its exit code."""
-    if not own and alone and (told := next(filter(_reads_as_failure, lines), "")):
+    if not own and ending.alone and (told := next(filter(_WEAK.match, lines), "")):
         return Outcome(passed=False, line=_shown(told))
-    error = next((line for line in lines[-_TAIL:] if _ANY_ERROR.search(line)), "")
     if error and kind is not ProofKind.TESTS:
         return Outcome(passed=False, line=_shown(error))
-    if (own and code == 0) or (kind in _SILENT and not lines and code in (0, None) and kind is not ProofKind.TESTS):
+    if own and code == 0:
         return Outcome(passed=None if error else True, line=_shown(lines[-1]) if lines else "")
     return Outcome(None, _shown(error))
-
-
-def _reads_as_failure(line: str) -> bool:
-    return bool(_WEAK.search(line)) and not _DENIED.search(line)
-
-
-def _code_of(lines: Sequence[str], ending: Ending) -> tuple[int | None, bool]:
-    """Return the exit code, and whether it is the run's own: what `echo $?` printed is."""
-    shown = map(_SHOWN_CODE.search, reversed(lines[-3:])) if ending.shows_code else ()
-    own = next(filter(None, shown), None)
-    return (int(own[1]), True) if own else (ending.code, ending.own)
-
-
-def _telling(kind: ProofKind, lines: Iterable[str]) -> str:
-    """Return the line that sums up, else the first that tells of a fault."""
-    ordered = list(lines)
-    if kind is ProofKind.TESTS:
-        return next((line for line in reversed(ordered) if _TESTS_SUMMARY.search(line)), ordered[-1])
-    return ordered[0]
 
 
 def _shown(line: str) -> str:
