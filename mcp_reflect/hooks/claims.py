@@ -127,7 +127,7 @@ def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> I
             before = clause[: found.end()] + (after if after > "\u3000" else "")
             if _DEPENDS.search(clause, found.end()):
                 continue
-            part = kinds == {ProofKind.TESTS} and _PART.search(clause.lower())
+            part = kinds == frozenset({ProofKind.TESTS}) and _PART.search(clause.lower())
             if not (part or words.UNSURE.search(before) or words.NOT.search(words.NOTHING_BAD.sub(" ", clause))):
                 yield Claim(kinds, sentence)
 
