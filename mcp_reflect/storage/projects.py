@@ -14,8 +14,8 @@ from mcp_reflect.storage.repository import (
     Repository,
     Row,
     Writing,
+    lesson_from,
     lesson_values,
-    lessons_from,
     scoped,
 )
 from mcp_reflect.storage.retrieval import index
@@ -171,7 +171,7 @@ def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
 
 def _move(tx: Writing, scope: Scope, rows: Sequence[Row]) -> None:
     """Give some records to the project of a scope, and index them there."""
-    moved = [replace(lesson, project=scope.project) for lesson in lessons_from(rows, tx.log)]
+    moved = [replace(lesson, project=scope.project) for lesson in map(lesson_from, rows)]
     index.remove(tx, *(lesson.id for lesson in moved))
     for lesson in moved:
         tx.run("project_vectors_drop", {"id": lesson.id})

@@ -213,8 +213,7 @@ class RecallRepository(Repository):
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
             for query, version, renew in outdated:
                 while await self.db.row(query, {"version": version, "limit": 1, "tenant": tenant}):
-                    if not await self.db.write(tenant, lambda tx, renew=renew: renew(tx, _RENEWED)):
-                        break  # the rest is damaged
+                    await self.db.write(tenant, lambda tx, renew=renew: renew(tx, _RENEWED))
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""

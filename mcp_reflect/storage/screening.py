@@ -17,7 +17,7 @@ from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
 from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash
-from mcp_reflect.storage.repository import Reading, Writing, lessons_from
+from mcp_reflect.storage.repository import Reading, Writing, lesson_from
 from mcp_reflect.storage.similarity import same_record
 
 AGENT: Final = ContextVar[str | None]("agent", default=None)
@@ -142,9 +142,9 @@ def suspicion_of(lesson: Lesson) -> str | None:
 def judge_outdated(tx: Writing, limit: int) -> int:
     """Judge some records that no rules judged, or older ones; return how many."""
     rows = tx.rows("lessons_unjudged", {"version": RULES_VERSION, "limit": limit})
-    reasons = {lesson.id: judged(lesson).suspicion for lesson in lessons_from(rows, tx.log)}
-    verdicts = [{"id": row["id"], "tenant": row["tenant"], "suspicion": reasons.get(row["id"])} for row in rows]
-    tx.run_many("lesson_judged", [{**verdict, "version": RULES_VERSION} for verdict in verdicts])
+    own = [(judged(lesson_from(row)).suspicion, row["id"], row["tenant"]) for row in rows]
+    values = [{"suspicion": reason, "id": name, "tenant": tenant} for reason, name, tenant in own]
+    tx.run_many("lesson_judged", [{**each, "version": RULES_VERSION} for each in values])
     return len(rows)
 
 

@@ -30,7 +30,6 @@ from mcp_reflect.storage.repository import (
     Values,
     Writing,
     brief_transaction,
-    readable,
     record_from,
     scoped,
     transaction,
@@ -240,7 +239,7 @@ class WarningRepository(Repository):
 
 def _failures(reading: Reading, query: str, scope: Scope, **values: Any) -> tuple[KnownFailure, ...]:
     rows = reading.rows(query, scoped(scope, **values))
-    return tuple(readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log))
+    return tuple(record_from(row, KnownFailure, _FAILURE_READERS) for row in rows)
 
 
 def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -> dict[str, tuple[Lesson, ...]]:
