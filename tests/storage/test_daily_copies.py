@@ -45,17 +45,6 @@ async def test_one_copy_a_day_is_made_and_seven_are_kept(settings: Settings, ban
     assert not list(bank_path.parent.glob("*.part"))
 
 
-async def test_the_unfinished_copy_of_a_killed_process_is_removed_and_one_in_the_making_is_not(
-    settings: Settings, bank_path: Path
-) -> None:
-    await store(settings)
-    killed, in_the_making = (bank_path.with_name(f"bank.db.copy-2026-09-{day}.part-1") for day in (20, 21))
-    for file in (killed, in_the_making):
-        file.write_text("half a copy")
-    copy_daily(bank_path, FIRST, Event().is_set)
-    assert (killed.exists(), in_the_making.exists()) == (False, True)
-
-
 async def test_a_copy_that_is_stopped_or_of_a_damaged_bank_leaves_nothing(settings: Settings, bank_path: Path) -> None:
     async with Engine(settings) as engine:
         for number in range(200):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 import shutil
 import sqlite3
@@ -162,32 +161,6 @@ async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, ban
             await second.recall(task="Task T1")
         assert (await second.bank.lessons.get(second.scopes.own, stored.lesson_id)).mistake == lesson(1001)["mistake"]
     assert counted(bank_path)["lessons"] == 1
-
-
-async def test_a_bank_emptied_under_its_log_is_set_aside_with_it(settings: Settings, bank_path: Path) -> None:
-    async with Engine(settings) as engine:
-        await engine.store_lesson(**lesson(1))
-        log = bank_path.with_name("bank.db-wal").read_bytes()
-    bank_path.write_bytes(b"")
-    bank_path.with_name("bank.db-wal").write_bytes(log)
-    async with Engine(settings) as engine:
-        with pytest.raises(BankDamagedError, match="is empty beside its log"):
-            await engine.store_lesson(**lesson(2))
-        assert (await engine.store_lesson(**lesson(2))).status == "stored"
-
-
-@pytest.mark.parametrize("before", ["recall", "store"])
-async def test_a_bank_emptied_while_it_is_open_is_set_aside_and_nothing_is_acknowledged_before(
-    settings: Settings, bank_path: Path, before: str
-) -> None:
-    async with Engine(settings) as engine:
-        await engine.store_lesson(**lesson(1))
-        await engine.recall(task="Task T1")
-        os.truncate(bank_path, 0)
-        with pytest.raises(BankDamagedError, match="was emptied while it was open"):
-            await (engine.recall(task="Task T1") if before == "recall" else engine.store_lesson(**lesson(2)))
-        await engine.store_lesson(**lesson(3))
-        assert counted(bank_path)["lessons"] == 1
 
 
 def test_the_tool_and_the_log_say_where_the_damaged_bank_is(bank_path: Path) -> None:

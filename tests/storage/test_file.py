@@ -222,16 +222,6 @@ async def test_what_is_not_a_regular_file_is_refused_at_once(tmp_path: Path, kin
             await engine.recall(task="Forgot the key")
 
 
-async def test_a_bank_with_a_negative_schema_version_is_left_as_it_is(settings: Settings, bank_path: Path) -> None:
-    async with Engine(settings) as engine:
-        await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
-    with closing(sqlite3.connect(bank_path)) as connection:
-        connection.execute("PRAGMA user_version = -1")
-    async with Engine(settings) as engine:
-        with pytest.raises(BankError, match="has the schema version -1, which no release writes"):
-            await engine.recall(task="Forgot the key")
-
-
 async def test_a_recall_does_not_wait_for_a_long_read_of_the_page(engine: Engine) -> None:
     await engine.store_lesson(**LESSON)
     begun, over = threading.Event(), threading.Event()

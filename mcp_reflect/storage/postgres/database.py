@@ -299,14 +299,10 @@ class Database(repository.Database):
             server = connection.info.server_version // 10000
             if server < _OLDEST:
                 raise BankError(f"The bank {self.url} is on PostgreSQL {server}. Use {_OLDEST} or newer.")
-            if (read_only := _read_only(connection)) is None:
-                with connection.transaction():
-                    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_SCHEMA,))
-                    _upgrade(connection, self.url)
-            found = _one(connection, "SELECT to_regclass(%s) IS NOT NULL", f"{_SCHEMA}.schema_version")
-            if not found[0]:
-                raise NotABankError(f"{self.url} has no bank, and can only be read: {read_only}.")
-            schema = int(_one(connection, f"TABLE {_SCHEMA}.schema_version")[0])
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_SCHEMA,))
+                _upgrade(connection, self.url)
+            schema, read_only = int(_one(connection, f"TABLE {_SCHEMA}.schema_version")[0]), None
             if schema > migrations()[-1][0]:
                 read_only = f"its schema {schema} is newer than this release's. Upgrade mcp-reflect-server to write it"
             bypasses = _one(connection, _BYPASSES)[0]
@@ -387,12 +383,6 @@ def _configure(connection: _Connection, *, bypasses: bool) -> None:
 def _one(connection: _Connection, query: str, *values: object) -> PostgresRow:
     row = connection.execute(query.encode(), values or None).fetchone()
     return row or PostgresRow({}, ())
-
-
-def _read_only(connection: _Connection) -> str | None:
-    """Return why a server cannot be written, None if it can."""
-    row = _one(connection, "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on'")
-    return "the server is a replica" if row[0] else "the database is set to read-only" if row[1] else None
 
 
 def _is_lost(error: psycopg.Error) -> bool:

@@ -1,7 +1,6 @@
 """The bank's file as a whole, while servers use it: copied daily and on request, restored, checked."""
 
 import asyncio
-import glob
 import shutil
 import sqlite3
 import time
@@ -45,9 +44,6 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     copies = files.all_copies(path)
     if copy in copies or not path.is_file() or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size:
         return None
-    for part in path.parent.glob(f"{glob.escape(path.name + files.COPY)}*.part-*"):
-        if not part.name.startswith(copy.name):  # of another day: of a process that was killed
-            part.unlink(missing_ok=True)
     try:
         files.copy_to(path, copy, stop)
     except (FileExistsError, sqlite3.OperationalError):
@@ -100,7 +96,7 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 
 def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
     """Have a bank at `path` that can be written; return where its content is kept, if it had one."""
-    fresh = not files.size(path) and not files.log_bytes(path)
+    fresh = not path.exists() or not (path.stat().st_size or files.log_bytes(path))
     with suppress(BankDamagedError):
         files.prepare(path, busy_seconds)
     aside, _ = files.set_aside(path, files.identity(path), now)  # if it is damaged

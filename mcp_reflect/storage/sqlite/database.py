@@ -290,8 +290,6 @@ class Database(repository.Database):
                 f"The bank {self.path} was removed or replaced while it was open; nothing of this call was stored. "
                 "Try again: the next call uses the file that is there then."
             )
-        elif not files.size(self.path):
-            raise BankDamagedError(f"The bank {self.path} was emptied while it was open.")
         self._opened = opened
         return opened
 

@@ -53,16 +53,11 @@ def beside(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def size(path: Path) -> int | None:
-    """Return the bytes of a file; None if there is none, or if it cannot be examined."""
-    with suppress(OSError):
-        return path.stat().st_size
-    return None
-
-
 def log_bytes(path: Path) -> int:
     """Return the size of the log beside the file, 0 if there is none."""
-    return size(beside(path, "-wal")) or 0
+    with suppress(OSError):
+        return beside(path, "-wal").stat().st_size
+    return 0
 
 
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -164,8 +159,6 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     set aside, OSError or sqlite3.Error: it is locked while another process switches it to a log.
     """
     _make_private(path)
-    if size(path) == 0 and log_bytes(path):  # SQLite would delete the log
-        raise BankDamagedError(f"The bank {path} is empty beside its log.")
     _refuse_foreign(path)
     if not _may_write(path):
         return _read_only(path, "the file or its folder may not be written")
@@ -196,13 +189,7 @@ def _make_private(path: Path) -> None:
     """Make an empty file that only this user can read, or remove the rights of others, before it is used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        with _alone(path.parent):
-            if not path.exists():
-                for ending in ENDINGS[:3]:  # of a file that is gone: SQLite would read it into the next one there
-                    with suppress(FileNotFoundError):
-                        beside(path, ending).rename(beside(path, f".left-{time.time_ns()}{ending}"))
-                path.touch(mode=0o600)
-        return
+        path.touch(mode=0o600)
     if not path.is_file():  # a folder, a FIFO (opening it would block), a device
         raise NotABankError(
             f"The bank {path} cannot be used: it is not a regular file. Set MCP_REFLECT_BANK to a file."
@@ -239,11 +226,6 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
         raise NotABankError(
             f"{path} is a database of another program; it was left as it is. Set MCP_REFLECT_BANK to another file."
         )
-    if version < 0:
-        raise NotABankError(
-            f"{path} has the schema version {version}, which no release writes; it was left as it is. "
-            "Restore a copy, or set MCP_REFLECT_BANK to another file."
-        )
     if version > newest():
         columns = "SELECT made.name, held.name FROM sqlite_master AS made, pragma_table_info(made.name) AS held"
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
@@ -277,17 +259,12 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
     if os.path.lexists(copy):
         raise FileExistsError(copy)
     part = beside(copy, f".part-{os.getpid()}-{time.time_ns()}")
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    part.touch(mode=0o600, exist_ok=False)
     try:
         with closing(connect_to_read(path)[0]) as source:
             source.set_progress_handler(stop, 1000)
             source.execute("VACUUM INTO ?", (str(part),))
-        try:
-            os.link(part, copy)
-        except OSError:  # a file system without hard links, or another process has made it
-            if os.path.lexists(copy):
-                raise FileExistsError(copy) from None
-            part.rename(copy)
+        part.rename(copy)
     finally:
         part.unlink(missing_ok=True)
 
@@ -368,7 +345,7 @@ def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | 
     error may have been temporary: then nothing is moved. Raises OSError.
     """
     with _alone(path.parent):
-        if damaged is None or identity(path) != damaged or not (size(path) == 0 or is_damaged(path)):
+        if damaged is None or identity(path) != damaged or not is_damaged(path):
             return None, None
         aside, copy = stamped(path, ASIDE, now), sound_copy(path)
         for ending in ENDINGS:
@@ -381,8 +358,6 @@ def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | 
 
 def is_damaged(path: Path) -> bool:
     """True if SQLite finds a fault in the file. Reads all of it."""
-    if size(path) == 0 and log_bytes(path):
-        return True
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
             faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
