@@ -9,7 +9,6 @@ from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.similarity import same_text
 from tests.held_clock import HeldClock
-from tests.storage.contradiction_pairs import CONTRADICTING, Pair
 
 MISTAKE = "The nightly export of the orders table ran out of memory"
 MORE: dict[str, Any] = {"mistake": MISTAKE, "correction": "Increase the batch size"}
@@ -17,10 +16,34 @@ LESS: dict[str, Any] = {"mistake": MISTAKE, "correction": "Decrease the batch si
 TASK = "the nightly export of the orders table, batch size"
 
 
-@pytest.mark.parametrize("pair", CONTRADICTING)
-def test_opposite_corrections_of_one_situation_do_not_say_the_same(pair: Pair) -> None:
-    assert not same_text(pair.correction, pair.opposite)
-    assert not same_text(pair.opposite, pair.correction)
+OPPOSITES = """
+Run them in parallel | Do not run them in parallel
+Set the timeout to 30 seconds | Set the timeout to 120 seconds
+Enable retries for the test runner | Disable retries for the test runner
+Raise the batch size of the export | Lower the batch size of the export
+Set batch_size=500 in export.toml | Set batch_size=5000 in export.toml
+Always delete node_modules before installing | Don't delete node_modules before installing
+Run the migration before deploying | Run the migration after deploying
+Pass dayfirst=True to to_datetime | Pass dayfirst=False to to_datetime
+Use master search | Avoid master search
+Send the signature header with the request | Omit the signature header from the request
+Open config.yaml with encoding utf-8 | Open config.yaml with encoding cp1252
+Turn on the cache for the price endpoint | Turn off the cache for the price endpoint
+Include the header row | Exclude the header row
+Add the X-Tenant header | Remove the X-Tenant header
+Stop the replica before restoring | Start the replica before restoring
+Increase maintenance_work_mem | Reduce maintenance_work_mem
+Use a narrower query | Use a broader query
+Pass errors='ignore' to decode | Pass errors='strict' to decode
+Always pass -auto-approve | Never pass -auto-approve
+"""
+
+
+@pytest.mark.parametrize("pair", OPPOSITES.strip().splitlines())
+def test_opposite_corrections_of_one_situation_do_not_say_the_same(pair: str) -> None:
+    one, other = pair.split(" | ")
+    assert not same_text(one, other)
+    assert not same_text(other, one)
 
 
 async def test_the_same_words_with_the_turn_elsewhere_are_no_near_duplicate(engine: Engine) -> None:

@@ -1,18 +1,9 @@
 """What the caller asks for holds for every recall, however many better matches there are that it did not ask for."""
 
-import asyncio
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
-from mcp_reflect.config import Settings
-from mcp_reflect.models.lesson import RecordKind
 from mcp_reflect.services.engine import Engine
 
 MATCHES = 120
@@ -77,78 +68,6 @@ async def test_fifty_are_shown_where_fifty_are_wanted(crowded: Engine) -> None:
     found = await crowded.recall(task=TASK, limit=50, max_chars=100_000)
     assert len(found.lessons) + found.hidden.get("similar", 0) >= 50
     assert found.hidden["over_limit"] + found.hidden.get("similar", 0) > 0
-
-
-WORD = st.sampled_from("cache proxy invoice retry deploy login parser backup".split())
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a caller may ask for."""
-
-    limit: int
-    max_chars: int
-    kinds: tuple[RecordKind, ...]
-    tags: tuple[str, ...]
-    min_importance: float
-
-
-LESSONS = st.lists(
-    st.tuples(
-        st.lists(WORD, min_size=1, max_size=6),
-        st.sampled_from([0.1, 0.5, 0.9]),
-        st.sampled_from([(), ("red",), ("blue",), ("red", "blue")]),
-    ),
-    min_size=1,
-    max_size=12,
-)
-WANTED = st.builds(
-    Wanted,
-    st.integers(1, 5),
-    st.integers(1, 300),
-    st.sampled_from([(), (RecordKind.LESSON,), (RecordKind.STRATEGY,), (RecordKind.LESSON, RecordKind.STRATEGY)]),
-    st.sampled_from([(), ("red",), ("red", "blue")]),
-    st.sampled_from([0.0, 0.5, 0.9]),
-)
-
-
-async def asked(lessons: list[tuple[list[str], float, tuple[str, ...]]], task: list[str], wanted: Wanted) -> None:
-    with TemporaryDirectory() as folder:
-        async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
-            lines: list[dict[str, object]] = [
-                {"mistake": " ".join(words), "correction": "Look twice", "importance": importance, "tags": list(tags)}
-                for words, importance, tags in lessons
-            ]
-            await imported(engine, lines)
-            await engine.reflect(
-                task=" ".join(task),
-                outcome="failure",
-                analysis={"reflection": " ".join(task), "strategy": f"Check the {task[0]} first", "importance": 0.5},
-            )
-            found = await engine.recall(
-                task=" ".join(task),
-                limit=wanted.limit,
-                max_chars=wanted.max_chars,
-                kinds=[kind.value for kind in wanted.kinds],
-                tags=list(wanted.tags),
-                min_importance=wanted.min_importance,
-            )
-    assert len(found.lessons) <= wanted.limit
-    assert sum(len(hit.text) for hit in found.lessons) <= wanted.max_chars
-    for hit in found.lessons:
-        assert hit.importance >= wanted.min_importance
-        assert not wanted.kinds or hit.kind in wanted.kinds
-        assert not wanted.tags or {*wanted.tags} & {*hit.tags}
-        assert hit.why
-    assert not found.hidden or min(found.hidden.values()) > 0
-
-
-@hypothesis_settings(max_examples=8, deadline=None)
-@given(LESSONS, st.lists(WORD, min_size=1, max_size=5), WANTED)
-def test_nothing_is_shown_that_was_not_asked_for(
-    lessons: list[tuple[list[str], float, tuple[str, ...]]], task: list[str], wanted: Wanted
-) -> None:
-    asyncio.run(asked(lessons, task, wanted))
 
 
 async def test_the_reasons_differ_with_the_hits(engine: Engine) -> None:

@@ -54,19 +54,6 @@ def test_effectiveness_stays_in_its_range_and_is_null_until_the_first_outcome(
     assert found.wins + found.losses <= sum(one.weight for one in outcomes) + 1e-9
 
 
-@given(OUTCOMES, WEIGHT)
-def test_a_success_never_lowers_effectiveness_and_a_failure_never_raises_it(
-    outcomes: Sequence[WeightedOutcome], weight: float
-) -> None:
-    before = total(outcomes).effectiveness
-    before = 0.5 if before is None else before
-    better = total([*outcomes, WeightedOutcome(1, weight)]).effectiveness
-    worse = total([*outcomes, WeightedOutcome(0, weight)]).effectiveness
-    assert better is not None
-    assert worse is not None
-    assert worse <= before <= better
-
-
 @given(TEXTS, TEXTS)
 def test_likeness_is_the_same_both_ways_and_whole_with_itself(one: str, other: str) -> None:
     assert alike(one, other) == alike(other, one)
@@ -176,13 +163,15 @@ async def recalled(
     with TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             lines = [
-                (place, {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other)})
+                (place, {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other), "tags": one[:1]})
                 for place, (one, other) in enumerate(lessons, start=1)
             ]
             stored = [one async for batch in engine.import_lessons(lines) for one in batch]
             gone = {one.lesson_id for one in stored[:retired]}
             for name in gone:
                 await engine.bank.lessons.set_state(engine.scopes.own, name, State.RETIRED, "gone")
+            tagged = await engine.recall(task=" ".join(task), limit=limit, tags=task[:1])
+            assert {tag for hit in tagged.lessons for tag in hit.tags} <= {*task[:1]}
             found = await engine.recall(task=" ".join(task), limit=limit, max_chars=max_chars)
             again = await engine.recall(task=" ".join(task), limit=limit, max_chars=max_chars)
             words = {

@@ -111,15 +111,6 @@ async def test_a_backup_that_cannot_be_made_stops_the_upgrade(settings: Settings
     assert (done.returncode, version_of(bank_path)) == (1, newest())
 
 
-def test_servers_that_start_while_the_bank_is_upgraded_all_serve(bank_path: Path) -> None:
-    with server(bank_path) as old:
-        told(old, "store_lesson", LESSON)
-    command = [sys.executable, "-c", UPGRADE, str(bank_path)]
-    processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=60)[0].strip() for process in processes] == [str(NEXT)] * 3
-    assert version_of(bank_path) == NEXT
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_what_two_old_servers_had_acknowledged_when_a_newer_one_upgraded_is_in_the_upgraded_bank(
     bank_path: Path,
