@@ -62,7 +62,10 @@ async def make_tenants(place: str, count: int) -> list[Tenant]:
         for number in range(count):
             scope = Scope(f"tenant {number}", PROJECT)
             drafts = [_draft(place, number) for place in range(LESSONS)]
-            own = [screening.prepared(draft, scope, clock, shared_id(place)) for place, draft in enumerate(drafts)]
+            own = [
+                screening.screened(screening.record_of(draft, scope, clock, shared_id(place)))
+                for place, draft in enumerate(drafts)
+            ]
             rows = [lessons.lesson_rows(scope, lesson) for lesson in own]
             await fill(bank, scope, rows)
             token = await bank.tokens.add(mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN)

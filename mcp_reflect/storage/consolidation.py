@@ -73,7 +73,6 @@ def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
 
 
 def _grouped(records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool]) -> list[tuple[Lesson, ...]]:
-    """Put each record into the first group that it joins, else into a new one."""
     groups: list[list[Lesson]] = []
     for record in records:
         group = next((group for group in groups if joins(group, record)), None)
@@ -127,7 +126,7 @@ class ConsolidationRepository(Repository):
         dream_id, now = self.clock.new_id("drm"), self.clock.now()
         changes = _Changes(tx, scope, now)
         for new in plan.generalizations:
-            changes.generalize(new, screening.prepared(new.lesson, scope, self.clock))
+            changes.generalize(new, screening.screened(screening.record_of(new.lesson, scope, self.clock)))
         for merge in plan.merges:
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
@@ -184,7 +183,6 @@ class _Changes:
     added: list[str] = field(default_factory=list[str])
 
     def merge(self, merge: Merge, reason: str) -> None:
-        """Strengthen the kept record, and archive the others."""
         keep, *gone = (lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone))
         after = keep
         for record in gone:
@@ -211,7 +209,6 @@ class _Changes:
             self.tx.run_many("link_add", [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)])
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
-        """Write a changed record, and note what it was."""
         lessons.revise(self.tx, self.scope, before, replace(after, updated_at=self.now), reason)
         fields_before = {name: getattr(before, name) for name in _RESTORED}
         self.records[before.id] = {"before": fields_before, "after": self.now}

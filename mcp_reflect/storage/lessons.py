@@ -55,9 +55,8 @@ class LessonRepository(Repository):
 
         def prepare() -> Lesson:
             outputs = [output for run in runs for output in screening.tool_outputs(json.loads(run))]
-            return screening.prepared(
-                draft, scope, self.clock, outside=screening.Outside(["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
-            )
+            record = screening.record_of(draft, scope, self.clock)
+            return screening.screened(record, ["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
 
         def store(tx: Writing) -> models.Stored:
             lesson_id, status, near = add_or_merge(tx, scope, lesson)

@@ -25,7 +25,6 @@ from mcp_reflect.models.lesson import (
     State,
     Trust,
 )
-from mcp_reflect.security.injection import RULES_VERSION
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.signature import drawn
 from mcp_reflect.storage.repository import (
@@ -40,7 +39,7 @@ from mcp_reflect.storage.repository import (
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
 from mcp_reflect.storage.retrieval.vectors import WORDS, Embeddings, QueryVector, VectorIndex, words_query
-from mcp_reflect.storage.screening import judge_outdated, suspicion_of
+from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
 
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
@@ -208,21 +207,15 @@ class RecallRepository(Repository):
         await self.settle()
 
     async def _renew(self, tenant: str) -> None:
-        """Index and judge anew, some records at a time, what an older release indexed or judged."""
-        outdated = (("index_outdated", ANALYZER, renew_outdated), ("lessons_unjudged", RULES_VERSION, judge_outdated))
+        """Index anew, some records at a time, what an older release indexed."""
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
-            for query, version, renew in outdated:
-                while await self.db.row(query, {"version": version, "limit": 1, "tenant": tenant}):
-                    await self.db.write(tenant, lambda tx, renew=renew: renew(tx, _RENEWED))
+            while await self.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}):
+                await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED))
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
-        try:
+        with suppress(BankError):  # another process writes, or the disk is full: the next recall or outcome counts it
             await self.flush(brief=True)
-        except BankReadOnlyError:
-            self._queue.clear()  # nothing can be counted here
-        except BankError:
-            return  # another process writes, or the disk is full: counted by the next recall or outcome
 
     async def flush(self, *, brief: bool = False) -> None:
         """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""

@@ -145,10 +145,10 @@ class ReflectionRepository(Repository):
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
         """Write the records of a reflection, and return the values of its row that depend on the judgement."""
-        outside = screening.Outside(screening.tool_outputs(draft.run), screening.waiting_records(tx, scope))
+        outside = screening.tool_outputs(draft.run), screening.waiting_records(tx, scope)
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
-            record = screening.prepared(part, scope, self.clock, record_id, outside)
+            record = screening.screened(screening.record_of(part, scope, self.clock, record_id), *outside)
             return replace(record, reflection_id=reflection_id)
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
 from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash
-from mcp_reflect.storage.repository import Reading, Writing, lesson_from
+from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.similarity import same_record
 
 AGENT: Final = ContextVar[str | None]("agent", default=None)
@@ -39,16 +39,6 @@ _MOST_WAITING: Final = 200  # newest records in quarantine with which a new one 
 _PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which cannot be an order
 
 
-class Outside(NamedTuple):
-    """Words from outside: the outputs of a run's tools, and the records that wait for a person."""
-
-    outputs: Sequence[str] = ()
-    waiting: Sequence[Lesson] = ()
-
-
-NOTHING: Final = Outside()
-
-
 def tool_outputs(run: Json) -> list[str]:
     """Return the outputs of the tools of a run: words that came from outside, and were not the agent's."""
     events = run.get("events") if isinstance(run, dict) else None
@@ -64,13 +54,6 @@ def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
     return reading.lessons("lesson_list_held", scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
 
 
-def prepared(
-    draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None, outside: Outside = NOTHING
-) -> Lesson:
-    """Return a draft as the record to store: redacted and screened."""
-    return screened(record_of(draft, scope, clock, lesson_id), outside)
-
-
 def record_of(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
     """Return a draft as a record with an id and times, its words as they are."""
     now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
@@ -78,9 +61,10 @@ def record_of(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | N
     return Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
 
 
-def screened(lesson: Lesson, outside: Outside = NOTHING) -> Lesson:
+def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Lesson] = ()) -> Lesson:
     """Return a record redacted, and in quarantine if its words are from outside and suspicious; `held` says why.
 
+    From outside are the `outputs` of tools, and the records that are `waiting` for a person.
     An import comes from outside, and so does a text that rules quote from a run, or that repeats words from outside.
     One that says the same as a record in quarantine waits as that does. A text that an agent, a model or a person wrote
     in words of their own is never put into quarantine. A context is used for search only and never shown: a suspicious
@@ -91,9 +75,9 @@ def screened(lesson: Lesson, outside: Outside = NOTHING) -> Lesson:
     values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in TEXT_FIELDS if name != "context"]
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
     texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
-    others = (*outside.outputs, *(other.text for other in outside.waiting))
+    others = (*outputs, *(other.text for other in waiting))
     lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), others))
-    if same := next((other for other in outside.waiting if same_record(lesson, other)), None):
+    if same := next((other for other in waiting if same_record(lesson, other)), None):
         held = {} if lesson.trust is Trust.TRUSTED else {"trust": Trust.QUARANTINED, "held": same.held}
         lesson = replace(lesson, outside=True, **held)
     quotes: list[str] = []
@@ -135,17 +119,8 @@ def judged(lesson: Lesson) -> Lesson:
 
 
 def suspicion_of(lesson: Lesson) -> str | None:
-    """Return why hooks and prompts must not show a record, None if they may."""
+    """Return why hooks and prompts must not show a record, None if they may; newer rules judge it again."""
     return (lesson if lesson.rules_version >= RULES_VERSION else judged(lesson)).suspicion
-
-
-def judge_outdated(tx: Writing, limit: int) -> int:
-    """Judge some records that no rules judged, or older ones; return how many."""
-    rows = tx.rows("lessons_unjudged", {"version": RULES_VERSION, "limit": limit})
-    own = [(judged(lesson_from(row)).suspicion, row["id"], row["tenant"]) for row in rows]
-    values = [{"suspicion": reason, "id": name, "tenant": tenant} for reason, name, tenant in own]
-    tx.run_many("lesson_judged", [{**each, "version": RULES_VERSION} for each in values])
-    return len(rows)
 
 
 def _is_from_outside(lesson: Lesson) -> bool:

@@ -77,8 +77,9 @@ class Transfer(Repository):
             batch = drafts[start : start + _BATCH]
 
             def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
-                records = [(scope, screening.prepared(draft, scope, self.clock)) for scope, draft in batch]
-                return [(scope, lesson, lesson_rows(scope, lesson)) for scope, lesson in records]
+                records = [(scope, screening.record_of(draft, scope, self.clock)) for scope, draft in batch]
+                screened = [(scope, screening.screened(record)) for scope, record in records]
+                return [(scope, lesson, lesson_rows(scope, lesson)) for scope, lesson in screened]
 
             def store(tx: Writing, records: Sequence[_Record]) -> list[Stored]:
                 results = _add(tx, records)

@@ -86,18 +86,6 @@ async def test_what_an_older_release_stored_is_judged_when_a_hook_would_show_it(
     assert await services.warnings.remind(engine.context, "one", MISTAKE) is None
 
 
-async def test_a_recall_stores_the_verdicts_that_an_older_release_did_not(settings: Settings, bank_path: Path) -> None:
-    async with Engine(settings) as engine:
-        own = await stored(engine, mistake=MISTAKE, correction=ORDER)
-        await stored(engine, mistake="The ferry left without crates", correction="Load the crates first")
-    forget_verdicts(bank_path)
-    async with Engine(settings) as engine:
-        assert [hit.id for hit in (await engine.recall(task=MISTAKE)).lessons] == [own.id]
-    with closing(sqlite3.connect(bank_path)) as connection:
-        verdicts = connection.execute("SELECT suspicion, rules_version FROM lessons ORDER BY id").fetchall()
-    assert verdicts == [(REASON, injection.RULES_VERSION), (None, injection.RULES_VERSION)]
-
-
 async def test_a_prompt_shows_no_suspicious_lesson_whoever_wrote_it(engine: Engine) -> None:
     await stored(engine, mistake=MISTAKE, correction=ORDER)
     async with Client(build(engine=engine)) as client:

@@ -21,14 +21,6 @@ ORDER BY
   created_at DESC, id DESC
 LIMIT :limit;
 
--- name: lessons_unjudged
--- Some records that no rules on suspicious text judged, or those of an older release.
-SELECT * FROM lessons WHERE rules_version < :version LIMIT :limit;
-
--- name: lesson_judged
--- Write the verdict of the rules on a record's text.
-UPDATE lessons SET suspicion = :suspicion, rules_version = :version WHERE id = :id AND tenant = :tenant;
-
 -- name: lesson_outcome
 -- Write a lesson's totals over its outcomes.
 UPDATE lessons
