@@ -1,13 +1,13 @@
 """Projects of a bank: their other names, and the records of one given to another."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_reflect.errors import BankError
 from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.projects import COMMIT, Scopes, stored_name
 from mcp_reflect.storage.repository import (
     Reading,
@@ -20,7 +20,6 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval import index
 
-_BATCH: Final = 20  # lessons in a transaction, for which other writers wait
 # What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
 _JOINED: Final = ("search_catalogs", "sessions", "failures", "guards", "findings", "promotions")
 _DROPPED: Final = ("steps", "outputs", "session_calls")  # of runs and sessions that go on
@@ -86,11 +85,11 @@ class ProjectRepository(Repository):
         def write(tx: Writing) -> None:
             for name in new:
                 tx.run("project_name_put", {"tenant": tenant, "name": name, "project": project, "given": False})
+            for name in late:
+                _give(tx, tenant, name, project)
 
         try:
             await self.db.write(tenant, write)
-            for name in late:
-                await self._give(tenant, name, project)
         except BankError:
             return next((name for name in late if name in found.used), project)
         return project
@@ -113,31 +112,13 @@ class ProjectRepository(Repository):
         Lessons that say the same stay apart: a dream merges them.
         """
 
-        def write(tx: Writing) -> None:
+        def write(tx: Writing) -> int:
             tx.run("project_names_move", {"tenant": tenant, "old": old, "project": project})
             tx.run("project_name_forget", {"tenant": tenant, "name": project})
             tx.run("project_name_put", {"tenant": tenant, "name": old, "project": project, "given": True})
+            return _give(tx, tenant, old, project)
 
-        count = await self._give(tenant, old, project)
-        await self.db.write(tenant, write)
-        return count
-
-    async def _give(self, tenant: str, old: str, project: str) -> int:
-        """Give every record of the project `old` to another one; return the number of lessons and their like.
-
-        They keep their ids, trust, history and outcomes. Lessons are indexed anew, a batch in a transaction, so that
-        other writers wait for a batch at the most. What is interrupted is finished when the project is next opened.
-        """
-        count, own = 0, Scope(tenant, project)
-        values: dict[str, Any] = {"tenant": tenant, "project": old, "after": 0, "limit": _BATCH}
-        while rows := await self.db.rows("project_lessons", values):
-            began = time.monotonic()
-            await self.db.write(tenant, lambda tx, page=values: _move(tx, own, tx.rows("project_lessons", page)))
-            await asyncio.sleep(time.monotonic() - began)  # as long again is for others
-            count += len(rows)
-            values = {**values, "after": rows[-1]["row"]}
-        await self.db.write(tenant, lambda tx: _give_rest(tx, tenant, old, project))
-        return count
+        return await self.db.write(tenant, write)
 
 
 def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
@@ -156,9 +137,14 @@ def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
     return remote
 
 
-def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
-    """Give what is not a lesson."""
+def _give(tx: Writing, tenant: str, old: str, project: str) -> int:
+    """Give every record of the project `old` to another one; return the number of lessons and their like.
+
+    They keep their ids, trust, history and outcomes.
+    """
     values = {"tenant": tenant, "project": project, "old": old}
+    lessons = [lesson_from(row) for row in tx.rows("project_lessons", values)]
+    _move(tx, Scope(tenant, project), lessons)
     for table in _DROPPED:
         tx.run(f"project_drop_{table}", values)
     tx.run("project_add_failures", values)
@@ -167,11 +153,12 @@ def _give_rest(tx: Writing, tenant: str, old: str, project: str) -> None:
         tx.run(f"project_drop_{table}", values)
     for table in _GIVEN:
         tx.run(f"project_give_{table}", values)
+    return len(lessons)
 
 
-def _move(tx: Writing, scope: Scope, rows: Sequence[Row]) -> None:
+def _move(tx: Writing, scope: Scope, lessons: Sequence[Lesson]) -> None:
     """Give some records to the project of a scope, and index them there."""
-    moved = [replace(lesson, project=scope.project) for lesson in map(lesson_from, rows)]
+    moved = [replace(lesson, project=scope.project) for lesson in lessons]
     index.remove(tx, *(lesson.id for lesson in moved))
     for lesson in moved:
         tx.run("project_vectors_drop", {"id": lesson.id})

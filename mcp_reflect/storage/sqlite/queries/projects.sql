@@ -33,8 +33,8 @@ SELECT project, sum(lessons) AS lessons, sum(failures) AS failures FROM (
 ) AS every GROUP BY project ORDER BY project;
 
 -- name: project_lessons
--- The next records of a project.
-SELECT * FROM lessons WHERE tenant = :tenant AND +project = :project AND row > :after ORDER BY row LIMIT :limit;
+-- The records of a project.
+SELECT * FROM lessons WHERE tenant = :tenant AND project = :old ORDER BY row;
 
 -- name: project_lesson_move
 -- Give a record to another project.
