@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -366,8 +366,5 @@ def transaction(
     return run
 
 
-def brief_transaction(
-    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
-) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
-    """Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""
-    return transaction(method, brief=True)
+brief_transaction = partial(transaction, brief=True)
+"""Make such a method whose caller does not wait for the disk: a power cut may lose what it writes."""

@@ -259,8 +259,6 @@ class Embeddings:
         self.embedder = embedder
         self.use(scopes)
         self.task: asyncio.Task[None] | None = None
-        self._due = False
-        self._working = asyncio.Lock()
 
     def use(self, scopes: Scopes) -> None:
         """Embed the lessons of `scopes` and global ones from now on."""
@@ -280,7 +278,6 @@ class Embeddings:
 
     def wake(self) -> None:
         """Begin to embed soon, in the background."""
-        self._due = True
         if self.task is None or self.task.done():
             self.task = asyncio.create_task(self._in_background())
 
@@ -293,27 +290,24 @@ class Embeddings:
             self.task = None
 
     async def _in_background(self) -> None:
-        while self._due:
-            await asyncio.sleep(WAIT_SECONDS)
-            self._due = False
-            with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
-                async for _ in self.embed_all():
-                    pass
+        await asyncio.sleep(WAIT_SECONDS)
+        with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
+            async for _ in self.embed_all():
+                pass
 
     async def embed_all(self) -> AsyncGenerator[int]:
         """Give every lesson its vector now; yield how many each batch brought; `embedder.problem` says why it ends."""
-        async with self._working:
-            model = await self._registered()
-            if model is None:
+        model = await self._registered()
+        if model is None:
+            return
+        values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
+        after = 0
+        while rows := await self._db.rows("unembedded_list", {**values, "after": after}):
+            embedded = await self._embed(model, rows)
+            if embedded is None:
                 return
-            values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
-            after = 0
-            while rows := await self._db.rows("unembedded_list", {**values, "after": after}):
-                embedded = await self._embed(model, rows)
-                if embedded is None:
-                    return
-                yield embedded
-                after = rows[-1]["row"]
+            yield embedded
+            after = rows[-1]["row"]
 
     async def _registered(self) -> Row | None:
         """Return the embedder as the bank knows it; None if it gives nothing, so that its dimensions are unknown."""

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -196,7 +196,6 @@ class Database(repository.Database):
         self._durable = durable
         self._opened: OpenedFile | None = None
         self._connections: dict[_Use, _Connection] = {}
-        self._writing: dict[_Use, asyncio.Lock] = {"write": asyncio.Lock(), "read": asyncio.Lock()}
 
     async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
@@ -210,8 +209,7 @@ class Database(repository.Database):
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
-        async with self._writing["write"]:
-            await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
+        await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
 
     async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
@@ -231,8 +229,7 @@ class Database(repository.Database):
 
         use: _Use = "read" if mode == "brief" else mode
         wait = BRIEF_WAIT_SECONDS if mode == "brief" else self.busy_seconds
-        async with nullcontext() if mode in READS else self._writing[use]:
-            return (await self._attempt(use, transact, wait, writes=mode not in READS))[0]
+        return (await self._attempt(use, transact, wait, writes=mode not in READS))[0]
 
     async def _attempt(
         self,
