@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, SERVER_NAME, Command, add_hooks
+from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, SERVER_NAME, Command, set_hooks
 
 ROOT: Final = Path(__file__).parent.parent
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -111,7 +111,7 @@ def files() -> dict[str, str]:
         ("gemini", "plugin/hooks/hooks.json", GEMINI),
     ):
         # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
-        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', add_hooks("", HOOK_SETTINGS[host], command))
+        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', set_hooks("", HOOK_SETTINGS[host], command))
     for name, command in COMMANDS.items():
         made[f"plugin/claude-code/commands/{name}.md"] = claude_command(command)
         made[f"plugin/commands/{name}.toml"] = gemini_command(command)

@@ -2,11 +2,13 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any, Final, NoReturn
 
-from mcp_reflect.errors import InputError, did_you_mean
+from mcp_reflect.errors import InputError
 
 
 class CliParser(argparse.ArgumentParser):
@@ -18,42 +20,38 @@ class CliParser(argparse.ArgumentParser):
 
         super().error(clean_text(message))
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
 
-            names = [str(choice) for choice in action.choices]
-            hint = did_you_mean(str(value).lower(), names, f"Choose from {', '.join(names)}.")
-            raise argparse.ArgumentError(action, f"invalid choice: '{quoted(str(value), 40)}'. {hint}")
+def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
+    """Return a function that adds an action to a command: by its name, what it does, and an example."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def add(name: str, about: str, example: str) -> CliParser:
+        whole, shown = f"{about[0].upper()}{about[1:]}.", f"example: {parser.prog} {name} {example}"
+        added = actions.add_parser(name, help=about, description=whole, epilog=shown, allow_abbrev=False)
+        added.add_argument("--json", action="store_true", help="print JSON for a program")
+        return added
+
+    return add
 
 
 def add_number(parser: Any, option: str, least: float, most: float, **details: Any) -> None:
     """Add an option that takes a number from `least` to `most`, whole if these are; InputError for another one."""
 
     def parse(text: str) -> float:
-        try:
-            value = type(most)(text)
-        except ValueError:
-            from mcp_reflect.security.redact import quoted  # noqa: PLC0415 - only an error needs it
-
-            fault = f"'{quoted(text, 40)}' is not a {'whole ' * isinstance(most, int)}number"
-            raise InputError(option, fault, f"Give one from {least:g} to {most:g}.") from None
-        if not least <= value <= most:
-            raise InputError(option, f"{text} is not in {least:g} to {most:g}", "Give a number in that range.")
-        return value
+        with suppress(ValueError):
+            if least <= (value := type(most)(text)) <= most:
+                return value
+        whole = "whole " * isinstance(most, int)
+        raise InputError(option, f"'{text}' is not a {whole}number from {least} to {most}", "Give such a number.")
 
     parser.add_argument(option, type=parse, **details)
 
 
-def add_service_arguments(parser: Any, *, project: bool = True, default: Any = None) -> None:
+def add_service_arguments(parser: CliParser) -> None:
     """Add the options of commands that can ask a team's service."""
-    parser.add_argument(
-        "--url", default=default, help="ask the service of a team, such as https://lessons.example.com/mcp"
-    )
-    about = "the variable with its token (REFLECT_TOKEN)"
-    parser.add_argument("--token-env", metavar="NAME", default=default, help=about)
-    if project:
-        parser.add_argument("--project", metavar="NAME", default=default, help="another project than this directory's")
+    parser.add_argument("--url", help="ask the service of a team, such as https://lessons.example.com/mcp")
+    parser.add_argument("--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)")
+    parser.add_argument("--project", metavar="NAME", help="another project than this directory's")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +59,25 @@ class CommandInfo:
     """A command's module in this package, its arguments and purpose in the list of commands, and examples.
 
     The module has `run_NAME(options)`, which returns the exit status (None for 0) and whose docstring is the
-    description in the command's help, and `add_NAME_arguments(parser)` if the command takes any.
+    description in the command's help, and `add_NAME_arguments(parser)` if the command takes any. A command with a
+    `default` has actions, and this one is done where none is named.
     """
 
     module: str
     arguments: str
     purpose: str
     examples: tuple[str, ...]
-    has_json: bool = True
+    default: str = ""
 
 
 COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "serve": CommandInfo(
         "serve", "", "serve MCP over stdio; --http PORT to this machine, --http HOST:PORT to a team (docs/team.md)",
-        ("", "--http 8765", "--http 0.0.0.0:8765 --public-url https://lessons.example.com/mcp"), has_json=False,
+        ("", "--http 8765", "--http 0.0.0.0:8765 --public-url https://lessons.example.com/mcp"),
     ),
     "tokens": CommandInfo(
         "team", "ACTION", "who may use the service of a team: add, list, revoke (docs/team.md)",
-        ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"),
+        ("add ada --tenant acme --projects shop,billing --role writer", "list", "revoke ada"), default="list",
     ),
     "install": CommandInfo(
         "install", "HOST", "register it in a host: claude-code, cursor, codex, ... (--print shows the entry)",
@@ -99,6 +98,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "lessons": CommandInfo(
         "lessons", "", "list, search, add, show, edit, approve, merge and forget lessons",
         ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
+        default="list",
     ),
     "promote": CommandInfo(
         "learn", "[FILE]", "write proven lessons into CLAUDE.md, AGENTS.md, GEMINI.md or a skill (docs/learn.md)",
@@ -107,6 +107,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "projects": CommandInfo(
         "upkeep", "", "list the projects of the bank; rename or merge them",
         ("", "rename /home/ada/shop shop", "merge shop-old github.com/acme/shop"),
+        default="list",
     ),
     "board": CommandInfo(
         "board", "", "lessons and their effect on one page in your browser (docs/board.md)", ("", "--out board.html")
@@ -115,7 +116,9 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "upkeep", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
-    "prompts": CommandInfo("reports", "", "list and show the prompt templates", ("list", "show reflect")),
+    "prompts": CommandInfo(
+        "reports", "", "list and show the prompt templates", ("list", "show reflect"), default="list"
+    ),
     "export": CommandInfo(
         "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l"),
     ),
@@ -135,6 +138,8 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
 }  # fmt: skip
 
+_WITH_JSON: Final = frozenset("recall reflect learn dream stats import doctor demo".split())
+
 HOOK: Final = "hook"
 """The command that hosts run. It parses its arguments without argparse, to start faster."""
 
@@ -146,7 +151,7 @@ def usage() -> str:
     listing = "\n".join(f"  {words:<18} {purpose}" for words, purpose in lines)
     return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
 
-Without a command it serves MCP over stdio: register it in your host (docs/hosts.md).
+Without a command it serves MCP over stdio, as a host starts it (docs/hosts.md); in a terminal it shows this.
 
 {listing}
 
@@ -155,22 +160,24 @@ mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --j
 """
 
 
-def load_command(name: str) -> tuple[CliParser, Callable[[argparse.Namespace], int | None]]:
-    """Import a command's module, and return its parser and the function that runs it."""
+def load_command(name: str, words: list[str]) -> tuple[argparse.Namespace, Callable[[argparse.Namespace], int | None]]:
+    """Import a command's module, and return the options that the words give and the function that runs it."""
     info = COMMANDS[name]
     module = import_module(f"mcp_reflect.cli.{info.module}")
     run: Callable[[argparse.Namespace], int | None] = getattr(module, f"run_{name}")
     examples = "\n".join(f"  mcp-reflect {name} {example}".rstrip() for example in info.examples)
     parser = CliParser(
         prog=f"mcp-reflect {name}",
-        description="\n".join(line.removeprefix("    ") for line in (run.__doc__ or "").splitlines()),
+        description=cleandoc(run.__doc__ or ""),
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    if info.has_json:
+    if name in _WITH_JSON:
         parser.add_argument("--json", action="store_true", help="print JSON for a program")
     add_arguments: Callable[[CliParser], None] | None = getattr(module, f"add_{name}_arguments", None)
     if add_arguments:
         add_arguments(parser)
-    return parser, run
+    if info.default and (not words or (words[0].startswith("-") and words[0] not in ("-h", "--help"))):
+        words = [info.default, *words]
+    return parser.parse_args(words), run

@@ -8,38 +8,28 @@ they would be lost.
 import json
 import os
 import re
-import stat
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, MutableMapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, MutableMapping
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO, cast
+from typing import Any, Final, Literal, cast
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.security.redact import quoted
-
-_HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
 
 
-@contextmanager
-def replace_file(path: Path, mode: int = 0o600) -> Generator[TextIO]:
-    """Open a text file (UTF-8, line ends as written) that replaces `path` if the block ends without an error.
+def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
+    """Replace a file by a text (UTF-8, line ends as they are), whole or not at all; `mode` holds the permissions.
 
-    A reader sees the old text or the new one, never a part. A link stays, and the file it leads to is replaced.
-    `mode` holds the permissions. Raises OSError, with `path` unchanged, if the disk refuses or if `path` is
-    there and is not a regular file.
+    A link stays, and the file it leads to is replaced. OSError if the disk refuses: `path` is as it was then.
     """
     target = path.resolve()
-    if target.exists() and not target.is_file():
-        raise OSError(0, "it is not a regular file", str(path))
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            yield file
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         draft.chmod(mode)
@@ -47,32 +37,19 @@ def replace_file(path: Path, mode: int = 0o600) -> Generator[TextIO]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    with suppress(OSError):  # Windows cannot open a folder
-        descriptor = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
-@contextmanager
-def write_output(name: str, argument: str, *, mark: str, force: bool) -> Generator[TextIO]:
-    """Open the file that a person named for a command's output.
+def write_output(name: str, argument: str, text: str) -> None:
+    """Write a command's output to the file that a person named; InputError names the `argument` if that fails.
 
-    A new file, or one that has the `mark` of this command in its beginning, is replaced whole and is private (0600). A
-    device or pipe is written through to. Any other file is replaced only with `force`. InputError names the `argument`.
+    A file is replaced whole and is private (0600). A device or pipe is written through to.
     """
     path = Path(name)
     try:
-        through = path.exists() and not stat.S_ISREG(path.stat().st_mode)
-        if path.is_file() and not force:
-            with path.open(encoding="utf-8", errors="replace") as file:
-                head = file.read(_HEAD_CHARS)
-            if head and mark not in head:
-                fix = "Name another, or add --force."
-                raise InputError(argument, f"{name} exists and is not from this command", fix)
-        with path.open("w", encoding="utf-8", newline="") if through else replace_file(path) as file:
-            yield file
+        if path.exists() and not path.is_file():
+            path.write_text(text, "utf-8", newline="")
+        else:
+            replace_file(path, text)
     except OSError as error:
         raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
 
@@ -100,8 +77,8 @@ Language = Literal["json", "toml", "yaml"]
 Table = MutableMapping[str, Any]
 
 
-def set_entry(language: Language, text: str, block: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Return the document with `entry` as `name` in the table `block`.
+def set_entry(language: Language, text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    """Return the document with `entry` as `name` in the table `block`; without it, and an empty table, if it is None.
 
     Raises InputError if the text is not in the language, or `block` is not a table.
     """
@@ -111,18 +88,12 @@ def set_entry(language: Language, text: str, block: str, name: str, entry: Mappi
     parent = table(document[block], block)
     if parent.get(name) == entry:
         return text
-    parent[name] = dict(entry)
-    return write(language, document, text)
-
-
-def remove_entry(language: Language, text: str, block: str, name: str) -> str:
-    """Return the document without that entry, and without the table `block` if it is empty then."""
-    document = parse(language, text)
-    if not document.get(block) or name not in (parent := table(document[block], block)):
-        return text
-    del parent[name]
-    if not parent:
-        del document[block]
+    if entry is not None:
+        parent[name] = dict(entry)
+    else:
+        del parent[name]
+        if not parent:
+            del document[block]
     return write(language, document, text) if document else ""
 
 
@@ -135,7 +106,7 @@ def parse(language: Language, text: str) -> Table:
     try:
         match language:
             case "json":
-                document: Any = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
+                document: Any = json.loads(text) if text.strip() else {}
             case "toml":
                 document = parse_toml(text)
             case "yaml":
@@ -143,8 +114,6 @@ def parse(language: Language, text: str) -> Table:
     except json.JSONDecodeError as error:
         fault = f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
         raise InputError(f"line {error.lineno}", fault, _BY_HAND) from None
-    except RecursionError:
-        raise InputError("the file", "it is nested too deep", _BY_HAND) from None
     except (TOMLKitError, YAMLError) as error:
         fault = f"it is not {language.upper()}: {' '.join(str(error).split())}"
         raise InputError("the file", fault, _BY_HAND) from None
@@ -175,15 +144,6 @@ def table(value: Any, name: str) -> Table:
     if not isinstance(value, MutableMapping):
         raise InputError(name, "it is not a table", _BY_HAND)
     return cast("Table", value)
-
-
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    names: set[str] = set()
-    for name, _ in members:
-        if name in names:
-            raise InputError("the file", f"'{quoted(name, 40)}' is there twice", _BY_HAND)
-        names.add(name)
-    return dict(members)
 
 
 def _yaml() -> Any:

@@ -39,7 +39,6 @@ BUSY_SECONDS: Final = 0.25
 _TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks left
 _SERVICE_SECONDS: Final = 0.6
 _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
-_MOST_LOG_BYTES: Final = 100_000  # of the log of sessions that an agent program read; then it begins anew
 
 
 def answer_event(event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch") -> None:
@@ -124,8 +123,6 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
         env["MCP_REFLECT_LLM"] = settings.llm
         settings.bank_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
-        if log.exists() and log.stat().st_size > _MOST_LOG_BYTES:
-            log.unlink()
     folder = hook.folder if hook.folder and Path(hook.folder).is_dir() else None
     return _start(("reflect", "--json", "--session", hook.session, hook.transcript), env, log, folder)
 
@@ -138,7 +135,7 @@ def _start(
 
     package = str(Path(__file__).parents[2])  # another process may not find what this one found
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-    with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as errors:
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "wb") as errors:
         return subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, "-m", "mcp_reflect", *words],
             stdin=subprocess.DEVNULL,

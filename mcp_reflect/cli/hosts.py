@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_reflect.cli.files import Language, parse, remove_entry, set_entry, table, write
+from mcp_reflect.cli.files import Language, parse, set_entry, table, write
 from mcp_reflect.errors import InputError
 
 SERVER_NAME: Final = "mcp-reflect"
@@ -24,30 +24,6 @@ Before a task: call recall_lessons with what you are about to do.
 After a run that failed or took detours: call reflect, and record_outcome for the lessons you used.
 """
 """Instructions for an agent whose host has no hooks: for AGENTS.md, CLAUDE.md, GEMINI.md or .cursorrules."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The folders of a person's files on an operating system, which is named as `sys.platform` does."""
-
-    home: Path
-    system: str
-    app_data: Path
-
-    @classmethod
-    def here(cls) -> "Places":
-        """Return the places of whoever runs this."""
-        home = Path.home()
-        return cls(home, sys.platform, Path(os.environ.get("APPDATA", home / "AppData" / "Roaming")))
-
-    def file(self, place: str) -> Path:
-        """Return the file at a place: `~/` is the home directory, `@/` the folder of programs' settings."""
-        folder, _, names = place.partition("/")
-        if folder == "~":
-            return self.home / names
-        if self.system == "win32":
-            return self.app_data / names
-        return self.home / ("Library/Application Support" if self.system == "darwin" else ".config") / names
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +58,11 @@ class Remote:
 class HostConfig:
     """A host and its file.
 
-    `place` is that of its file (see `Places.file`), `windows` the one there if it is another, `project` the file that a
-    project shares, if the host has one. `typed`: the entry of a program names its type. `variable` is how the host
-    writes a variable of the environment, with NAME, in the headers of a service; None where it reads no address from
-    its file. `url` is the name of that address, `kind` the type of such an entry.
+    `place` is that of a person's file: `~/` is the home directory, `@/` the folder of programs' settings; `windows` is
+    the one there if it is another, `project` the file that a project shares, if the host has one. `typed`: the entry of
+    a program names its type. `variable` is how the host writes a variable of the environment, with NAME, in the headers
+    of a service; None where it reads no address from its file. `url` is the name of that address, `kind` the type of
+    such an entry.
     """
 
     title: str
@@ -100,18 +77,16 @@ class HostConfig:
     kind: str | None = None
     restart: str = "Restart it to see the tools."
 
-    def file(self, places: Places) -> Path:
-        """Return the file of a person."""
-        return places.file(self.windows if self.windows and places.system == "win32" else self.place)
+    def file(self, system: str = sys.platform) -> Path:
+        """Return the file of a person on an operating system, which is named as `sys.platform` does."""
+        place = self.windows if self.windows and system == "win32" else self.place
+        programs = {"win32": os.environ.get("APPDATA", "~/AppData/Roaming"), "darwin": "~/Library/Application Support"}
+        return Path(place.replace("@", programs.get(system, "~/.config"), 1)).expanduser()
 
-    def add_entry(self, text: str, command: Command) -> str:
-        """Return the file's text with the server's entry in it."""
-        entry = self._remote(command.remote) if command.remote else self.entry(command)
+    def set_entry(self, text: str, command: Command | None) -> str:
+        """Return the file's text with the server's entry in it; without it if there is no command."""
+        entry = command and (self._remote(command.remote) if command.remote else self.entry(command))
         return set_entry(self.language, text, self.block, SERVER_NAME, entry)
-
-    def remove_entry(self, text: str) -> str:
-        """Return the file's text without the server's entry."""
-        return remove_entry(self.language, text, self.block, SERVER_NAME)
 
     def entry(self, command: Command) -> dict[str, Any]:
         """Return the entry that starts the server."""
@@ -183,6 +158,14 @@ OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFL
 """Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
 
 _TOOL: Final = "hook"  # of our server; it is not listed
+# What the tool is sent of each event, beside its session.
+_SENT: Final = {
+    "PreToolUse": "tool_name tool_input tool_use_id",
+    "PostToolUse": "tool_name tool_input tool_use_id tool_response",
+    "PostToolUseFailure": "tool_name tool_input tool_use_id error is_interrupt",
+    "Stop": "stop_hook_active last_assistant_message",
+    "SubagentStop": "agent_transcript_path stop_hook_active last_assistant_message",
+}
 _OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
 
 
@@ -216,7 +199,7 @@ HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
             *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
             *("Stop", "SubagentStop", "SessionEnd"),
         ),
-        asked=("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
+        asked=tuple(_SENT),
     ),
     "codex": HookSettings(
         ".codex/hooks.json",
@@ -264,44 +247,29 @@ def find_program(name: str, host: HostConfig) -> str:
     return name
 
 
-def add_hooks(text: str, settings: HookSettings, command: Command, distil: str | None = None) -> str:
-    """Return the settings with one hook of ours per event, and no older one of ours.
+def set_hooks(text: str, settings: HookSettings, command: Command | None, distil: str | None = None) -> str:
+    """Return the settings with one hook of ours per event; with none if there is no command.
 
     `distil` names the agent program that reads each session when it ends.
     """
-    document = parse("json", text)
-    if settings.version is not None:
-        document.setdefault("version", settings.version)
+    document, before = parse("json", text), parse("json", text)
     hooks = table(document.setdefault("hooks", {}), "hooks")
     for event in settings.events:
-        hooks[event] = [*_of_others(hooks, event), _entry(event, settings, command, distil)]
-    return text if document == parse("json", text) else write("json", document, text)
-
-
-def remove_hooks(text: str, settings: HookSettings) -> str:
-    """Return the settings without our hooks; `{}` if only the version is left."""
-    document = parse("json", text)
-    if "hooks" not in document:
-        return text
-    hooks = table(document["hooks"], "hooks")
-    for event in {*settings.events} & hooks.keys():
-        hooks[event] = _of_others(hooks, event)
+        entries = hooks.get(event, [])
+        if not isinstance(entries, list):
+            fix = "Correct the file, or write the entry by hand (--print)."
+            raise InputError(f"hooks/{event}", "it is not a list", fix)
+        others = [entry for entry in cast("list[Any]", entries) if not _is_ours(entry)]
+        hooks[event] = [*others, _entry(event, settings, command, distil)] if command else others
         if not hooks[event]:
             del hooks[event]
-    if document == parse("json", text):
-        return text
+    if command and settings.version is not None:
+        document.setdefault("version", settings.version)
     if not hooks:
         del document["hooks"]
-    return "{}" if document == {"version": settings.version} else write("json", document, text)
-
-
-def _of_others(hooks: Mapping[str, Any], event: str) -> list[Any]:
-    entries = hooks.get(event, [])
-    if not isinstance(entries, list):
-        raise InputError(
-            f"hooks/{event}", "it is not a list", "Correct the file, or write the entry by hand (--print)."
-        )
-    return [entry for entry in cast("list[Any]", entries) if not _is_ours(entry)]
+        if document == {"version": settings.version}:
+            return ""
+    return text if document == before else write("json", document, text)
 
 
 def hook_line(
@@ -331,18 +299,7 @@ def _entry(event: str, settings: HookSettings, command: Command, distil: str | N
 
 
 def _input(event: str) -> dict[str, str]:
-    names = ["session_id", "transcript_path", "cwd"]
-    match event:
-        case "Stop":
-            names += ["stop_hook_active", "last_assistant_message"]
-        case "SubagentStop":
-            names += ["agent_transcript_path", "stop_hook_active", "last_assistant_message"]
-        case "PreToolUse":
-            names += ["tool_name", "tool_input", "tool_use_id"]
-        case "PostToolUseFailure":
-            names += ["tool_name", "tool_input", "tool_use_id", "error", "is_interrupt"]
-        case _:
-            names += ["tool_name", "tool_input", "tool_use_id", "tool_response"]
+    names = ("session_id", "transcript_path", "cwd", *_SENT[event].split())
     return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 

@@ -4,7 +4,6 @@ The change of the host's file is shown, a person agrees, and the file as it was 
 """
 
 import difflib
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -20,18 +19,14 @@ from mcp_reflect.cli.hosts import (
     HOSTS,
     Command,
     HostConfig,
-    Places,
     Remote,
-    add_hooks,
     find_hooks,
     find_program,
-    remove_hooks,
+    set_hooks,
 )
-from mcp_reflect.cli.output import confirm, is_interactive, write_line, write_result
-from mcp_reflect.config import Settings
+from mcp_reflect.cli.output import confirm, write_line
+from mcp_reflect.cli.place import ask, checked_address, checked_variable
 from mcp_reflect.errors import InputError, McpReflectError
-
-BACKUP_SUFFIX: Final = ".before-mcp-reflect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +41,6 @@ class Change:
     after: str | None
     drops_backup: bool = False
 
-    @property
-    def backup(self) -> Path:
-        """The path of the copy that is made before the first change."""
-        return self.path.with_name(f"{self.path.name}{BACKUP_SUFFIX}")
-
     def diff(self) -> str:
         """Return the change as a unified diff."""
         before, after = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
@@ -61,16 +51,19 @@ class Change:
         """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
         if read_file(self.path) != self.before:
             raise InputError(str(self.path), "it changed in the meantime", "Run the command again.")
+        backup, mode = backup_of(self.path), 0o600
         try:
-            if self.after is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                if self.before is not None and not self.backup.exists():
-                    self._write(self.backup, self.before)
-                self._write(self.path, self.after)
+            if self.before is not None:
+                mode = self.path.stat().st_mode & 0o777
+                if self.after is not None and not backup.exists():
+                    replace_file(backup, self.before, mode)
+            if self.after is None:
+                self.path.unlink()
             else:
-                self.path.unlink(missing_ok=True)
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(self.path, self.after, mode)
             if self.drops_backup:
-                self.backup.unlink(missing_ok=True)
+                backup.unlink()
             folder, roots = self.path.parent, (Path.home(), Path.cwd())
             while any(root in folder.parents for root in roots) and not any(folder.iterdir()):
                 folder.rmdir()
@@ -79,10 +72,10 @@ class Change:
             fault = f"it cannot be written: {error.strerror}"
             raise InputError(str(self.path), fault, "Nothing was changed.") from None
 
-    def _write(self, path: Path, text: str) -> None:
-        mode = self.path.stat().st_mode & 0o777 if self.path.exists() else 0o600
-        with replace_file(path, mode) as file:
-            file.write(text)
+
+def backup_of(path: Path) -> Path:
+    """Return the path of the copy of a file that is made before its first change."""
+    return path.with_name(f"{path.name}.before-mcp-reflect")
 
 
 def read_file(path: Path) -> str | None:
@@ -142,44 +135,49 @@ def run_install(options: Namespace) -> int:
     distil = find_program(options.host, host) if options.distil else None
     options.hooks = options.hooks or options.distil
     if options.only_print:
-        write_line(host.add_entry("", command).rstrip())
+        write_line(host.set_entry("", command).rstrip())
         if options.hooks:
-            write_line(add_hooks("", find_hooks(options.host, host), command, distil).rstrip())
+            write_line(set_hooks("", find_hooks(options.host, host), command, distil).rstrip())
         return 0
     changes = _changes(host, command, distil, options)
     if not changes:
-        return _report(options, [], f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
-    if not options.yes and not _agrees(changes, options):
-        return 1
+        write_line(f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
+        return 0
+    if not options.yes:
+        sys.stderr.write("".join(change.diff() for change in changes))
+        if not confirm("Make this change?", "it changes the host's file as shown above"):
+            return 1
     for change in changes:
         change.apply()
+    write_line(_said(host, options))
+    for change in changes:
+        if (backup := backup_of(change.path)).exists():
+            write_line(f"The file as it was: {backup}")
+    return 0
+
+
+def _said(host: HostConfig, options: Namespace) -> str:
     if options.uninstall:
-        bank = Settings.from_env().bank_path
-        kept = "" if options.url or not bank.exists() else f" What was learned stays in {bank}; delete it if you like."
-        return _report(options, changes, f"Removed from {host.title}.{kept}")
-    hooked = (HOOK_SETTINGS[options.host].note, _LAST_WORD) if options.hooks else ()
-    loaded = _LOADED if options.host == "claude-code" else ""
-    notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else "", loaded, *hooked]
-    read = f"When a session ends, {host.title} reads it once more without a window, on your account."
-    return _report(options, changes, " ".join(filter(None, [*notes, read if distil else ""])))
+        return f"Removed from {host.title}. What was learned stays: `mcp-reflect doctor` says where."
+    notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
+    notes += [_LOADED] if options.host == "claude-code" else []
+    notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []
+    notes += [f"When a session ends, {host.title} reads it once more, on your account."] if options.distil else []
+    return " ".join(filter(None, notes))
 
 
 def _changes(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> list[Change]:
     """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
-    removes: bool = options.uninstall
     if options.here and host.project is None:
         raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
-    server_file = Path.cwd() / host.project if options.here and host.project else host.file(Places.here())
-    edits: dict[Path, list[Edit]] = {
-        server_file: [host.remove_entry if removes else lambda text: host.add_entry(text, command)]
-    }
-    if options.hooks or (removes and options.host in HOOK_SETTINGS):
+    server_file = Path.cwd() / host.project if options.here and host.project else host.file()
+    wanted = None if options.uninstall else command
+    edits: dict[Path, list[Edit]] = {server_file: [lambda text: host.set_entry(text, wanted)]}
+    if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
         hooks = find_hooks(options.host, host)
-        place = hooks.project_file or hooks.file if options.here else hooks.file
-        edits.setdefault((Path.cwd() if options.here else Path.home()) / place, []).append(
-            lambda text: remove_hooks(text, hooks) if removes else add_hooks(text, hooks, command, distil)
-        )
-    changes = [_change(path, its_edits, removes=removes) for path, its_edits in edits.items()]
+        place = Path.cwd() / (hooks.project_file or hooks.file) if options.here else Path.home() / hooks.file
+        edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
+    changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
     return [change for change in changes if change.before != change.after]
 
 
@@ -190,19 +188,14 @@ def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
         after = _edited(before or "", edits)
     except InputError as error:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
-    if after == (before or ""):
-        return Change(path, before, before)
-    if not removes:
-        return Change(path, before, after)
-    backup = read_file(Change(path, before, after).backup)
-    if backup is None:
-        return Change(path, before, None if _is_empty(after) else after)
-    first = _edited(backup, edits)  # without what an earlier installation wrote, for a second one keeps the first copy
-    if _compact(first) != _compact(after) and not (_is_empty(first) and _is_empty(after)):
-        return Change(path, before, after)
-    if first == backup:
-        return Change(path, before, backup, drops_backup=True)  # a change of a file may leave other spaces in it
-    return Change(path, before, None if _is_empty(after) else after, drops_backup=True)
+    if not removes or after == (before or ""):
+        return Change(path, before, after if after or before is not None else None)
+    left = None if after.strip() in ("", "{}") else after
+    kept = read_file(backup_of(path))
+    # A second installation keeps the first copy, so what an earlier one wrote may be in it.
+    if kept is None or _compact(first := _edited(kept, edits)) != _compact(after):
+        return Change(path, before, left)
+    return Change(path, before, kept if first == kept else left, drops_backup=True)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -215,10 +208,6 @@ def _compact(text: str) -> str:
     return "".join(text.split())
 
 
-def _is_empty(text: str) -> bool:
-    return re.fullmatch(r'(\{("\w+":\{\})?\})?', _compact(text)) is not None
-
-
 def _server_command(options: Namespace) -> Command:
     """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH.
 
@@ -228,8 +217,6 @@ def _server_command(options: Namespace) -> Command:
     env = {name: value for name, value in settings.items() if value}
     remote = None
     if options.url:
-        from mcp_reflect.cli.place import checked_address, checked_variable  # noqa: PLC0415 - a client of HTTP
-
         checked_address(options.url)
         if options.bank or options.distil:
             option = "--bank" if options.bank else "--distil"
@@ -247,26 +234,9 @@ def _server_command(options: Namespace) -> Command:
 
 def _try(remote: Remote) -> None:
     """Say on stderr whether the service answers to the token of this environment; the host may have another one."""
-    from mcp_reflect.cli.place import ask  # noqa: PLC0415 - a client of HTTP
-
     try:
         found = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
         said = f"The service answers: you are '{found['name']}' ({found['role']}) of {found['tenant']}."
     except McpReflectError as error:
         said = f"The service could not be used from here: {error}"
     sys.stderr.write(f"{said}\n")
-
-
-def _agrees(changes: Sequence[Change], options: Namespace) -> bool:
-    sys.stderr.write("".join(change.diff() for change in changes))
-    if options.json or not is_interactive():
-        raise InputError("--yes", "there is no terminal to ask in", "Add --yes to make the change shown above.")
-    return confirm("Make this change?", "the host's file would change")
-
-
-def _report(options: Namespace, changes: Sequence[Change], text: str) -> int:
-    files = [str(change.path) for change in changes]
-    backups = [str(change.backup) for change in changes if change.backup.exists()]
-    lines = [text, *(f"The file as it was: {backup}" for backup in backups)]
-    write_result(options, {"changed": files, "backups": backups}, "\n".join(lines))
-    return 0

@@ -1,29 +1,15 @@
 """Learn from runs and past sessions, and promote what was learned: `mcp-reflect reflect | learn | promote`."""
 
 import difflib
-import os
 import sys
-import zlib
 from argparse import Namespace
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import (
-    GREEN,
-    RED,
-    confirm,
-    counted,
-    styled,
-    visible,
-    write_json,
-    write_line,
-    write_result,
-)
+from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_line, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
@@ -46,17 +32,13 @@ _WORDS: Final = {
     "repeated": "you said it again and again",
 }
 _HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder
-_DIFF_COLORS: Final = {"+": GREEN, "-": RED}
 _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
 def add_reflect_arguments(parser: CliParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a file, or a folder of .json and .jsonl files; - reads stdin"
-    )
-    parser.add_argument(
-        "--outcome", choices=_OUTCOMES, default="partial", help="how it ended, if the file does not say"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file; - reads stdin")
+    about = "how it ended, if the file does not say"
+    parser.add_argument("--outcome", choices=_OUTCOMES, default="partial", help=about)
     parser.add_argument("--session", help="the session's id, if hooks watched it")
 
 
@@ -67,8 +49,7 @@ def run_reflect(options: Namespace) -> None:
     the reflect tool (task, outcome, events, …) as JSON or one per line. Runs that were reflected on before are skipped.
     """
     settings = Settings.from_env()
-    names = [name for given in options.files for name in _files(given)]
-    for name in names:
+    for name in options.files:
         text = read_text(name, settings)
         transcript = read_transcript(text, options.outcome, options.session)
         for fault in transcript.bad:
@@ -77,40 +58,13 @@ def run_reflect(options: Namespace) -> None:
             folder = folder_in(text[:_HEAD].encode(errors="replace"))
             own = replace(settings, folder=Path(folder) if folder else None)
             with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
-        elif len(names) == 1:
+        elif len(options.files) == 1:
             raise InputError("file", "it has no tool call", "Give a transcript in which an agent called a tool.")
 
 
-def _files(name: str) -> list[str]:
-    folder = Path(name)
-    if name == "-" or not folder.is_dir():
-        return [name]
-    return [str(file) for file in sorted(folder.rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
-
-
-@contextmanager
-def _alone(engine: Engine, session: str | None) -> Generator[bool]:
-    """Yield whether no other process reflects on the session; none does until the block ends. Windows cannot tell."""
-    if session is None or sys.platform == "win32":
-        yield True
-        return
-    import fcntl  # noqa: PLC0415 - not on Windows
-
-    path = engine.bank.path.with_name(f"{engine.bank.path.name}.reflecting")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(session.encode()))  # a byte for a session
-        except OSError:
-            yield False
-        else:
-            yield True
-
-
 async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
-    with _alone(engine, options.session) as alone:
-        for place, arguments in transcript.runs if alone else ():
-            await _reflect_on(engine, place, arguments, options)
+    for place, arguments in transcript.runs:
+        await _reflect_on(engine, place, arguments, options)
 
 
 async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], options: Namespace) -> None:
@@ -310,21 +264,14 @@ async def _promote(engine: Engine, options: Namespace) -> int:
         names = [options.file] if options.file else [""] if options.skill else [*there.values()] or ["CLAUDE.md"]
         plans = [await promote.plan(context, name, subject=options.skill, ids=options.lesson) for name in names]
     changed = [plan for plan in plans if plan.before != plan.after]
-    if not options.json:
-        for plan in plans:
-            _show_plan(plan)
+    for plan in plans:
+        _show_plan(plan)
     if changed and not options.yes and not confirm("Write this?", "it changes a file of the project"):
         write_line("Nothing was written.")
         return 1
     for plan in changed if not options.undo else plans:
         await promote.apply(context, plan)
-    if options.json:
-        for plan in plans:
-            lessons = plan.promotion.lessons if plan.promotion else ()
-            left_out = [{"id": name, "reason": reason} for name, reason in plan.left_out]
-            record = {"file": str(plan.path), "changed": plan in changed, "lessons": [*lessons], "left_out": left_out}
-            write_json(record)
-    elif changed:
+    if changed:
         write_line("Undone." if options.undo else "Written. `mcp-reflect promote --undo` takes it out again.")
     return 0
 
@@ -337,4 +284,4 @@ def _show_plan(plan: promote.Plan) -> None:
         return
     before, after = (text.encode("utf-8", "replace").decode().splitlines() for text in (plan.before, plan.after or ""))
     for line in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="", n=2):
-        write_line(styled(visible(line), _DIFF_COLORS.get(line[:1], "")) if line[:1] in _DIFF_COLORS else visible(line))
+        write_line(visible(line))

@@ -1,30 +1,34 @@
 """Find lessons, look at one, change it, and decide about quarantined ones: `mcp-reflect lessons`."""
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+import json
+import os
+import shlex
+import tempfile
+import tomllib
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
-from mcp_reflect.cli.editor import edit_in_editor
+from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
 from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_page, list_row
 from mcp_reflect.cli.output import (
     ask,
     confirm,
     is_interactive,
     is_terminal,
-    other_projects,
     table,
     visible,
     write_json,
     write_line,
     write_result,
 )
-from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
+from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.cli.review import decide, review
 from mcp_reflect.cli.upkeep import report_undone
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import GLOBAL, plain
+from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import EDITABLE, Filter, GuardMode, Lesson, RecordKind, State
 from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
@@ -37,9 +41,9 @@ _STATES: Final[Mapping[str, Mapping[str, Any]]] = {
 """The fields of a filter by the name of a state. A quarantined lesson is active; a rejected one is retired."""
 
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
-_LISTED: Final = {
-    "words": (), "state": "active", "kind": "lesson", "task_type": None, "tag": None, "limit": 50, "project": None
-}  # fmt: skip
+_NEXT: Final = """\
+An agent stores them when a run fails. To write one: mcp-reflect lessons add. To see it learn: mcp-reflect demo.
+To register your agent: mcp-reflect install HOST. Other projects: mcp-reflect projects."""
 _NO_GUARD: Final = "none; add --wrong-call and --right-call to stop the call"
 _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter: leave it out): ",
@@ -49,46 +53,35 @@ _QUESTIONS: Final = {
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
-    parser.set_defaults(**_LISTED)
-    add_service_arguments(parser, project=False)
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    add = add_actions(parser)
 
-    def action(name: str, description: str, example: str, ids: str = "") -> ArgumentParser:
-        added = actions.add_parser(
-            name,
-            help=description,
-            description=f"{description[0].upper()}{description[1:]}.",
-            epilog=f"example: mcp-reflect lessons {name} {example}",
-            allow_abbrev=False,
-        )
-        added.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
-        if name in _USES:
-            add_service_arguments(added, project=name not in ("list", "search"), default=SUPPRESS)
+    def action(name: str, about: str, example: str, ids: str = "") -> CliParser:
+        added = add(name, about, example)
+        if name != "erase":
+            add_service_arguments(added)
         if ids:
             names = "the lesson's id, or its first or last characters"
             added.add_argument(ids, nargs="+" if ids == "ids" else None, metavar="ID", help=names)
         return added
 
     listed = action("list", "the newest lessons", "--task-type deploy")
+    listed.set_defaults(words=())
     search = action("search", "lessons that have all of these words", "git push --state all")
     search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
     for found in (listed, search):
-        found.add_argument("--state", default=SUPPRESS, choices=_STATES, help="its state (default: active)")
-        found.add_argument("--kind", default=SUPPRESS, choices=_KINDS, help="its kind (default: lesson)")
-        found.add_argument("--task-type", metavar="TYPE", default=SUPPRESS, help="like debugging, search, deploy")
-        found.add_argument("--tag", default=SUPPRESS, help="one of its tags")
-        found.add_argument("--project", metavar="NAME", default=SUPPRESS, help="one that MCP_REFLECT_PROJECTS allows")
-        about = "at most so many (default 50)"
-        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=SUPPRESS, help=about)
+        found.add_argument("--state", default="active", choices=_STATES, help="its state (default: active)")
+        found.add_argument("--kind", default="lesson", choices=_KINDS, help="its kind (default: lesson)")
+        found.add_argument("--task-type", metavar="TYPE", help="like debugging, search, deploy")
+        found.add_argument("--tag", help="one of its tags")
+        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=50, help="at most so many (default 50)")
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
-    add = action(
-        "add", "write a lesson yourself: as a text, by options, or asked for", '"Run make setup before make test"'
-    )
-    add.add_argument("text", nargs="*", help="the lesson in a sentence")
-    add.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
+    about = "write a lesson yourself: as a text, by options, or asked for"
+    written = action("add", about, '"Run make setup before make test"')
+    written.add_argument("text", nargs="*", help="the lesson in a sentence")
+    written.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
     edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
-    for written in (add, edit):
+    for fields in (written, edit):
         for name, about in (
             ("--mistake", "what went wrong"),
             ("--correction", "what works"),
@@ -98,9 +91,9 @@ def add_lessons_arguments(parser: CliParser) -> None:
             ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it anew"),
             ("--task-type", "like debugging, search, deploy"),
         ):
-            written.add_argument(name, metavar="TEXT", help=about)
-        add_number(written, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
-        written.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
+            fields.add_argument(name, metavar="TEXT", help=about)
+        add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
+        fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
     guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
     guard.add_argument("mode", choices=("hold", "tell", "off"), help="refuse the call once, tell the agent, or nothing")
     action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
@@ -118,13 +111,9 @@ def add_lessons_arguments(parser: CliParser) -> None:
 
 def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
-    name = options.action or "list"
-    if name in _USES:
-        settings = None if name in ("list", "search") else settings_of(options)
-        return with_place(options, lambda do: _USES[name](do, options), settings)
-    if options.url:
-        raise InputError("--url", "`lessons erase` needs a bank of your own", "Retire it: `lessons forget`.")
-    return with_engine(lambda engine: _erase(engine, options))
+    if options.action == "erase":
+        return with_engine(lambda engine: _erase(engine, options))
+    return with_place(options, lambda do: _USES[options.action](do, options))
 
 
 async def _list(do: Do, options: Namespace) -> None:
@@ -136,26 +125,13 @@ async def _list(do: Do, options: Namespace) -> None:
         limit=options.limit,
         **_STATES[options.state],
     )
-    listed: Listed = await do("lessons", {"filter": asdict(condition), "project": options.project})
+    listed: Listed = await do("lessons", {"filter": asdict(condition)})
     if options.json:
         write_json([plain(lesson) for lesson in listed.lessons])
     elif listed.lessons:
         write_line(table([list_row(lesson) for lesson in listed.lessons], HEADS, TEXT_COLUMN))
     elif is_terminal():
-        write_line(_nothing_listed(listed))
-
-
-def _nothing_listed(listed: Listed) -> str:
-    counts = listed.projects
-    if counts.get(listed.project) or counts.get(GLOBAL):
-        return f"No such lessons in {listed.scope}."
-    if counts:
-        return f"No lessons in {listed.scope}. {other_projects(counts, listed.project)}"
-    return (
-        f"No lessons in {listed.scope} yet. An agent stores them when a run fails; write the first one yourself:\n"
-        "  mcp-reflect lessons add\n"
-        "or see it learn: mcp-reflect demo. To register your agent: mcp-reflect install HOST."
-    )
+        write_line(f"No such lessons in {listed.scope}. {_NEXT}")
 
 
 async def _show(do: Do, options: Namespace) -> None:
@@ -203,7 +179,7 @@ async def _edit(do: Do, options: Namespace) -> None:
     if changes:
         edited = await do("edit", {"id": lesson.id, "changes": changes})
     elif is_interactive():
-        edited = await edit_in_editor(lesson, lambda after: do("edit", {"id": lesson.id, "changes": after}))
+        edited = await _edit_in_editor(lesson, lambda after: do("edit", {"id": lesson.id, "changes": after}))
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
@@ -274,3 +250,64 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
 def _report(lesson: Lesson, options: Namespace, result: str) -> None:
     state = {"id": lesson.id, "state": lesson.state.value, "trust": lesson.trust.value}
     write_result(options, state, f"{lesson.id}: {result}.")
+
+
+# A lesson in the person's editor, as TOML with a line for each field.
+
+_LISTS: Final = ("symptoms", "keywords", "tags")
+_FIELDS: Final = ("mistake", "correction", "why", "context", "task_type", "importance", *_LISTS)
+_NOTE: Final = "# Lesson {id}: change it, save, and leave the editor. Unchanged, or empty: nothing is stored.\n"
+
+Fields = dict[str, Any]
+"""The value of each field: a text or None, a tuple of texts, or the importance (0 to 1)."""
+
+
+def format_document(fields: Fields) -> str:
+    """Return the document of a lesson; a text of JSON is one of TOML, but for one character."""
+    values = {name: json.dumps(fields[name] or "", ensure_ascii=False) for name in _FIELDS}
+    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace("\x7f", "\\u007f")
+
+
+def parse_document(text: str) -> Fields:
+    """Return the fields of a document. InputError for one that is broken, or has a field that lessons have not."""
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.') from None
+    if unknown := sorted(told.keys() - {*_FIELDS}):
+        raise InputError("the file", f"a lesson has no field '{unknown[0][:40]}'", f"It has {', '.join(_FIELDS)}.")
+    return {name: tuple(told.get(name) or ()) if name in _LISTS else told.get(name) or None for name in _FIELDS}
+
+
+async def _edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]) -> Lesson | None:
+    """Let a person edit a lesson, and `store` the changed fields; None if nothing was changed.
+
+    Raises InputError, which names the file that has the text, if the person leaves a fault in it.
+    """
+    if lesson.kind is not RecordKind.LESSON:
+        raise InputError("id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson.")
+    before = {name: getattr(lesson, name) for name in _FIELDS} | {"mistake": lesson.mistake or lesson.text}
+    descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
+    file = Path(name)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as writer:
+        writer.write(_NOTE.format(id=lesson.id) + format_document(before))
+    _open_editor(file)
+    text = file.read_text(encoding="utf-8")
+    try:
+        known, fields = parse_document(format_document(before)), parse_document(text)
+        changes = {name: value for name, value in fields.items() if value != known[name]} if text.strip() else {}
+        stored = await store(changes) if changes else None
+    except InputError as error:
+        raise InputError(error.field, error.fault, f"{error.fix} Your text is in {file}.") from None
+    file.unlink()
+    return stored
+
+
+def _open_editor(file: Path) -> None:
+    import subprocess  # noqa: PLC0415 - slow to import
+
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    try:
+        subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603 - the person's own
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InputError("EDITOR", f"'{command}' failed: {error}", f"Set it; {file} has the text.") from None

@@ -5,21 +5,9 @@ Only the module of that command is imported, because `recall` and hooks must ans
 
 import sys
 from collections.abc import Sequence
-from typing import Final
 
 from mcp_reflect import __version__
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
-
-_WELCOME: Final = """\
-mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so you do not run it yourself.
-
-  mcp-reflect demo            see it learn, in half a minute
-  mcp-reflect install HOST    register it: claude-code, claude-desktop, vscode, cursor, codex, gemini, goose, windsurf
-  mcp-reflect lessons         what it has learned
-  mcp-reflect --help          all commands
-
-To serve in this terminal anyway: mcp-reflect serve. Ctrl-C ends it.
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,8 +37,7 @@ def _run(words: list[str]) -> int:
         if any("\ud800" <= char <= "\udfff" for char in word):  # how Python hands over bytes that are not UTF-8
             raise InputError(f"argument {place}", "it is not UTF-8", "Give arguments in UTF-8.")
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
-        sys.stdout.write(_WELCOME)
-        return 0
+        words = ["--help"]
     if words in ([], ["serve"]):
         from mcp_reflect.cli.serve import run_serve  # noqa: PLC0415 - as hosts start it: without argparse
 
@@ -72,8 +59,8 @@ def _run(words: list[str]) -> int:
     if name not in COMMANDS:
         hint = did_you_mean(name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands.")
         raise InputError("command", f"there is no command '{name}'", hint)
-    parser, run = load_command(name)
-    return run(parser.parse_args(words[1:])) or 0
+    options, run = load_command(name, words[1:])
+    return run(options) or 0
 
 
 def _end_quietly() -> int:

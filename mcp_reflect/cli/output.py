@@ -1,27 +1,16 @@
-"""Print results: tables and colors for people, JSON and tab-separated rows for programs; ask questions."""
+"""Print results: tables for people, JSON and tab-separated rows for programs; ask questions."""
 
 import json
-import os
-import select
 import shutil
 import signal
 import sys
 import textwrap
 import unicodedata
 from argparse import Namespace
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
 from mcp_reflect.errors import InputError
-
-# Styles of ECMA-48 (SGR).
-BOLD: Final = "1"
-DIM: Final = "2"
-GREEN: Final = "32"
-YELLOW: Final = "33"
-RED: Final = "31"
 
 
 def is_terminal() -> bool:
@@ -31,7 +20,7 @@ def is_terminal() -> bool:
 
 def is_interactive() -> bool:
     """Return whether there is a person to ask: stdin and stdout are both terminals."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    return sys.stdin.isatty() and is_terminal()
 
 
 def write_line(text: str) -> None:
@@ -52,12 +41,6 @@ def write_result(options: Namespace, value: Any, text: str) -> None:
         write_line(text)
 
 
-def styled(text: str, style: str) -> str:
-    """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
-    has_styles = is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return f"\x1b[{style}m{text}\x1b[0m" if text and has_styles else text
-
-
 def visible(text: str) -> str:
     """Return a text in which each character that a terminal would act on, or hide, is written as its code."""
     return "".join(
@@ -72,32 +55,16 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     On a terminal they are aligned, and the column `flexible` is cut until the table fits. In a pipe each row is one
     line of whole cells separated by tabs.
     """
-    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
+    cells = [list(heads), *([visible(" ".join(cell.split())) for cell in row] for row in rows)]
     if not is_terminal():
-        return "\n".join("\t".join(row) for row in [list(heads), *cells])
-    widths = [max(map(_width, column)) for column in zip(heads, *cells, strict=True)]
-    others = sum(width + 2 for place, width in enumerate(widths) if place != flexible)
-    widths[flexible] = min(widths[flexible], max(shutil.get_terminal_size().columns - others, 20))
-    lines = [
-        "  ".join(_fitted(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [list(heads), *cells]
-    ]
-    return "\n".join([styled(lines[0], BOLD), *lines[1:]])
-
-
-def _width(text: str) -> int:
-    return sum(_columns(char) for char in text)
-
-
-def _columns(char: str) -> int:
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
-
-
-def _fitted(text: str, width: int) -> str:
-    if _width(text) > width:
-        ends = list(accumulate(map(_columns, text)))
-        text = text[: bisect_right(ends, width - 1)] + "…"
-    return text + " " * (width - _width(text))
+        return "\n".join(map("\t".join, cells))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) + widths[flexible]
+    widths[flexible] = min(widths[flexible], max(room, 20))
+    for row in cells:
+        if len(row[flexible]) > widths[flexible]:
+            row[flexible] = f"{row[flexible][: widths[flexible] - 1]}…"
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
 def counted(number: int, noun: str) -> str:
@@ -108,52 +75,26 @@ def counted(number: int, noun: str) -> str:
 def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)
-    return "\n".join(f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items())
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in values.items())
 
 
-def wrapped(text: str, indent: str = "  ") -> str:
-    """Return a text as indented lines that fit the terminal; its own line breaks stay."""
-    width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize
-    return "\n".join(
-        textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent, replace_whitespace=False) or indent
-        for line in text.split("\n")
-    )
-
-
-def other_projects(counts: Mapping[str, int], own: str) -> str:
-    """Return the projects of the bank beside one's own, with their number of lessons, or an empty string."""
-    others = [f"{project or '(global)'} ({count})" for project, count in counts.items() if project != own]
-    return f"This bank has lessons of other projects: {', '.join(others)}." if others else ""
+def indented(text: str) -> str:
+    """Return a text with each line two columns to the right."""
+    return textwrap.indent(text, "  ")
 
 
 def ask(question: str) -> str | None:
     """Print a question and return the line that a person types, without spaces around it; None at the end of input.
 
-    Ctrl-C ends the command at once: asyncio's own handler would wait for the line first.
+    Ctrl-C ends the process at once: Python's handlers can wait for the line first.
     """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        sys.stdout.write(question)
-        sys.stdout.flush()
-        if os.name != "nt":  # where select takes sockets alone
-            _wait_for_line()
-        line = sys.stdin.readline()
+        return input(question).strip()
+    except EOFError:
+        return None
     finally:
         signal.signal(signal.SIGINT, before)
-    return line.strip() if line else None
-
-
-def _wait_for_line() -> None:
-    """Wait until stdin has a line or a signal has come; Ctrl-C just before a read would wait until the read ends."""
-    woken, wakes = os.pipe()
-    os.set_blocking(wakes, False)
-    before = signal.set_wakeup_fd(wakes)
-    try:
-        select.select([sys.stdin, woken], [], [])
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(woken)
-        os.close(wakes)
 
 
 def confirm(question: str, consequence: str) -> bool:

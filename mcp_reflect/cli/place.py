@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -56,31 +56,25 @@ Do = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 def settings_of(options: "Namespace") -> Settings:
     """Return the settings with the project of a command's options."""
-    project, settings = getattr(options, "project", None), Settings.from_env()
-    return settings if project is None else replace(settings, project=project)
+    settings = Settings.from_env()
+    return settings if options.project is None else replace(settings, project=options.project)
 
 
-def with_place(
-    options: "Namespace", work: Callable[[Do], Awaitable[_Result]], settings: Settings | None = None
-) -> _Result:
+def with_place(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]) -> _Result:
     """Run a command's work by the service that its options name, else on the bank of this machine."""
     from mcp_reflect.services.curation import USES  # noqa: PLC0415 - a recall and hooks need none of it
 
-    if getattr(options, "url", None):
+    async def ask_service(use: str, sent: Mapping[str, Any]) -> Any:
+        kind, value = USES[use].result, ask_as(options, use, sent)
+        return value if kind is None else from_json(kind, value)
 
-        async def ask_service(use: str, sent: Mapping[str, Any]) -> Any:
-            kind, value = USES[use].result, ask_as(options, use, sent)
-            return value if kind is None else from_json(kind, value)
-
-        async def asked() -> _Result:
-            return await work(ask_service)
-
-        return asyncio.run(asked())
+    async def asked() -> _Result:
+        return await work(ask_service)
 
     def here(engine: Engine) -> Awaitable[_Result]:
         return work(lambda use, sent: USES[use].work(engine, sent, whole=True))
 
-    return with_engine(here, settings)
+    return asyncio.run(asked()) if options.url else with_engine(here, settings_of(options))
 
 
 def ask(
@@ -117,11 +111,13 @@ def ask(
             reason = getattr(error, "strerror", None) or "not in time, or not as HTTP"
             raise BankError(f"The service {place.netloc} does not answer: {reason}.") from None
     if answer.status != http.client.OK:
-        fault, _, fix = _words(body[:1000].decode("utf-8", "replace")).partition(". ")
+        text = body[:1000].decode("utf-8", "replace")
+        with suppress(ValueError, LookupError, TypeError):
+            text = str(json.loads(text)["error"])
+        fault, _, fix = text[:300].partition(". ")
         fault, fix = f"it answers {answer.status}: {fault.rstrip('.')}", fix or "Ask again."
         if answer.status == http.client.UNAUTHORIZED:
-            fix = f"The token is wrong or revoked: set {token_variable} to one that works." if token else ""
-            fix = fix or f"Set {token_variable} to a token of the service."
+            fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
         if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
             raise NotAllowedError(place.netloc, fault, fix)
         if answer.status >= http.client.INTERNAL_SERVER_ERROR or answer.status == http.client.TOO_MANY_REQUESTS:
@@ -132,15 +128,7 @@ def ask(
 
 def ask_as(options: Any, name: str, value: Any) -> Any:
     """Return what the service of a command's options answers to a use."""
-    return ask(options.url, options.token_env, name, value, getattr(options, "project", None))
-
-
-def _words(body: str) -> str:
-    """Return the words of an error: the `error` of an object of JSON, else the beginning of the text."""
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, LookupError, TypeError):
-        return body[:300]
+    return ask(options.url, options.token_env, name, value, options.project)
 
 
 def checked_variable(name: str | None) -> str:

@@ -24,7 +24,6 @@ MAX_SECONDS: Final = 3.0
 MAX_TEAM_SECONDS: Final = 0.75
 """The same where it asks a team's service."""
 
-_GRACE: Final = 1.5  # seconds in which what was not noted is kept
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
@@ -40,10 +39,8 @@ _AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure"
 _HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
        mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
 
-Reads a host's hook input on stdin and answers it (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it
-into a host's settings; nobody needs to run it by hand. To see what it would say:
-
-  echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
+Answers a host's hook input, which stdin has (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it into a host's
+settings.
 """
 # What the first or last lines of an output may have that reads as a failure, or that says that there is nothing;
 # `runs.calls` judges it.
@@ -89,20 +86,13 @@ def run_hook(arguments: list[str]) -> int:
 
 
 class Watch:
-    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off.
-
-    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not.
-    """
+    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off."""
 
     def __init__(self, seconds: float) -> None:
-        import faulthandler  # noqa: PLC0415 - a module of the interpreter itself
-
         self.at_end: Any = None
         self.began = monotonic()
         self._running = _thread.allocate_lock()
         self._running.acquire()
-        self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
-        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
         _thread.start_new_thread(self._wait, (seconds,))
 
     def _wait(self, seconds: float) -> None:
@@ -113,11 +103,7 @@ class Watch:
             os._exit(0)
 
     def end(self) -> None:
-        import faulthandler  # noqa: PLC0415 - see above
-
-        faulthandler.cancel_dump_traceback_later()
         self._running.release()
-        self._nowhere.close()
 
 
 def _read_stdin() -> bytes:

@@ -4,8 +4,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
-from mcp_reflect.cli.output import aligned, counted, other_projects, table, write_result
+from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
+from mcp_reflect.cli.output import aligned, counted, table, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
 from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
@@ -17,43 +17,35 @@ from mcp_reflect.services.engine import Engine
 def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("task", help="what you are about to do, in your words")
     parser.add_argument("--task-type", help="like debugging, search, deploy")
-    parser.add_argument("--context", help="where you are: counts for lessons from the same context")
     parser.add_argument("--symptom", action="append", default=[], dest="symptoms", help="an error text that you see")
     parser.add_argument("--tag", action="append", default=[], dest="tags", help="only lessons with any of these tags")
     kinds = [kind.value for kind in RecordKind]
     parser.add_argument("--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind")
     most = DEFAULT.max_recalled
     add_number(parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)")
-    most = DEFAULT.max_recalled_chars
-    add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
-    add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
-    add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
     add_service_arguments(parser)
 
 
 def run_recall(options: Namespace) -> None:
     """Print the lessons that fit a task, best first, each with the reason why."""
-    settings = Settings.from_env()
+    settings = settings_of(options)
     if not options.task.strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     settings.refuse_more("max_task_chars", "task", len(options.task))
-    # The schemas of the tools would take longer to import than the recall takes.
-    names = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
-    values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
+    values: dict[str, Any] = {name: getattr(options, name) for name in ("task", "task_type", "limit")}
     values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
     if options.url:
         value = ask_as(options, "recall", values | {"kinds": options.kinds})
         write_result(options, compact(value), _recall_text(from_json(Recall, value)))
         return
+    # The schemas of the tools would take longer to import than the recall takes.
     query = RecallQuery(**values, kinds=tuple(map(RecordKind, options.kinds)))
 
     async def work(engine: Engine) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
-        scope, holdout = engine.scopes.named(options.project), engine.settings.holdout
-        recall = await engine.bank.recalls.recall(scope, query, applied=False, holdout=holdout)
-        counts = {} if recall.lessons else await engine.bank.lessons.projects(engine.scopes.own.tenant)
-        others = other_projects(counts, scope.project)
-        write_result(options, plain(recall), _recall_text(recall) + (f"\n{others}" if others else ""))
+        own, holdout = engine.scopes.own, engine.settings.holdout
+        recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
+        write_result(options, plain(recall), _recall_text(recall))
 
     with_engine(work, settings)
 
@@ -73,7 +65,7 @@ def add_stats_arguments(parser: CliParser) -> None:
 
 def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out."""
-    stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}), settings_of(options))
+    stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}))
     told = {
         name: value for name, value in stats.items() if name not in ("proof", "helped", "uplift") and _counts(value)
     }
@@ -149,8 +141,9 @@ def vector_summary(state: Mapping[str, Any]) -> str:
 
 
 def add_prompts_arguments(parser: CliParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("list", "show"), default="list")
-    parser.add_argument("name", nargs="?", help="the template to show")
+    add = add_actions(parser)
+    add("list", "the prompt templates", "")
+    add("show", "print one", "reflect").add_argument("name", metavar="NAME", help="the template to show")
 
 
 def run_prompts(options: Namespace) -> None:
@@ -175,8 +168,6 @@ def run_prompts(options: Namespace) -> None:
         template = templates[options.name]
         write_result(options, described(template), template.text.rstrip("\n"))
         return
-    if options.name is not None:
-        raise InputError("name", "list takes none", "Write prompts list, or prompts show NAME.")
     rows = [(one.name, str(one.version), one.role, in_use(one)) for one in templates.values()]
     listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates.values()]
     write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))

@@ -15,7 +15,6 @@ from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.services.curation import Shown, Waiting
 
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
-_ANSWERS: Final = {"approve": "k", "keep": "k", "reject": "d", "r": "d", "s": "", "skip": ""}
 Item = Lesson | StoredFinding
 
 
@@ -78,8 +77,7 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
         item = items[place]
         show(item)
         answer = ask(f"{place + 1} of {len(items)}. {_QUESTION}")
-        answer = "q" if answer is None else answer.lower()
-        match _ANSWERS.get(answer, answer):
+        match "q" if answer is None else answer.lower():
             case "k" | "e" as chosen:
                 changes = _changes_of(item, edits=chosen == "e")
                 if changes is None:

@@ -1,10 +1,10 @@
 """A team's service: the options of `mcp-reflect serve --http HOST:PORT`, and `mcp-reflect tokens`."""
 
 import os
-from argparse import SUPPRESS, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
-from mcp_reflect.cli.commands import CliParser, add_number
+from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import table, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
@@ -86,21 +86,18 @@ def _state_keys(variable: str | None) -> tuple[str, ...]:
 
 
 def add_tokens_arguments(parser: CliParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="make a token; it is shown once")
+    action = add_actions(parser)
+    add = action("add", "make a token; it is shown once", "ada --tenant acme --projects shop,billing --role writer")
     add.add_argument("name", metavar="NAME", help="who uses it: stands beside all that is stored with it")
     add.add_argument("--tenant", required=True, metavar="T", help="the team; no other team sees its lessons")
-    add.add_argument(
-        "--projects", required=True, nargs="+", metavar="P", help="the projects, the usual one first; '*' is every one"
-    )
+    about = "the projects, the usual one first; '*' is every one"
+    add.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
     roles = "reader recalls; writer also stores; admin also decides about quarantine and trust"
     add.add_argument("--role", required=True, choices=[role.value for role in Role], help=roles)
     add_number(add, "--days", 0.001, _MOST_DAYS, help="after so many days it no longer works (default: never)")
-    actions.add_parser("list", help="all tokens; their text is not kept")
-    revoke = actions.add_parser("revoke", help="refuse a token from now on, on every replica")
+    action("list", "all tokens; their text is not kept", "")
+    revoke = action("revoke", "refuse a token from now on, on every replica", "ada")
     revoke.add_argument("name", metavar="NAME")
-    for action in actions.choices.values():
-        action.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON for a program")
 
 
 def run_tokens(options: Namespace) -> None:

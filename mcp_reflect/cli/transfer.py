@@ -4,19 +4,19 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_service_arguments
 from mcp_reflect.cli.files import read_text, write_output
-from mcp_reflect.cli.output import confirm, counted, table, write_json, write_line, write_result
-from mcp_reflect.cli.place import Do, settings_of, with_engine, with_place
+from mcp_reflect.cli.output import confirm, counted, write_json, write_line
+from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.models.common import plain
+from mcp_reflect.models.common import json_of, plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
@@ -31,15 +31,15 @@ def add_backup_arguments(parser: CliParser) -> None:
 
 def run_backup(options: Namespace) -> None:
     """Copy the bank to one private file (mode 0600), completely or not at all, while servers run."""
-    file = Path(options.file).absolute()
 
-    async def copy(engine: Engine) -> int:
+    async def copy(engine: Engine) -> None:
         await engine.bank.open()
         _refuse_server(engine, "pg_dump --schema=mcp_reflect --format=custom --file=FILE")
-        return backup.backup(engine.bank.path, file)
+        file = Path(options.file).absolute()
+        size = backup.backup(engine.bank.path, file)
+        write_line(f"Copied to {file}, {size} bytes.")
 
-    size = with_engine(copy, opens=False)
-    write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
+    with_engine(copy, opens=False)
 
 
 def _refuse_server(engine: Engine, command: str) -> None:
@@ -61,56 +61,42 @@ def run_restore(options: Namespace) -> int:
     Servers that run continue with it. What was in the bank is kept as a copy beside it, if it is a file.
     """
 
-    async def restore(engine: Engine) -> tuple[Path, Path | None] | None:
+    async def restore(engine: Engine) -> int:
         bank = engine.bank
         _refuse_server(engine, "pg_restore --clean --if-exists --single-transaction FILE")
         file = backup.latest_copy(bank.path) if options.latest else Path(options.file).absolute()
         question = f"Replace all that is in {bank.place} by {file}?"
         if not options.yes and not confirm(question, "it replaces all that is in the bank"):
-            return None
-        return file, backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
+            write_line("Nothing was restored.")
+            return 1
+        kept = backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
+        write_line(f"Restored {file}." + (f" The previous content is in {kept}." if kept else ""))
+        return 0
 
-    restored = with_engine(restore, opens=False)
-    if restored is None:
-        write_line("Nothing was restored.")
-        return 1
-    file, previous = restored
-    text = f"Restored {file}." + ("" if previous is None else f" The previous content is in {previous}.")
-    write_result(options, {"restored": str(file), "kept": previous and str(previous)}, text)
-    return 0
+    return with_engine(restore, opens=False)
 
 
 def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
     parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
     add_service_arguments(parser)
 
 
 def run_export(options: Namespace) -> None:
     """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
-    if options.url and options.all_projects:
-        raise InputError("--all-projects", "a service writes one project at a time", "Give --project NAME.")
-
-    def write(file: TextIO) -> int:
-        sent = {"all_projects": options.all_projects}
-        lines: list[Any] = with_place(options, lambda do: do("export", sent), settings_of(options))
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        return len(lines)
-
+    found: list[Any] = with_place(options, lambda do: do("export", {"all_projects": options.all_projects}))
+    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found)
     if options.file is None:
-        write(sys.stdout)
+        sys.stdout.write(lines)
         return
-    with write_output(options.file, "file", mark='{"id": "les_', force=options.force) as file:
-        count = write(file)
-    write_result(options, {"lessons": count, "file": options.file}, f"{counted(count, 'lesson')} in {options.file}.")
+    write_output(options.file, "file", lines)
+    write_line(f"{counted(len(found), 'lesson')} in {options.file}.")
 
 
 def add_import_arguments(parser: CliParser) -> None:
     parser.add_argument("file", help="the file; - reads stdin")
-    parser.add_argument(
-        "--own", action="store_true", help="it is your own export: keep ids, dates, trust, history and outcomes"
-    )
+    about = "it is your own export: keep ids, dates, trust, history and outcomes"
+    parser.add_argument("--own", action="store_true", help=about)
     add_service_arguments(parser)
 
 
@@ -120,8 +106,12 @@ def run_import(options: Namespace) -> None:
     If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
     """
     text = read_text(options.file, Settings.from_env())
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    lines = [(number, _object(line, f"line {number}")) for number, line in numbered]
+    lines: list[tuple[int, Any]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            if not isinstance(value := json_of(line), dict):
+                raise InputError(f"line {number}", "it is not a JSON object", "Give one JSON object per line.")
+            lines.append((number, value))
 
     async def work(do: Do) -> list[Stored]:
         stored: list[Stored] = []
@@ -129,7 +119,7 @@ def run_import(options: Namespace) -> None:
             stored += await do("import", {"lines": part, "own": options.own})
         return stored
 
-    stored = with_place(options, work, settings_of(options))
+    stored = with_place(options, work)
     if options.json:
         for one in stored:
             write_json(plain(one))
@@ -139,47 +129,23 @@ def run_import(options: Namespace) -> None:
     write_line(f"{counted(counts.total(), 'lesson')}: {summary or 'none in the file'}.")
 
 
-def _object(line: str, place: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(place, f"it is not JSON: {str(error)[:80]}", "Give one JSON object per line.") from None
-    if not isinstance(value, dict):
-        raise InputError(place, "it is not a JSON object", "Give one JSON object per line.")
-    return cast("dict[str, Any]", value)
-
-
 def _parts(lines: list[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
     part, size = list[tuple[int, Any]](), 0
     for line in lines:
-        size += len(json.dumps(line))
         if part and size > _MOST_SENT:
             yield part
-            part, size = [], len(json.dumps(line))
+            part, size = [], 0
         part.append(line)
-    if part:
-        yield part
+        size += len(json.dumps(line))
+    yield part
 
 
 def add_migrate_arguments(parser: CliParser) -> None:
     parser.add_argument("--to", metavar="URL", required=True, help="postgresql://USER@HOST/DATABASE, an empty database")
-    parser.add_argument("--tenant", metavar="T", help="the team, as its tokens name it; 'local' stays your own")
-    about = "what the tokens call a project of the file; without OLD=, this directory's project. May be repeated"
-    parser.add_argument("--project", action="append", default=[], metavar="[OLD=]NEW", dest="projects", help=about)
-    parser.add_argument("--dry-run", action="store_true", help="show tenant and projects, and move nothing")
-
-
-def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[str, str]:
-    """Return the new name of each project that gets one."""
-    names = dict((word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects)
-    names = {old: stored_name(new) for old, new in names.items() if new != old}
-    for old, new in names.items():
-        if old not in counts:
-            known = ", ".join(counts) or "none"
-            raise InputError("--project", f"the file has no lessons of '{old}'", f"It has: {known}.")
-        if new in counts or [*names.values()].count(new) > 1:
-            raise InputError("--project", f"two projects would be called '{new}'", "Choose another name.")
-    return names
+    about = "the team, as its tokens name it (mcp-reflect tokens list); 'local' stays your own"
+    parser.add_argument("--tenant", metavar="T", required=True, help=about)
+    about = "what the tokens call this directory's project; others keep their names"
+    parser.add_argument("--project", metavar="NAME", help=about)
 
 
 def run_migrate(options: Namespace) -> None:
@@ -194,29 +160,20 @@ def run_migrate(options: Namespace) -> None:
         raise InputError("--to", "it is not the address of a PostgreSQL database", fix)
     if isinstance(settings.bank, ServerUrl):
         raise BankError(f"The bank {settings.bank} is on a server already. For copies of it, use pg_dump.")
-
-    if not (tenant := stored_name((options.tenant or "").strip())):
-        fix = "Name that of your tokens (mcp-reflect tokens list), or local for a bank of your own."
-        raise InputError("--tenant", "it is missing, and without it the team would not find the lessons", fix)
     if find_spec("psycopg") is None:
         raise BankError("A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'")
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
-    counts = moving.projects_in(settings.bank_path)
-    names = _new_names(options, counts, Scopes.of(settings).own.project)
-    if options.dry_run:
-        rows = [(old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()]
-        shown = table(rows, ("PROJECT", "LESSONS", "CALLED THERE"), flexible=0)
-        projects = [dict(zip(("from", "lessons", "to"), row, strict=True)) for row in rows]
-        text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."
-        write_result(options, {"tenant": tenant, "projects": projects}, text)
-        return
+    known, own = moving.projects_in(settings.bank_path), Scopes.of(settings).own.project
+    name = own if options.project is None else stored_name(options.project)
+    if name != own and (own not in known or name in known):
+        fault = f"'{own}' cannot become '{name}': the file has lessons of {', '.join(known) or 'no project'}"
+        raise InputError("--project", fault, "Run it in the directory of one of them, and give a name that none has.")
 
     async def work(engine: Engine) -> dict[str, int]:
         assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say
-        return await moving.move(settings.bank_path, engine.bank.db, tenant, names)
+        return await moving.move(settings.bank_path, engine.bank.db, stored_name(options.tenant), {own: name})
 
     moved = with_engine(work, replace(settings, bank=target), opens=False)
-    lines = [f"{name:<18} {rows:>9}" for name, rows in moved.items()]
-    text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}."))
-    write_result(options, [{"table": name, "rows": rows} for name, rows in moved.items()], text)
+    write_line("\n".join(f"{table:<18} {rows:>9}" for table, rows in moved.items()))
+    write_line(f"Moved {settings.bank_path} to {target}.")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect import __version__
-from mcp_reflect.cli.commands import CliParser, add_service_arguments
+from mcp_reflect.cli.commands import CliParser, add_actions, add_service_arguments
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import GREEN, RED, counted, styled, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.config import ServerUrl
@@ -40,12 +40,10 @@ def run_doctor(options: Namespace) -> int:
     """
     if options.url:
         report = {"version": __version__, "service": options.url, **ask_as(options, "whoami", {})}
-        write_result(options, report, f"{styled('the service answers', GREEN)}\n{report_text(report)}")
+        write_result(options, report, f"the service answers\n{report_text(report)}")
         return 0
     report: dict[str, Any] = clean(with_engine(examine, opens=False))  # a setting may hold a key by mistake
-    lines = [styled(f"problem: {problem}", RED) for problem in report["degraded"]] or [
-        styled("everything works", GREEN)
-    ]
+    lines = [f"problem: {problem}" for problem in report["degraded"]] or ["everything works"]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
     if "embeddings" in values:
         values["embeddings"] = vector_summary(values["embeddings"])
@@ -125,15 +123,16 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
 
 
 def add_projects_arguments(parser: CliParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    for name, first, second, purpose in (
-        ("rename", "OLD", "NEW", "give a project another name; the old one still finds it"),
-        ("merge", "A", "B", "give all that project A learned to project B"),
+    add = add_actions(parser)
+    add("list", "the projects of the bank, with their lessons and other names", "")
+    for name, first, second, about, example in (
+        ("rename", "OLD", "NEW", "give a project another name; the old one still finds it", "/home/ada/shop shop"),
+        ("merge", "A", "B", "give all that project A learned to project B", "shop-old github.com/acme/shop"),
     ):
-        action = actions.add_parser(name, help=purpose, allow_abbrev=False)
+        action = add(name, about, example)
         action.add_argument("old", metavar=first)
         action.add_argument("new", metavar=second)
-    guards = actions.add_parser("guards", help="what a call against a lesson of this project meets", allow_abbrev=False)
+    guards = add("guards", "say what a call against a lesson of this project meets", "hold")
     meaning = "refuse the call once, tell the agent, or nothing; default: as MCP_REFLECT_GUARDS says"
     guards.add_argument("mode", choices=("hold", "tell", "off", "default"), help=meaning)
 
@@ -144,7 +143,7 @@ def run_projects(options: Namespace) -> None:
     A project is its repository: clones and worktrees share it, and its folder may move. End running servers before a
     change: they keep the name that they started with.
     """
-    actions = {None: _list_projects, "guards": _set_guards}
+    actions = {"list": _list_projects, "guards": _set_guards}
     with_engine(lambda engine: actions.get(options.action, _rename)(engine, options))
 
 
@@ -270,7 +269,7 @@ async def _text(engine: Engine, record_id: str) -> str:
     return clip((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)
 
 
-def run_embed(options: Namespace) -> int:
+def run_embed(_: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def work(engine: Engine) -> tuple[int, Any]:
@@ -281,11 +280,11 @@ def run_embed(options: Namespace) -> int:
         total = 0
         async for count in embeddings.embed_all():
             total += count
-            if not options.json:
-                write_line(f"{total} lessons embedded ...")
+            write_line(f"{total} lessons embedded ...")
         return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
 
     total, state = with_engine(work)
-    text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
-    write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
+    write_line(f"{counted(total, 'lesson')} embedded: {vector_summary(state)}.")
+    if "problem" in state:
+        write_line(state["problem"])
     return 0 if state["with_vector"] == state["lessons"] else 1

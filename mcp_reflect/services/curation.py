@@ -24,12 +24,10 @@ _MOST_WAITING: Final = 1_000  # quarantined lessons that one review lists
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Lessons, and the number of active lessons of each project that the caller may see."""
+    """Lessons of a scope."""
 
     scope: str
-    project: str
     lessons: tuple[Lesson, ...]
-    projects: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +54,9 @@ class Waiting:
 
 async def listed(engine: Engine, sent: Sent, *, whole: bool) -> Listed:
     """Return the lessons that pass a filter, the newest first."""
-    scope = engine.scopes.named(sent.get("project"))
-    condition: Filter = from_json(Filter, sent["filter"])
-    lessons = await engine.bank.views.browse(scope, condition if whole else replace(condition, held=False))
-    counts = await engine.bank.lessons.projects(scope.tenant)
-    if not whole:
-        counts = {name: count for name, count in counts.items() if name in (scope.project, GLOBAL)}
-    return Listed(scope=str(scope), project=scope.project, lessons=tuple(lessons), projects=counts)
+    own, condition = engine.scopes.own, from_json(Filter, sent["filter"])
+    lessons = await engine.bank.views.browse(own, condition if whole else replace(condition, held=False))
+    return Listed(scope=str(own), lessons=tuple(lessons))
 
 
 async def lesson(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:

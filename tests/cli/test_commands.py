@@ -172,12 +172,12 @@ def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Co
         ('{"mistake": "Lost the key", "trust": "quarantine"}', "line 3, trust: 'quarantine' is not one of its values"),
         ('{"mistake": "Lost the key", "state": "retird"}', "line 3, state: 'retird' is not one of its values"),
         ("[1]", "line 3: it is not a JSON object"),
-        ("{", "line 3: it is not JSON"),
+        ("{", "line 3: it is not a JSON object"),
         (
             '{"mistake": "Lost the key", "correction": "Keep the key at home", "importance": NaN}',
             "line 3, importance: nan is not a number",
         ),
-        ("[" * 10_000, "line 3: it is not JSON"),
+        ("[" * 10_000, "line 3: it is not a JSON object"),
     ],
 )
 def test_a_bad_line_is_refused_by_its_number_and_nothing_is_stored(command: Command, bad: str, said: str) -> None:
@@ -224,7 +224,7 @@ def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.
 
 def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no command 'recal'. Did you mean 'recall'?" in command("recal", code=2)
-    assert "--limit: 0 is not in 1 to 50" in command("recall", "x", "--limit", "0", code=2)
+    assert "--limit: '0' is not a whole number from 1 to 50" in command("recall", "x", "--limit", "0", code=2)
     for words, said in ((["lessons", "burn"], "invalid choice: 'burn'"), (["serve", "now"], "unrecognized arguments")):
         with pytest.raises(SystemExit, match="2"):
             main(words)

@@ -178,11 +178,8 @@ def test_show_as_json_has_the_front_matter_and_the_text(folder: Path, capsys: py
     assert (shown["inputs"], shown["file"], shown["text"]) == (["goal", "steps"], str(path), GOOD)
 
 
-@pytest.mark.parametrize("words", [["show"], ["show", "critic"], ["list", "critique"]])
-def test_words_that_make_no_command_are_told_what_to_write(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["prompts", *words]) == 2
+def test_a_prompt_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prompts", "show", "critic"]) == 2
     assert "mcp-reflect: name: " in capsys.readouterr().err
 
 
@@ -221,9 +218,10 @@ def test_every_lesson_gets_its_vector_now_and_doctor_and_stats_count_them(
     monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "letters:small")
     none_yet = {"embedder": "letters:small", "lessons": 2, "with_vector": 0}
     assert said(capsys, "stats")["embeddings"] == none_yet
-    assert said(capsys, "embed") == {"embedded": 2, **none_yet, "with_vector": 2}
-    assert main(["embed"]) == 0
-    assert "0 lessons embedded: letters:small, 2 of 2 lessons have a vector." in capsys.readouterr().out
+    for count in (2, 0):
+        assert main(["embed"]) == 0
+        told = f"{count} lessons embedded: letters:small, 2 of 2 lessons have a vector."
+        assert told in capsys.readouterr().out
     report = said(capsys, "doctor")
     assert report["embeddings"] == {**none_yet, "with_vector": 2}
     assert report["degraded"] == []

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -30,8 +31,8 @@ def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command) -> None:
     env = {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
     person = Person(["lessons", "review"], env)
     person.until("[q]uit: ")
-    person.presses("\x03", "interrupted.")
-    assert person.leaves() == 130
+    person.presses("\x03", "^C")
+    assert person.leaves() == -signal.SIGINT
     assert "Traceback" not in person.screen
 
 
@@ -117,30 +118,13 @@ def test_a_name_that_is_no_setting_is_repeated_without_the_key_in_it() -> None:
     assert KEY[4:12] not in str(Settings.from_env({f"MCP_REFLECT_{'X_' * 25}{KEY}": "1"}).misspelled())
 
 
-def test_the_file_is_the_old_one_until_the_last_word_is_written(tmp_path: Path) -> None:
+def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("old", "utf-8")
-    with replace_file(path, 0o640) as file:
-        file.write("new\r\n")
-        file.flush()
-        assert path.read_text("utf-8") == "old"
-    assert path.read_bytes() == b"new\r\n"
+    replace_file(path, "old\r\n", 0o640)
+    with pytest.raises(UnicodeEncodeError):
+        replace_file(path, "half \udce9")
+    assert path.read_bytes() == b"old\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old", "utf-8")
-
-    def interrupted() -> None:
-        with replace_file(path) as file:
-            file.write("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -192,20 +176,10 @@ def test_a_device_is_written_through_to_and_stays(command: Command, words: tuple
 
 
 @pytest.mark.parametrize("words", WRITERS)
-def test_a_file_of_others_is_overwritten_only_with_force(command: Command, words: tuple[str, ...]) -> None:
-    path = command.folder / "thesis.txt"
-    path.write_text("three years of work", "utf-8")
-    assert "exists and is not from this command. Name another, or add --force." in command(*words, str(path), code=2)
-    assert path.read_text("utf-8") == "three years of work"
-    command(*words, str(path), "--force")
-    assert "three years" not in path.read_text("utf-8")
-
-
-@pytest.mark.parametrize("words", WRITERS)
-def test_a_file_of_the_same_command_is_replaced_without_a_question(command: Command, words: tuple[str, ...]) -> None:
+def test_a_file_is_replaced_whole_and_is_private(command: Command, words: tuple[str, ...]) -> None:
     command("import", command.file("lessons.jsonl", [LINE]))
     path = command.folder / "out"
-    command(*words, str(path))
+    path.write_text("before")
     command("import", command.file("lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]))
     command(*words, str(path))
     assert "quokka" in path.read_text("utf-8")

@@ -6,14 +6,13 @@ import re
 import shlex
 import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, Command, Places, add_hooks, hook_line, remove_hooks
+from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, Command, hook_line, set_hooks
 from mcp_reflect.cli.install import Change
 from mcp_reflect.errors import InputError
 
@@ -61,10 +60,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def file_of(name: str, home: Path) -> Path:
-    return HOSTS[name].file(replace(Places.here(), home=home, app_data=home / "AppData" / "Roaming"))
-
-
 @pytest.mark.parametrize("service", [(), ("--url", "http://127.0.0.1:1/mcp")])
 def test_a_file_that_people_share_has_no_path_of_one_machine(
     service: tuple[str, ...], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -83,18 +78,18 @@ def test_a_file_that_people_share_has_no_path_of_one_machine(
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_clean_home_has_it_once_and_nothing_when_it_is_taken_out(name: str, home: Path) -> None:
     assert main(["install", name, "--yes"]) == 0
-    once = file_of(name, home).read_text("utf-8")
+    once = HOSTS[name].file().read_text("utf-8")
     assert "mcp-reflect" in once
     assert main(["install", name, "--yes"]) == 0
-    assert file_of(name, home).read_text("utf-8") == once
+    assert HOSTS[name].file().read_text("utf-8") == once
     assert main(["install", name, "--uninstall", "--yes"]) == 0
     assert list(home.iterdir()) == []
     assert main(["install", name, "--uninstall", "--yes"]) == 0
 
 
-@pytest.mark.parametrize("before", [None, '{"mcpServers": {}}', '{"mcpServers": {"other": {"command": "x"}}}'])
+@pytest.mark.parametrize("before", [None, '{"mcpServers": {"other": {"command": "x"}}}'])
 def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(home: Path, before: str | None) -> None:
-    path = file_of("cursor", home)
+    path = HOSTS["cursor"].file()
     if before is not None:
         path.parent.mkdir()
         path.write_text(before, "utf-8")
@@ -109,7 +104,7 @@ def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(home: P
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_foreign_entries_and_comments_stay_and_the_file_as_it_was_is_kept(name: str, home: Path) -> None:
-    path = file_of(name, home)
+    path = HOSTS[name].file()
     before = KEPT[HOSTS[name].language].replace("BLOCK", HOSTS[name].block)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(before, "utf-8")
@@ -132,7 +127,7 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
     assert main(["install", "cursor"]) == 2
     said = capsys.readouterr()
     assert '+    "mcp-reflect": {' in said.err
-    assert "--yes: there is no terminal to ask in. Add --yes to make the change shown above." in said.err
+    assert "it changes the host's file as shown above, and there is no terminal to ask in. Add --yes." in said.err
     assert list(home.iterdir()) == []
 
 
@@ -142,7 +137,6 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
         ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: it is not JSON: Expecting ':' delimiter."),
         ("cursor", '{"mcpServers": []}', "mcpServers: it is not a table."),
         ("cursor", '{"a": 1} // mine', "line 1: it is not JSON (comments are not): Extra data. Correct the file, or"),
-        ("cursor", '{"a": 1, "a": 2}', "'a' is there twice"),
         ("cursor", '{"a": 1} {"b": 2}', "line 1: it is not JSON: Extra data."),
         ("codex", "[mcp_servers\n", "it is not TOML"),
         ("codex", "mcp_servers = [1]\n", "mcp_servers: it is not a table."),
@@ -151,9 +145,9 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
     ],
 )
 def test_a_file_that_cannot_be_read_is_left_alone(
-    name: str, text: str, fault: str, home: Path, capsys: pytest.CaptureFixture[str]
+    name: str, text: str, fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = file_of(name, home)
+    path = HOSTS[name].file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     assert main(["install", name, "--yes"]) == 2
@@ -167,7 +161,7 @@ def test_a_file_that_cannot_be_read_is_left_alone(
 def test_a_link_is_followed_and_stays_a_link(home: Path) -> None:
     kept = home / "dotfiles.json"
     kept.write_text('{"a": 1}', "utf-8")
-    path = file_of("cursor", home)
+    path = HOSTS["cursor"].file()
     path.parent.mkdir()
     path.symlink_to(kept)
     assert main(["install", "cursor", "--yes"]) == 0
@@ -242,12 +236,12 @@ def test_hooks_in_a_file_with_a_version_keep_foreign_ones(home: Path) -> None:
 def test_a_hook_of_an_earlier_installation_is_replaced(name: str) -> None:
     settings, event = HOOK_SETTINGS[name], HOOK_SETTINGS[name].events[0]
     old, theirs = {"hooks": [{"type": "command", "command": "/old/mcp-reflect hook X"}]}, {"command": "theirs"}
-    text = add_hooks(json.dumps({"hooks": {event: [old, theirs]}}), settings, SNIPPET)
+    text = set_hooks(json.dumps({"hooks": {event: [old, theirs]}}), settings, SNIPPET)
     assert "/old/" not in text
     assert len(json.loads(text)["hooks"][event]) == 2
-    assert json.loads(remove_hooks(text, settings))["hooks"] == {event: [theirs]}
+    assert json.loads(set_hooks(text, settings, None))["hooks"] == {event: [theirs]}
     with pytest.raises(InputError, match="hooks: it is not a table"):
-        add_hooks('{"hooks": 1}', settings, SNIPPET)
+        set_hooks('{"hooks": 1}', settings, SNIPPET)
 
 
 def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
@@ -255,7 +249,7 @@ def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
     line = hook_line(command, "SessionEnd", windows=True)
     assert line == r'"C:/Program Files/mcp-reflect.exe" hook --bank=D:\b.db SessionEnd'
     text = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}})
-    assert json.loads(remove_hooks(text, HOOK_SETTINGS["claude-code"])) == {}
+    assert json.loads(set_hooks(text, HOOK_SETTINGS["claude-code"], None)) == {}
 
 
 @pytest.mark.parametrize(
@@ -274,13 +268,6 @@ def test_what_a_host_cannot_do_is_refused(
     assert list(home.iterdir()) == []
 
 
-def test_an_unknown_host_names_the_nearest_or_all(capsys: pytest.CaptureFixture[str]) -> None:
-    for word, hint in (("cursr", "Did you mean 'cursor'?"), ("emacs", "Choose from claude-code, claude-desktop, ")):
-        with pytest.raises(SystemExit, match="2"):
-            main(["install", word])
-        assert f"invalid choice: '{word}'. {hint}" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -288,8 +275,8 @@ def test_an_unknown_host_names_the_nearest_or_all(capsys: pytest.CaptureFixture[
         ("goose", "extensions: {other: {enabled: true}}\nmodel: x\n"),
     ],
 )
-def test_tables_on_one_line_are_changed_too(name: str, text: str, home: Path) -> None:
-    path = file_of(name, home)
+def test_tables_on_one_line_are_changed_too(name: str, text: str) -> None:
+    path = HOSTS[name].file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     assert main(["install", name, "--yes"]) == 0
@@ -304,7 +291,7 @@ def snippets(text: str, form: str) -> list[str]:
 
 
 def entry_of(name: str) -> Any:
-    text = HOSTS[name].add_entry("", SNIPPET)
+    text = HOSTS[name].set_entry("", SNIPPET)
     match HOSTS[name].language:
         case "json":
             return json.loads(text)
@@ -326,19 +313,20 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
 @pytest.mark.parametrize(
     ("name", "system", "place"),
     [
-        ("claude-desktop", "darwin", "H/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"),
         ("claude-desktop", "win32", "R/Claude/claude_desktop_config.json"),
-        ("vscode", "darwin", "H/Library/Application Support/Code/User/mcp.json"),
+        ("vscode", "darwin", "~/Library/Application Support/Code/User/mcp.json"),
         ("vscode", "win32", "R/Code/User/mcp.json"),
-        ("vscode", "linux", "H/.config/Code/User/mcp.json"),
-        ("goose", "darwin", "H/.config/goose/config.yaml"),
+        ("vscode", "linux", "~/.config/Code/User/mcp.json"),
+        ("goose", "darwin", "~/.config/goose/config.yaml"),
         ("goose", "win32", "R/Block/goose/config/config.yaml"),
-        ("codex", "win32", "H/.codex/config.toml"),
-        ("windsurf", "darwin", "H/.codeium/windsurf/mcp_config.json"),
+        ("codex", "win32", "~/.codex/config.toml"),
+        ("windsurf", "darwin", "~/.codeium/windsurf/mcp_config.json"),
     ],
 )
-def test_each_system_has_its_place(name: str, system: str, place: str) -> None:
-    assert HOSTS[name].file(Places(Path("H"), system, Path("R"))) == Path(place)
+def test_each_system_has_its_place(name: str, system: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPDATA", "R")
+    assert HOSTS[name].file(system) == Path(place).expanduser()
 
 
 def test_a_file_with_half_a_pair_of_surrogates_is_changed(home: Path) -> None:
@@ -358,8 +346,8 @@ def test_a_file_that_changes_while_a_person_decides_is_left_alone(home: Path) ->
     assert path.read_text("utf-8") == '{"theme": "dark"}'
 
 
-def test_a_file_that_is_no_regular_file_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = file_of("cursor", home)
+def test_a_file_that_is_no_regular_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    path = HOSTS["cursor"].file()
     path.parent.mkdir()
     os.mkfifo(path)
     assert main(["install", "cursor", "--yes"]) == 2

@@ -216,8 +216,8 @@ def test_a_person_sees_at_the_start_of_a_session_that_the_team_cannot_be_asked(b
         return answer["systemMessage"]
 
     with serving(bank_path) as (url, _):
-        assert "The token is wrong or revoked: set OURS to one that works." in said(url, "mcpr_wrong_token")
-        assert "Set OURS to a token of the service." in said(url, "")
+        for token in ("mcpr_wrong_token", ""):
+            assert "The token is missing, wrong or revoked: set OURS to one that works." in said(url, token)
     assert "does not answer" in said(url, "mcpr_any")
     with hanging() as url:
         assert "does not answer" in said(url, "mcpr_any")
@@ -289,10 +289,9 @@ def test_the_command_line_works_with_a_service_under_the_rights_of_the_token(ban
         assert "wrong or revoked" in ran("mcpr_wrong", "doctor")[1]
         assert ran(reader, "board", "--out", str(tmp_path / "board.html"), "--project", "billing")[0] == 0
         assert "Left it open" in (tmp_path / "board.html").read_text("utf-8")
-        erased = run(("lessons", f"--url={url}", "erase", lesson), REFLECT_TOKEN=admin)
-        assert "`lessons erase` needs a bank of your own" in erased.stderr
+        assert "unrecognized arguments" in run(("lessons", "erase", lesson, f"--url={url}"), REFLECT_TOKEN=admin).stderr
         installed = ran("mcpr_wrong", "install", "codex", "--yes")
-        assert (installed[0], "The token is wrong or revoked" in installed[1]) == (0, True)
+        assert (installed[0], "wrong or revoked" in installed[1]) == (0, True)
         assert "you are 'reader' (reader) of acme" in ran(reader, "install", "gemini", "--yes")[1]
 
 

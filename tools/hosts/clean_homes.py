@@ -9,14 +9,13 @@ import json
 import shutil
 import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS, HostConfig, Places
+from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS, HostConfig
 from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 
@@ -53,8 +52,7 @@ def attempt(name: str, home: Home) -> None:
 def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     """The command and the environment that the host's file holds."""
     host = HOSTS[name]
-    places = replace(Places.here(), home=home.folder, app_data=home.folder / "AppData" / "Roaming")
-    text = host.file(places).read_text("utf-8")
+    text = (home.folder / host.file().relative_to(Path.home())).read_text("utf-8")
     entry = entry_in(text, host)
     return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get("env", entry.get("envs", {}))
 
