@@ -92,7 +92,7 @@ def recall(data: Path, read: int) -> int:
         f"recall        {hit} of {proven} = {hit / proven:.2f} (at least {LEAST_RECALL}), {shown_of_all} findings shown"
     )
     for number, one in enumerate(listed(by_thing)[:read], start=1):
-        print(text_of(number, one, named=True))
+        print(text_of(number, one, with_project=True))
     return int(hit / proven < LEAST_RECALL)
 
 

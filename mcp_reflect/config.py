@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import InputError, did_you_mean
 from mcp_reflect.places import data_folder
 
 PREFIX: Final = "MCP_REFLECT_"
@@ -105,9 +105,6 @@ class Settings(Limits):
     )
     project: str | None = setting(
         None, "The project of the lessons. Default: the git repository of the working directory, or that directory."
-    )
-    subprojects: tuple[str, ...] = setting(
-        (), "Folders of a repository that are projects of their own, separated by commas: `services/*,web`."
     )
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
@@ -235,15 +232,12 @@ class Settings(Limits):
 
     def misspelled(self) -> list[str]:
         """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
-        from difflib import get_close_matches  # noqa: PLC0415 - only where one is misspelled
-
-        # Without the prefix: it would make any two names alike.
         names = [item.name.upper() for item in documented()]
-        near = {name: get_close_matches(name[len(PREFIX) :].upper(), names, n=1) for name in self.unknown}
         return [
             f"{_quoted(name)} is not a setting. "
-            + (f"Did you mean {PREFIX}{match[0]}?" if match else "docs/settings.md lists them.")
-            for name, match in near.items()
+            # Without the prefix: it would make any two names alike.
+            + did_you_mean(name[len(PREFIX) :].upper(), names, "docs/settings.md lists them.")
+            for name in self.unknown
         ]
 
     @property
@@ -258,19 +252,14 @@ class Settings(Limits):
         return self.embeddings.strip().casefold() not in ("", "off", "words")
 
     @property
-    def prompts_folder(self) -> Path | None:
-        """The folder of prompt overrides, absolute, or None."""
-        return self.prompts_dir and self.prompts_dir.expanduser().absolute()
-
-    @property
     def bank_path(self) -> Path:
         """The bank's file, absolute and without links: SQLite keeps its log beside the file.
 
         For a bank on a server, a name for the files that this machine keeps about it; no such file is made.
         """
-        bank = self.bank or data_directory() / "bank.db"
+        bank = self.bank or Path(data_folder()) / "bank.db"
         if isinstance(bank, ServerUrl):
-            return data_directory() / f"postgresql-{sha256(str(bank).encode()).hexdigest()[:12]}"
+            return Path(data_folder()) / f"postgresql-{sha256(str(bank).encode()).hexdigest()[:12]}"
         path = bank.expanduser().absolute()
         return Path(os.path.realpath(path)) if path.is_symlink() else path
 
@@ -315,11 +304,6 @@ def documented() -> tuple[Field[Any], ...]:
     return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
-def data_directory() -> Path:
-    """Return the directory of a person's application data on this platform."""
-    return Path(data_folder())
-
-
 _TRUTH: Final = {word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()}
 
 
@@ -341,7 +325,7 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
         return bank_place(text)
     convert: Any = options[0] if options else item.type
     if convert not in (int, float):
-        return convert(text)
+        return Path(text).expanduser() if convert is Path else text
     least, most = item.metadata["least"], item.metadata["most"]
     try:
         number = convert(text)

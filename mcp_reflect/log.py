@@ -7,9 +7,8 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Self, TextIO, cast
+from typing import Any, Final, Self
 
 from mcp_reflect.config import Settings
 
@@ -53,26 +52,14 @@ class Log:
 
     def _write(self, level: str, event: str, keys: Mapping[str, Any]) -> None:
         if _LEVELS[level] >= self._least:
-            getattr(self._logger.bind(**_CALL.get()), level)(event, **keys)
+            getattr(self._logger().bind(**_CALL.get()), level)(event, **keys)
 
-    @cached_property
     def _logger(self) -> Any:
+        """Return a logger on what stderr is now: it may be another one later."""
         import structlog  # noqa: PLC0415 - takes .1 s
 
         last = structlog.processors.JSONRenderer() if self._style == "json" else structlog.processors.KeyValueRenderer()
         stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
         return structlog.wrap_logger(
-            structlog.WriteLogger(cast("TextIO", _Stderr())),
-            wrapper_class=structlog.make_filtering_bound_logger(self._least),
-            processors=[structlog.processors.add_log_level, stamp, last],
+            structlog.WriteLogger(sys.stderr), processors=[structlog.processors.add_log_level, stamp, last]
         )
-
-
-class _Stderr:
-    """Whatever stderr is when an event is written, for it may be another one than at the first."""
-
-    def write(self, text: str) -> int:
-        return sys.stderr.write(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()

@@ -30,13 +30,8 @@ def listening(port: int, option: str, host: str = HOST) -> Generator[socket.sock
         raise InputError(option, f"{port} is not a port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.create_server(address[:2], family=family)
     except OSError as error:
-        raise InputError(option, f"{host} has no address: {error.strerror}", "Give another.") from None
-    with socket.socket(family) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-        except OSError as error:
-            raise InputError(option, f"port {port} cannot be used: {error.strerror}", "Give another.") from None
-        listener.listen()
+        raise InputError(option, f"{host}:{port} cannot be used: {error.strerror}", "Give another.") from None
+    with listener:
         yield listener

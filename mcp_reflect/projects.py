@@ -3,10 +3,9 @@
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -23,7 +22,6 @@ COMMIT: Final = "commit:"
 _COMMIT_CHARS: Final = 16
 _GIT_SECONDS: Final = 5.0
 _MOST_CONFIG_CHARS: Final = 1_000_000
-_MOST_CLONES: Final = 5  # of a folder that was cloned from a folder, which was cloned from one, ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,6 @@ class Folder:
     path: str
     remote: str | None = None
     git: Path | None = None
-    part: str = ""  # the subfolder of a repository that is a project of its own, with its `#`
 
     @property
     def name(self) -> str:
@@ -45,19 +42,17 @@ class Folder:
         return self.remote or self.path
 
     @classmethod
-    def of(cls, directory: Path, parts: Sequence[str] = ()) -> "Folder":
-        """Read the files; `parts` are patterns of the subfolders that are projects of their own.
+    def of(cls, directory: Path) -> "Folder":
+        """Read the files.
 
         The root, the home and the temp directory belong to no project: their name is empty, which is global.
         """
         here = directory.resolve()
         for tree in (here, *here.parents):
             if git := _repository(tree):
-                part = _part(here.relative_to(tree), parts)
                 path = git.parent if git.name == ".git" else git
-                remote = _remote(git)
                 if not _is_shared(path):
-                    return cls(f"{path}{part}", remote and remote + part, git, part)
+                    return cls(str(path), _remote(git), git)
                 break
         return cls(GLOBAL if _is_shared(here) else str(here))
 
@@ -78,7 +73,7 @@ class Folder:
         except (OSError, subprocess.TimeoutExpired):
             return None
         commits = run.stdout.split() if run.returncode == 0 else []
-        return f"{COMMIT}{commits[-1][:_COMMIT_CHARS]}{self.part}" if commits else None
+        return f"{COMMIT}{commits[-1][:_COMMIT_CHARS]}" if commits else None
 
 
 def project_of(directory: Path) -> str:
@@ -88,16 +83,6 @@ def project_of(directory: Path) -> str:
 
 def _is_shared(folder: Path) -> bool:
     return folder in (Path(folder.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve())
-
-
-def _part(inside: Path, patterns: Sequence[str]) -> str:
-    """Return the subfolder that a pattern such as `services/*` names, with `#`."""
-    for pattern in patterns:
-        names = [name for name in pattern.split("/") if name]
-        own = inside.parts[: len(names)]
-        if names and len(own) == len(names) and all(map(fnmatch, own, names)):
-            return f"#{'/'.join(own)}"
-    return ""
 
 
 def _repository(folder: Path) -> Path | None:
@@ -121,7 +106,7 @@ _SECTION: Final = re.compile(r'\s*\[\s*remote\s+"(.+)"\s*\]', re.IGNORECASE)
 _URL: Final = re.compile(r'\s*url\s*=\s*(?:"([^"]*)"|([^#;\s]+))', re.IGNORECASE)
 
 
-def _remote(git: Path, depth: int = 0) -> str | None:
+def _remote(git: Path) -> str | None:
     """Return the normalized address of `origin`, or of the only remote, in a repository's configuration."""
     text = ""
     with suppress(OSError), (git / "config").open(encoding="utf-8", errors="replace") as file:
@@ -134,16 +119,7 @@ def _remote(git: Path, depth: int = 0) -> str | None:
             section = found[1] if found else None
         elif section is not None and (found := _URL.match(line)):
             urls.setdefault(section, found[1] or found[2] or "")
-    url = urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else "")
-    if name := remote_name(url):
-        return name
-    # A clone of a folder of this machine is the project of that folder.
-    place = Path(unquote(re.sub(r"^file://(localhost)?", "", url, flags=re.IGNORECASE)))
-    source = None
-    with suppress(OSError, ValueError):
-        if place.is_absolute() and depth < _MOST_CLONES:
-            source = _repository(place) or (place if (place / "HEAD").is_file() else None)
-    return _remote(source, depth + 1) if source else None
+    return remote_name(urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else ""))
 
 
 # scheme://user:password@host:port/path, or user@host:path
@@ -151,25 +127,19 @@ _ADDRESS: Final = re.compile(
     r"(?:[a-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:@]+)(?::\d*)?/|(?:[^/@]*@)?(\[[^\]]+\]|[^/:@\\]{2,}):(?!//)/*)(.+)",
     re.IGNORECASE,
 )
-_NOT_OF_A_NAME: Final = ("_git", "scm", "v3", "~")  # that Azure DevOps and Bitbucket put into some of their addresses
 
 
 def remote_name(url: str) -> str | None:
     """Return host/owner/name of a remote's address, in lower case; None where the address is a folder.
 
     Equal repositories have equal names, whether they are reached by ssh or https: user names, passwords, ports and
-    `.git` are left out.
+    `.git` are left out. What this cannot tell, the first commit does.
     """
-    url = re.sub(r"^[\w-]+::", "", url.strip())
-    found = None if url.casefold().startswith("file:") else _ADDRESS.fullmatch(url)
+    found = None if url.casefold().startswith("file:") else _ADDRESS.fullmatch(url.strip())
     if found is None:
         return None
-    host = re.sub(r"^(?:alt)?ssh\.(?=.+\.)", "", (found[1] or found[2]).casefold())
-    path = unquote(re.split(r"[?#]", found[3])[0]).casefold().rstrip("/").removesuffix(".git")
-    parts = [part for part in path.split("/") if part]
-    if len(parts) > 2:
-        parts = [part for part in parts if part not in _NOT_OF_A_NAME]
-    return "/".join((host, *parts)) if parts else None
+    path = unquote(found[3]).casefold().rstrip("/").removesuffix(".git")
+    return "/".join((found[1] or found[2], *filter(None, path.split("/")))).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +161,7 @@ class Scopes:
         """Return the scope of the settings, else of the repository or folder that is worked in."""
         folder = None
         if settings.project is None:
-            folder = Folder.of(settings.folder or Path.cwd(), settings.subprojects)
+            folder = Folder.of(settings.folder or Path.cwd())
         project = folder.name if folder else settings.project or GLOBAL
         own = Scope(stored_name(tenant_id), stored_name(project))
         return cls(own, tuple(map(stored_name, settings.projects)), folder=folder)
@@ -226,5 +196,5 @@ def stored_name(project: str) -> str:
 
 def folder_is_gone(project: str) -> bool:
     """Return whether a project is named by a folder of this machine that is not there."""
-    folder = Path(project.partition("#")[0])
+    folder = Path(project)
     return folder.is_absolute() and not folder.exists()

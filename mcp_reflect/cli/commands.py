@@ -97,7 +97,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     ),
     "lessons": CommandInfo(
         "lessons", "", "list, search, add, show, edit, approve, merge and forget lessons",
-        ("", "add", "list --tag deploy", 'search "git push" --state all', "edit ID"),
+        ("", 'add "Run make setup before make test"', "list --tag deploy", 'search "git push" --state all', "edit ID"),
         default="list",
     ),
     "promote": CommandInfo(

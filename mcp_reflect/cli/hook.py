@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
-from mcp_reflect.config import ServerUrl, Settings, bank_place
+from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.hooks.corrections import ask_to_keep
 from mcp_reflect.hooks.payload import output_ends
@@ -43,7 +43,8 @@ _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 
 def answer_event(event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch") -> None:
     """Print the answer to one event, if there is one; `sent` is the host's input of `size` bytes."""
-    settings = _settings(options)
+    quick = {"bank_busy_seconds": BUSY_SECONDS, "stores_names": False, "sets_aside": False, "log_level": "error"}
+    settings = replace(Settings.from_env(), **quick)
     hook = read_hook(event, sent) if size <= settings.max_hook_bytes else None
     if hook is None:
         return
@@ -66,21 +67,6 @@ def answer_event(event: str | None, sent: object, size: int, options: dict[str, 
             sys.stdout.flush()
     finally:
         keep()
-
-
-def _settings(options: dict[str, str]) -> Settings:
-    """Return the settings of options and environment, with short waits."""
-    settings = Settings.from_env()
-    return replace(
-        settings,
-        bank=bank_place(options["bank"]) if options.get("bank") else settings.bank,
-        project=options.get("project") or settings.project,
-        llm=options.get("distil") or settings.llm,
-        bank_busy_seconds=BUSY_SECONDS,
-        stores_names=False,
-        sets_aside=False,
-        log_level="error",
-    )
 
 
 def _answer(hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
@@ -112,24 +98,15 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
     """Reflect on the session's transcript in another process, in the session's folder."""
     if hook.transcript is None or not Path(hook.transcript).is_file():
         return None
-    env: dict[str, str] = {}
-    if settings.bank:
-        place = settings.bank
-        env["MCP_REFLECT_BANK"] = place.whole if isinstance(place, ServerUrl) else str(settings.bank_path)
-    if settings.project:
-        env["MCP_REFLECT_PROJECT"] = settings.project
     log = Path(os.devnull)
     if settings.llm != "off":
-        env["MCP_REFLECT_LLM"] = settings.llm
         settings.bank_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
     folder = hook.folder if hook.folder and Path(hook.folder).is_dir() else None
-    return _start(("reflect", "--json", "--session", hook.session, hook.transcript), env, log, folder)
+    return _start(("reflect", "--json", "--session", hook.session, hook.transcript), log, folder)
 
 
-def _start(
-    words: Sequence[str], env: Mapping[str, str], log: Path = Path(os.devnull), folder: str | None = None
-) -> "subprocess.Popen[bytes]":
+def _start(words: Sequence[str], log: Path = Path(os.devnull), folder: str | None = None) -> "subprocess.Popen[bytes]":
     """Start a command of ours that outlives this process; its errors go to `log`."""
     import subprocess  # noqa: PLC0415 - most hooks start nothing
 
@@ -142,7 +119,7 @@ def _start(
             stdout=subprocess.DEVNULL,
             stderr=errors,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": path, **env},
+            env={**os.environ, "PYTHONPATH": path},
             start_new_session=True,
         )
 
@@ -213,4 +190,4 @@ def deliver(options: Mapping[str, str]) -> None:
 
 
 def _deliver_in_background(options: Mapping[str, str]) -> None:
-    _start(("hook", *(f"--{name}={value}" for name, value in options.items()), "deliver"), {})
+    _start(("hook", *(f"--{name}={value}" for name, value in options.items()), "deliver"))

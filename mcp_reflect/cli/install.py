@@ -3,7 +3,6 @@
 The change of the host's file is shown, a person agrees, and the file as it was is kept beside it.
 """
 
-import difflib
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -24,8 +23,9 @@ from mcp_reflect.cli.hosts import (
     find_program,
     set_hooks,
 )
-from mcp_reflect.cli.output import confirm, write_line
+from mcp_reflect.cli.output import confirm, diff, write_line
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
+from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
 
 
@@ -40,12 +40,6 @@ class Change:
     before: str | None
     after: str | None
     drops_backup: bool = False
-
-    def diff(self) -> str:
-        """Return the change as a unified diff."""
-        before, after = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, str(self.path), str(self.path), n=2)
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def apply(self) -> None:
         """Back the file up and write it, or remove it with its empty folders. InputError if that cannot be done."""
@@ -117,9 +111,8 @@ def add_install_arguments(parser: CliParser) -> None:
     about = "add hooks, and let your agent program read each finished session in the background (docs/hooks.md)"
     parser.add_argument("--distil", action="store_true", help=about)
     parser.add_argument("--here", action="store_true", help="for the people of this project alone, if the host can")
-    parser.add_argument(
-        "--project", metavar="NAME", help="the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
-    )
+    about = "the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
+    parser.add_argument("--project", metavar="NAME", help=about)
     parser.add_argument("--url", help="register a team's service instead, such as https://lessons.example.com/mcp")
     parser.add_argument("--token-env", metavar="NAME", help="the variable that has its token (REFLECT_TOKEN)")
     parser.add_argument("--bank", metavar="FILE", help="the bank that has them (MCP_REFLECT_BANK)")
@@ -144,7 +137,7 @@ def run_install(options: Namespace) -> int:
         write_line(f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
         return 0
     if not options.yes:
-        sys.stderr.write("".join(change.diff() for change in changes))
+        sys.stderr.write("".join(diff(change.path, change.before, change.after) for change in changes))
         if not confirm("Make this change?", "it changes the host's file as shown above"):
             return 1
     for change in changes:
@@ -158,7 +151,8 @@ def run_install(options: Namespace) -> int:
 
 def _said(host: HostConfig, options: Namespace) -> str:
     if options.uninstall:
-        return f"Removed from {host.title}. What was learned stays: `mcp-reflect doctor` says where."
+        kept = "" if options.url else f" What was learned stays in {Settings.from_env().bank_path}."
+        return f"Removed from {host.title}.{kept}"
     notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
     notes += [_LOADED] if options.host == "claude-code" else []
     notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []

@@ -1,6 +1,5 @@
 """Learn from runs and past sessions, and promote what was learned: `mcp-reflect reflect | learn | promote`."""
 
-import difflib
 import sys
 from argparse import Namespace
 from dataclasses import asdict, replace
@@ -9,13 +8,14 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import confirm, counted, visible, write_json, write_line, write_result
+from mcp_reflect.cli.output import confirm, counted, diff, visible, write_json, write_line, write_result
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, plain
-from mcp_reflect.models.finding import FindingKind, Seen, StoredFinding
+from mcp_reflect.models.finding import FindingKind, StoredFinding
+from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.runs.tools import in_words
 from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
@@ -64,19 +64,19 @@ def run_reflect(options: Namespace) -> None:
 
 async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
     for place, arguments in transcript.runs:
-        await _reflect_on(engine, place, arguments, options)
+        run_id = clean_text(str(arguments.get("run_id", "")))
+        known = await engine.bank.reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
+        if known is not None:
+            write_result(options, {"reflection_id": known, "known": True}, f"Known already: {known}.\n")
+            continue
+        try:
+            reflection = await engine.reflect(**arguments)
+        except InputError as error:
+            raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+        write_result(options, plain(reflection), _reflected(reflection))
 
 
-async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], options: Namespace) -> None:
-    run_id, reflections = clean_text(str(arguments.get("run_id", ""))), engine.bank.reflections
-    known_id = await reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
-    if known_id is not None:
-        write_result(options, {"reflection_id": known_id, "known": True}, f"Known already: {known_id}.\n")
-        return
-    try:
-        reflection = await engine.reflect(**arguments)
-    except InputError as error:
-        raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+def _reflected(reflection: Reflection) -> str:
     category = reflection.error_category or "no category"
     lines = [
         reflection.reflection,
@@ -84,17 +84,15 @@ async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], opt
         *(f"Lesson {lesson.id}: {lesson.status}." for lesson in reflection.lessons),
         f"Reflection {reflection.reflection_id} by {reflection.thinker}, {category}.\n",
     ]
-    write_result(options, plain(reflection), "\n".join(filter(None, lines)))
+    return "\n".join(filter(None, lines))
 
 
 def add_learn_arguments(parser: CliParser) -> None:
     parser.add_argument("--all", action="store_true", help="the sessions of all projects, not only of this one")
     add_number(parser, "--days", 0.0, 100_000.0, metavar="N", help="sessions of the last N days alone")
     parser.add_argument("--host", action="append", choices=[*HOSTS], help="sessions of this host; may be given again")
-    parser.add_argument(
-        "--model", nargs="?", const="", metavar="NAME",
-        help="let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one",
-    )  # fmt: skip
+    about = "let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one"
+    parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
     parser.add_argument("--yes", action="store_true", help="do not ask before the model is asked")
     about = f"list at most so many findings (default {_SHOWN}; with --json all)"
     add_number(parser, "--limit", 1, 10_000, metavar="N", help=about)
@@ -125,7 +123,7 @@ async def _learn(engine: Engine, options: Namespace) -> None:
             write_json(record_of(one))
         return
     for number, one in enumerate(found[: options.limit or _SHOWN], start=1):
-        write_line(text_of(number, one, named=options.all))
+        write_line(text_of(number, one, with_project=options.all))
     write_line(_summary(engine, learned, len(found), options))
 
 
@@ -174,7 +172,7 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         "id": found.id,
         "kind": kind_of(found),
         "project": found.project,
-        "sessions": [_session_of(seen) for seen in found.seen],
+        "sessions": [{**asdict(seen), "date": None if seen.at is None else iso(seen.at)} for seen in found.seen],
         "count": sum(seen.times for seen in found.seen) or found.sessions,
         "seconds": round(found.weight),
         "call": _call(draft.wrong_call),
@@ -184,19 +182,13 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
     }
 
 
-def _session_of(seen: Seen) -> dict[str, Any]:
-    told = asdict(seen)
-    at = told.pop("at")
-    return {**told, "date": None if at is None else iso(at)}
-
-
 def _call(call: Json) -> str | None:
     if isinstance(call, dict) and "tool" in call:
         return in_words(str(call["tool"]), call["arguments"])
     return call if isinstance(call, str) else None
 
 
-def evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
+def _evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
     """Return lines about the sessions that show a finding, the latest first."""
     lines: list[str] = []
     for seen in found.seen[: -most - 1 : -1]:
@@ -206,17 +198,17 @@ def evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
     return lines
 
 
-def text_of(number: int, found: StoredFinding, *, named: bool) -> str:
-    """Return a finding for a person, with its evidence; `named` with its project."""
+def text_of(name: object, found: StoredFinding, *, with_project: bool = False) -> str:
+    """Return a finding for a person, under its number or id, with its evidence."""
     draft, count = found.finding.draft, sum(seen.times for seen in found.seen)
     often = f"{count} times" if count > 1 else "once"
     where = f"in {found.sessions} sessions" if found.sessions > 1 else "in one session"
     spent = sum(seen.seconds for seen in found.seen)
     cost = f", {spent / 60:.0f} min" if spent >= 60 else ""
-    head = f"{number}. {_WORDS[kind_of(found)]}: {often} {where}{cost}{f' ({found.project})' if named else ''}"
+    head = f"{name}. {_WORDS[kind_of(found)]}: {often} {where}{cost}{f' ({found.project})' * with_project}"
     keep = draft.correction or "(say what puts it right)"
     body = [*([f"   {draft.mistake}"] if draft.mistake else []), f"   keep: {keep}"]
-    return visible("\n".join([head, *body, *(f"     {line}" for line in evidence_of(found)), ""]))
+    return visible("\n".join([head, *body, *(f"     {line}" for line in _evidence_of(found)), ""]))
 
 
 def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -> str:
@@ -234,11 +226,8 @@ def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -
 def add_promote_arguments(parser: CliParser) -> None:
     about = "CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules (default: those that are there, else CLAUDE.md)"
     parser.add_argument("file", nargs="?", metavar="FILE", choices=promote.FILES, help=about)
-    parser.add_argument(
-        "--skill",
-        metavar="SUBJECT",
-        help="lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md",
-    )
+    about = "lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md"
+    parser.add_argument("--skill", metavar="SUBJECT", help=about)
     parser.add_argument("--lesson", action="append", default=[], metavar="ID", help="this lesson; may be given again")
     parser.add_argument("--undo", action="store_true", help="take the block out again: of the file, or of every one")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -282,6 +271,4 @@ def _show_plan(plan: promote.Plan) -> None:
     if plan.before == plan.after:
         write_line(f"{plan.path}: nothing changes.")
         return
-    before, after = (text.encode("utf-8", "replace").decode().splitlines() for text in (plan.before, plan.after or ""))
-    for line in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="", n=2):
-        write_line(visible(line))
+    write_line(diff(plan.path, plan.before, plan.after).rstrip("\n"))

@@ -1,6 +1,6 @@
 """Format a lesson as text: a row of a list, a page, its history."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -96,25 +96,20 @@ def effectiveness_text(lesson: Lesson) -> str:
 
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Format the history of a lesson: its versions, outcomes and recalls."""
-
-    def outcome(record: Mapping[str, Any]) -> str:
-        note = f": {record['note']}" if record["note"] else ""
-        return f"{_success(record['success'])}, by {record['evidence']}{note}"
-
-    def recall(record: Mapping[str, Any]) -> str:
-        return record["task"] + ("" if record["success"] is None else f" ({_success(record['success'])})")
-
+    told = {
+        "earlier wordings": [(one, f"{one['reason']}: {one['text']}") for one in history["versions"]],
+        "outcomes": [
+            (one, f"{_success(one['success'])}, by {one['evidence']}{': ' * bool(one['note'])}{one['note'] or ''}")
+            for one in history["outcomes"]
+        ],
+        "recalls that showed it": [
+            (one, one["task"] + ("" if one["success"] is None else f" ({_success(one['success'])})"))
+            for one in history["recalls"]
+        ],
+    }
     sections: list[str] = []
-    kinds: tuple[tuple[str, str, Callable[[Mapping[str, Any]], str]], ...] = (
-        ("earlier wordings", "versions", lambda record: f"{record['reason']}: {record['text']}"),
-        ("outcomes", "outcomes", outcome),
-        ("recalls that showed it", "recalls", recall),
-    )
-    for title, name, text in kinds:
-        lines = [
-            indented(f"{_day(record['created_at'])} {' '.join(visible(text(record)).split())}")
-            for record in history[name]
-        ]
+    for title, records in told.items():
+        lines = [indented(f"{_day(one['created_at'])} {' '.join(visible(text).split())}") for one, text in records]
         sections.append("\n".join([title, *(lines or ["  nothing yet"])]))
     return "\n\n".join(sections)
 

@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from difflib import unified_diff
 from typing import Any
 
 from mcp_reflect.errors import InputError
@@ -65,6 +66,12 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
         if len(row[flexible]) > widths[flexible]:
             row[flexible] = f"{row[flexible][: widths[flexible] - 1]}…"
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+
+def diff(path: object, before: str | None, after: str | None) -> str:
+    """Return the change of a file as a unified diff."""
+    old, new = ([visible(line) for line in (text or "").splitlines()] for text in (before, after))
+    return "".join(f"{line}\n" for line in unified_diff(old, new, str(path), str(path), lineterm="", n=2))
 
 
 def counted(number: int, noun: str) -> str:

@@ -33,6 +33,8 @@ _MOST_WORDS: Final = 20  # of a command that are compared
 _BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
 # Programs of every session: what one of them did is not looked at by the same program.
 _COMMON: Final = frozenset("git ls cat grep rg sed find echo python python3 node npm pnpm yarn pytest make".split())
+# Settings that a hook takes as options, because shells differ in how they set a variable for one command.
+_VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LLM"}
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
 _AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
@@ -61,6 +63,7 @@ def run_hook(arguments: list[str]) -> int:
     # argparse would end the process for an unknown argument.
     options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
     events = [word for word in arguments if not word.startswith("--")]
+    os.environ.update({_VARIABLES[name]: text for name, text in options.items() if text and name in _VARIABLES})
     if _DELIVER in events:
         from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
 
@@ -73,7 +76,7 @@ def run_hook(arguments: list[str]) -> int:
         sent: dict[str, Any] = {**read} if isinstance(read, dict) else {}
         event: Any = events[0] if events else sent.get("hook_event_name")
         if event in _AFTER and "url" not in options:
-            watch.at_end = lambda: _leave(event, sent, options)
+            watch.at_end = lambda: _leave(event, sent)
         if sent and not _is_done(event, sent, options):
             from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
 
@@ -119,7 +122,7 @@ def _read_stdin() -> bytes:
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
     """Return whether there is nothing to say of a call, and nothing to note but what the spool has now."""
     session, tool, folder = sent.get("session_id"), sent.get("tool_name"), sent.get("cwd")
-    bank = bank_file(options.get("bank") or os.environ.get(BANK))
+    bank = bank_file(os.environ.get(BANK))
     named = isinstance(session, str) and session and isinstance(tool, str) and tool
     if not named or bank is None or "url" in options or event not in (*_BEFORE, *_AFTER):
         return False
@@ -127,7 +130,7 @@ def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bo
         return True
     from mcp_reflect.storage.spool import project_in  # noqa: PLC0415 - calls alone need it
 
-    project = options.get("project") or os.environ.get(PROJECT)
+    project = os.environ.get(PROJECT)
     if project is None and isinstance(folder, str):
         project = project_in(bank, folder)
     if project is None:
@@ -215,13 +218,12 @@ def _may_have_failed(call: dict[str, Any]) -> bool:
     return call["error"] is not None or not text or bool(_SIGNS.search("\n".join((*first, *last))))
 
 
-def _leave(event: str, sent: dict[str, Any], options: dict[str, str]) -> None:
+def _leave(event: str, sent: dict[str, Any]) -> None:
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
 
-    bank = bank_file(options.get("bank") or os.environ.get(BANK))
+    bank = bank_file(os.environ.get(BANK))
     if bank is not None and sent.get("is_interrupt") is not True:
-        project = options.get("project") or os.environ.get(PROJECT)
-        append(bank, {**_record(event, sent, project), "folder": sent.get("cwd")})
+        append(bank, {**_record(event, sent, os.environ.get(PROJECT)), "folder": sent.get("cwd")})
 
 
 def _words(given: Any) -> list[str]:

@@ -160,7 +160,7 @@ def run_prompts(options: Namespace) -> None:
             return "yours"
         return "shipped, because yours is broken (see doctor)" if template.problem else "shipped"
 
-    prompts = Prompts(Settings.from_env().prompts_folder)
+    prompts = Prompts(Settings.from_env().prompts_dir)
     templates = {name: prompts.load(name) for name in prompts.names()}
     if options.action == "show":
         if options.name not in templates:

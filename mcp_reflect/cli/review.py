@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_reflect.cli.learn import evidence_of, record_of
+from mcp_reflect.cli.learn import record_of, text_of
 from mcp_reflect.cli.lesson_text import long_fields, short_fields
 from mcp_reflect.cli.output import aligned, ask, is_interactive, visible, write_json, write_line, write_result
 from mcp_reflect.cli.place import Do
@@ -26,7 +26,7 @@ async def review(do: Do, options: Namespace) -> None:
         write_line("\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed))
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")
     if options.json:
-        write_json([*(dated(plain(lesson)) for lesson in (*waiting, *unarmed)), *map(_record, found.findings)])
+        write_json([*(dated(plain(lesson)) for lesson in (*waiting, *unarmed)), *map(_finding, found.findings)])
     elif not waiting and not found.findings:
         if not unarmed:
             write_line(f"Nothing waits for you in {found.scope}.")
@@ -59,15 +59,7 @@ def show(item: Item) -> None:
         write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}")
         write_line("\n".join([*long_fields(item), "", aligned(short_fields(item))]) + "\n\n")
         return
-    draft = item.finding.draft
-    often = f", in {item.sessions} sessions" if item.sessions > 1 else ""
-    write_line(f"{item.id} (finding{often}): nobody made a lesson of it")
-    lines = [f"mistake     {draft.mistake}"] if draft.mistake else []
-    lines += [
-        f"correction  {draft.correction or '(say what put it right)'}",
-        *(f"  {line}" for line in evidence_of(item)),
-    ]
-    write_line(visible("\n".join(lines)) + "\n")
+    write_line(text_of(item.id, item))
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
@@ -145,7 +137,7 @@ async def _settle(
     return undo
 
 
-def _record(found: StoredFinding) -> dict[str, Any]:
+def _finding(found: StoredFinding) -> dict[str, Any]:
     """Return a finding for a program, with the fields of a lesson."""
     record = record_of(found)
     return {**record, **record["draft"], "kind": "finding"}

@@ -24,27 +24,15 @@ def run_serve(options: "Namespace | None" = None) -> None:
     """Serve MCP over stdio until stdin closes, or over HTTP. Settings are MCP_REFLECT_* (docs/settings.md)."""
     if os.environ.get(NESTED):
         return
-    if options is None or options.http is None:
-        gc.disable()  # nothing of what is imported becomes garbage, and looking for it takes a 20th of the start
-        from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
+    if options is not None and options.http is not None:
+        from mcp_reflect.cli.team import serve_http  # noqa: PLC0415 - a web server
 
-        server = build()
-        gc.freeze()
-        gc.enable()
-        server.run()
-    else:
-        _serve_http(options)
+        serve_http(options)
+        return
+    gc.disable()  # nothing of what is imported becomes garbage, and looking for it takes a 20th of the start
+    from mcp_reflect.server.app import build  # noqa: PLC0415 - only this command needs MCP
 
-
-def _serve_http(options: "Namespace") -> None:
-    from mcp_reflect.loopback import HOST  # noqa: PLC0415 - same
-
-    host, _, port = options.http.rpartition(":")
-    if not port.isdecimal() or not port.isascii():
-        from mcp_reflect.errors import InputError  # noqa: PLC0415 - only an error needs it
-
-        raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
-    from mcp_reflect.cli.team import team_options  # noqa: PLC0415 - a web server
-    from mcp_reflect.server.team import serve_team  # noqa: PLC0415 - same
-
-    serve_team(team_options(host.strip("[]") or HOST, int(port), options, own=not host))
+    server = build()
+    gc.freeze()
+    gc.enable()
+    server.run()

@@ -2,7 +2,7 @@
 
 import os
 from argparse import Namespace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import table, write_result
@@ -15,9 +15,6 @@ from mcp_reflect.models.access import Role, Token
 from mcp_reflect.models.common import plain
 from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
-
-if TYPE_CHECKING:
-    from mcp_reflect.server.team import TeamOptions
 
 _MOST: Final = 1 << 40
 _LEAST_KEY_CHARS: Final = 32
@@ -44,11 +41,14 @@ def add_team_arguments(parser: CliParser) -> None:
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
 
 
-def team_options(host: str, port: int, options: Namespace, *, own: bool) -> "TeamOptions":
-    """Return the options of a command line; InputError names the option that cannot be used."""
-    from mcp_reflect.server.team import TeamOptions  # noqa: PLC0415 - a web server, which the help does not need
+def serve_http(options: Namespace) -> None:
+    """Serve as the options say, until Ctrl-C. InputError names the option that cannot be used."""
+    from mcp_reflect.server.team import TeamOptions, serve_team  # noqa: PLC0415 - a web server, which help does not need
     from mcp_reflect.server.tenants import OAuthOptions  # noqa: PLC0415 - same
 
+    host, _, port = options.http.rpartition(":")
+    if not port.isdecimal() or not port.isascii():
+        raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
     for name in ("public_url", "oauth_issuer", "oauth_jwks"):
         value = getattr(options, name)
         if value is not None and not value.startswith(("https://", "http://")):
@@ -63,13 +63,13 @@ def team_options(host: str, port: int, options: Namespace, *, own: bool) -> "Tea
             issuer=options.oauth_issuer, jwks=options.oauth_jwks, audience=audience,
             tenant_claim=options.oauth_tenant_claim, projects_claim=options.oauth_projects_claim,
         )  # fmt: skip
-    return TeamOptions(
-        host=host, port=port, public_url=options.public_url, allowed_hosts=tuple(options.allow_host),
-        authenticates=not (own or options.without_authentication), own=own, oauth=oauth,
-        state_keys=_state_keys(options.state_key_env),
-        lessons=options.tenant_lessons,
+    team = TeamOptions(
+        host=host.strip("[]") or HOST, port=int(port), public_url=options.public_url,
+        allowed_hosts=tuple(options.allow_host), authenticates=bool(host) and not options.without_authentication,
+        own=not host, oauth=oauth, state_keys=_state_keys(options.state_key_env), lessons=options.tenant_lessons,
         metrics=options.metrics,
     )  # fmt: skip
+    serve_team(team)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -112,8 +112,6 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
         "set_aside": [str(file) for file in aside],
         "copies": [str(file) for file in copies],
     }
-    if file.st_mode & 0o077 and sys.platform != "win32":
-        yield f"Others may read the bank. Run: chmod 600 {path}"
     if not sound:
         fix = "restore --latest" if copies else "export"
         yield f"The bank is damaged. Run: mcp-reflect {fix}"
@@ -125,13 +123,13 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
 def add_projects_arguments(parser: CliParser) -> None:
     add = add_actions(parser)
     add("list", "the projects of the bank, with their lessons and other names", "")
-    for name, first, second, about, example in (
-        ("rename", "OLD", "NEW", "give a project another name; the old one still finds it", "/home/ada/shop shop"),
-        ("merge", "A", "B", "give all that project A learned to project B", "shop-old github.com/acme/shop"),
+    for name, about, example in (
+        ("rename", "give a project another name; the old one still finds it", "/home/ada/shop shop"),
+        ("merge", "give all that project OLD learned to project NEW", "shop-old github.com/acme/shop"),
     ):
         action = add(name, about, example)
-        action.add_argument("old", metavar=first)
-        action.add_argument("new", metavar=second)
+        action.add_argument("old", metavar="OLD")
+        action.add_argument("new", metavar="NEW")
     guards = add("guards", "say what a call against a lesson of this project meets", "hold")
     meaning = "refuse the call once, tell the agent, or nothing; default: as MCP_REFLECT_GUARDS says"
     guards.add_argument("mode", choices=("hold", "tell", "off", "default"), help=meaning)
@@ -157,19 +155,12 @@ async def _set_guards(engine: Engine, options: Namespace) -> None:
 async def _list_projects(engine: Engine, options: Namespace) -> None:
     projects = await engine.bank.projects.list(engine.scopes.own.tenant)
     gone = gone_folders(engine, projects)
-    report: list[dict[str, Any]] = [
-        {**project._asdict(), "own": project.name == engine.scopes.own.project, "folder_gone": project.name in gone}
-        for project in projects
-    ]
     rows = [
-        (
-            f"{'* ' if one['own'] else ''}{one['name'] or '(global)'}{' (folder gone)' if one['folder_gone'] else ''}",
-            str(one["lessons"]), str(one["failures"]), ", ".join(one["other_names"]),
-        )
-        for one in report
-    ]  # fmt: skip
+        (f"{name or '(global)'}{' (folder gone)' * (name in gone)}", str(lessons), str(failures), ", ".join(others))
+        for name, lessons, failures, others in projects
+    ]
     text = table(rows, ("project", "lessons", "failing calls", "other names"), 3) if rows else "No project has records."
-    write_result(options, report, text)
+    write_result(options, [project._asdict() for project in projects], text)
 
 
 def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]:
@@ -183,19 +174,16 @@ async def _rename(engine: Engine, options: Namespace) -> None:
     tenant, repository = engine.scopes.own.tenant, engine.bank.projects
     known = {project.name for project in await repository.list(tenant)}
     old, new = (stored_name(name.strip()) for name in (options.old, options.new))
-    renames = options.action == "rename"
     if not old or old not in known:
-        raise InputError("OLD" if renames else "A", f"'{old}' has no records", "List them: mcp-reflect projects.")
+        raise InputError("OLD", f"'{old}' has no records", "List them: mcp-reflect projects.")
     if not new or new == old:
-        raise InputError("NEW" if renames else "B", "it is empty or the same", "Give another name.")
-    if renames == (new in known):
-        fault = f"'{new}' has {'records' if renames else 'no records'}"
-        fix = f"To {'put them together' if renames else 'rename it'}: projects {'merge' if renames else 'rename'}"
-        raise InputError("NEW" if renames else "B", fault, f"{fix} {old} {new}.")
+        raise InputError("NEW", "it is empty or the same", "Give another name.")
+    if (options.action == "rename") == (new in known):
+        fault, other = ("it has records", "merge") if new in known else ("it has no records", "rename")
+        raise InputError("NEW", fault, f"Did you mean: mcp-reflect projects {other} {old} {new}")
     count = await repository.merge(tenant, old, new)
-    write_result(options, {"project": new, "records": count}, f"{counted(count, 'record')} of {old} moved to {new}.")
-    if not options.json:
-        write_line("Servers that run keep the old name: restart them.")
+    said = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
+    write_result(options, {"project": new, "records": count}, said)
 
 
 def add_dream_arguments(parser: CliParser) -> None:

@@ -71,7 +71,7 @@ class ModelRunner:
     """Asks the language model of a role with a prompt template, and reads the reply."""
 
     def __init__(self, settings: Settings, store: UsageStore, *, llm: LLM | None, log: Log) -> None:
-        self.prompts = Prompts(settings.prompts_folder)
+        self.prompts = Prompts(settings.prompts_dir)
         self._seconds = min(settings.llm_seconds, CALL_SECONDS)
         # Its tokens are counted; limits are those of configured models.
         self._llm = Model(llm, GIVEN, "the model", Account(store)) if llm else None

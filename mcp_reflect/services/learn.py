@@ -23,7 +23,7 @@ from mcp_reflect.config import ServerUrl
 from mcp_reflect.hooks.corrections import corrects
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen
-from mcp_reflect.projects import Folder, stored_name
+from mcp_reflect.projects import project_of, stored_name
 from mcp_reflect.runs.past_sessions import read_session
 from mcp_reflect.runs.tools import command_of, is_shell
 from mcp_reflect.security.injection import suspicion
@@ -135,7 +135,7 @@ class _Projects:
     def __init__(self, context: Context, folders: Sequence[str | None]) -> None:
         here = context.settings.folder or Path.cwd()
         self._context = context
-        self._own = Folder.of(here, context.settings.subprojects).name
+        self._own = project_of(here)
         self._scopes: dict[str | None, Scope | None] = {None: None}
         known = {str(here.resolve()), self._own, *(folder for folder in folders if folder)}
         self._hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
@@ -149,7 +149,7 @@ class _Projects:
     def _of(self, folder: str) -> Scope | None:
         if folder.startswith("sha256:"):
             return None
-        scopes, name = self._context.scopes, Folder.of(Path(folder), self._context.settings.subprojects).name
+        scopes, name = self._context.scopes, project_of(Path(folder))
         if name == self._own:
             return scopes.own
         stored = stored_name(name)

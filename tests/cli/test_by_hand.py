@@ -73,22 +73,6 @@ def test_a_lesson_is_one_sentence(command: Command) -> None:
 
 
 @terminal
-def test_a_person_who_gives_no_words_is_asked_for_them(command: Command) -> None:
-    person = Person(["lessons", "add"], env(command))
-    person.until("What went wrong")
-    person.types("Fed the quokka", "What to do instead")
-    person.types("Feed it at noon", "Why")
-    person.types("", "stored")
-    assert person.leaves() == 0, person.screen
-    (lesson,) = command.json("lessons", "list")
-    assert (lesson["mistake"], lesson["correction"], lesson["trust"]) == (
-        "Fed the quokka",
-        "Feed it at noon",
-        "trusted",
-    )
-
-
-@terminal
 def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> None:
     programs = command.folder / "bin"
     programs.mkdir()

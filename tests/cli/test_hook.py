@@ -70,7 +70,9 @@ class Host:
 
 @pytest.fixture
 def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
+    for name in ("BANK", "PROJECT"):  # options set them, and this sets them back
+        monkeypatch.setenv(f"MCP_REFLECT_{name}", str(tmp_path / "bank.db"))
+    monkeypatch.delenv("MCP_REFLECT_PROJECT")
     monkeypatch.setattr("mcp_reflect.cli.quick_hook.MAX_SECONDS", 600)  # it ends the process, and that is pytest's here
     return Host(capsys, monkeypatch, tmp_path)
 
@@ -270,7 +272,7 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host:
     sent = {"session_id": "c-1", "cwd": str(host.folder), "transcript_path": str(transcript), "reason": "other"}
     given = read_hook("SessionEnd", sent)
     assert given is not None
-    started = reflect_in_background(given, Settings(project=str(host.folder)))
+    started = reflect_in_background(given, Settings.from_env())
     assert started is not None
     assert started.wait(60) == 0
     said = host.context("PreToolUse", tool_name="Bash", tool_input={"command": sessions.FAILING})

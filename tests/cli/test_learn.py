@@ -293,14 +293,15 @@ LESSON = {"mistake": "Ran tool.py without --yes", "correction": "Pass --yes to t
 ANALYSIS = {"reflection": "It refuses without --yes.", "importance": 0.7, **LESSON, "lessons": [LESSON]}
 
 
-def started(command: Command, llm: str = "claude-code", **values: Any) -> "subprocess.Popen[bytes]":
+def started(command: Command, llm: str = "claude-code") -> "subprocess.Popen[bytes]":
     transcript = command.folder / "c-1.jsonl"
     transcript.write_text(sessions.claude())
     sent = {"session_id": "c-1", "cwd": str(command.folder), "transcript_path": str(transcript)}
     hook = read_hook("SessionEnd", sent)
     assert hook is not None
-    bank = Path(os.environ["MCP_REFLECT_BANK"])
-    process = reflect_in_background(hook, Settings(bank=bank, project="app", llm=llm, **values))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MCP_REFLECT_LLM", llm)
+        process = reflect_in_background(hook, Settings.from_env())
     assert process is not None
     return process
 

@@ -133,4 +133,4 @@ def test_a_port_that_another_has_is_named() -> None:
         port = str(other.getsockname()[1])
         done = run_forked(("serve", "--http", port))
     assert done.returncode == 2
-    assert f"--http: port {port} cannot be used" in done.stderr
+    assert f"--http: 127.0.0.1:{port} cannot be used" in done.stderr

@@ -194,10 +194,11 @@ def test_a_correction_is_asked_for_before_there_is_a_bank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sent = {"session_id": "s", "cwd": str(tmp_path), "prompt": "stop using npm here, we use pnpm"}
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
     for setting, asks in (("call", True), ("off", False)):
         monkeypatch.setenv("MCP_REFLECT_ASK", setting)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(sent).encode())))
-        main(["hook", f"--bank={tmp_path / 'bank.db'}", "UserPromptSubmit"])
+        main(["hook", "UserPromptSubmit"])
         assert ("store_lesson" in capsys.readouterr().out) is asks
     assert not (tmp_path / "bank.db").exists()
 
