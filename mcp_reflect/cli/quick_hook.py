@@ -71,8 +71,8 @@ def run_hook(arguments: list[str]) -> int:
         return 0
     watch = Watch(MAX_TEAM_SECONDS if "url" in options else MAX_SECONDS)
     try:
-        payload = _read_stdin()
-        read: Any = json.loads(payload) if payload else None
+        payload = sys.stdin.buffer.read()
+        read: Any = json.loads(payload) if 0 < len(payload) <= _MOST_BYTES else None
         sent: dict[str, Any] = {**read} if isinstance(read, dict) else {}
         event: Any = events[0] if events else sent.get("hook_event_name")
         if event in _AFTER and "url" not in options:
@@ -107,16 +107,6 @@ class Watch:
 
     def end(self) -> None:
         self._running.release()
-
-
-def _read_stdin() -> bytes:
-    """Return the input, nothing if it is too long. It is read to its end, so that the host can finish writing."""
-    content, size = bytearray(), 0
-    while chunk := sys.stdin.buffer.read(1 << 20):
-        size += len(chunk)
-        if size <= _MOST_BYTES:
-            content += chunk
-    return bytes(content) if size <= _MOST_BYTES else b""
 
 
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:

@@ -335,10 +335,8 @@ def test_a_session_that_was_read_is_not_read_again(command: Command, stand_in: S
 def test_a_program_that_fails_leaves_it_to_rules_and_the_log_says_why(command: Command, stand_in: StandIn) -> None:
     stand_in.write("claude", json.dumps({**CLAUDE, "is_error": True, "result": "Not logged in"}), code=1)
     log = Path(f"{os.environ['MCP_REFLECT_BANK']}.distil.log")
-    log.write_text("x" * 100_001)
     assert started(command).wait(60) == 0
     assert "llm_failed" in log.read_text()
-    assert log.stat().st_size < 10_000
     assert log.stat().st_mode & 0o077 == 0
     assert command.json("stats")["reflections_by_thinker"] == {"rules": 1}
 
