@@ -212,7 +212,6 @@ class Settings(Limits):
     unknown: tuple[str, ...] = ()  # variables that look like settings and are not; doctor and the log report them
     # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    replan_llm: bool = True  # False: rules alone plan searches, though the caller in Python gave a model
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> "Settings":

@@ -7,7 +7,7 @@ import webbrowser
 from argparse import Namespace
 from contextlib import suppress
 
-from mcp_reflect.cli.commands import CliParser, add_number, add_service_arguments
+from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import write_output
 from mcp_reflect.cli.output import write_line
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine
@@ -20,7 +20,6 @@ def add_board_arguments(parser: CliParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the page to FILE; it needs no server and no network")
     add_number(parser, "--port", 0, 65_535, default=0, metavar="N", help="the port to serve on; 0 takes a free one")
     parser.add_argument("--no-open", action="store_true", help="print the address, and do not open the browser")
-    add_service_arguments(parser)
 
 
 def run_board(options: Namespace) -> None:

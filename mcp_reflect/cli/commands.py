@@ -138,6 +138,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
 }  # fmt: skip
 
+_WITH_URL: Final = frozenset("recall board stats export import doctor".split())
 _WITH_JSON: Final = frozenset("recall reflect learn dream stats import doctor demo".split())
 
 HOOK: Final = "hook"
@@ -173,6 +174,8 @@ def load_command(name: str, words: list[str]) -> tuple[argparse.Namespace, Calla
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    if name in _WITH_URL:
+        add_service_arguments(parser)
     if name in _WITH_JSON:
         parser.add_argument("--json", action="store_true", help="print JSON for a program")
     add_arguments: Callable[[CliParser], None] | None = getattr(module, f"add_{name}_arguments", None)

@@ -20,12 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words)
     except McpReflectError as error:
         return _fail(str(error), 2 if isinstance(error, InputError) else 1)
-    except BrokenPipeError:
-        return _end_quietly()
-    except ExceptionGroup as group:  # a task group wraps it
-        if group.subgroup(BrokenPipeError) is None:
+    except (BrokenPipeError, ExceptionGroup) as error:  # a task group may wrap it
+        if isinstance(error, ExceptionGroup) and error.subgroup(BrokenPipeError) is None:
             raise
-        return _end_quietly()
+        sys.stderr.close()  # Python would print to it when it flushes stdout, whose reader is gone
+        return 1
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
     except KeyboardInterrupt:
@@ -33,9 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    for place, word in enumerate(words, 1):
-        if any("\ud800" <= char <= "\udfff" for char in word):  # how Python hands over bytes that are not UTF-8
-            raise InputError(f"argument {place}", "it is not UTF-8", "Give arguments in UTF-8.")
+    if any("\ud800" <= char <= "\udfff" for char in "".join(words)):  # how Python hands over bytes that are not UTF-8
+        raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         words = ["--help"]
     if words in ([], ["serve"]):
@@ -47,13 +45,13 @@ def _run(words: list[str]) -> int:
     if name in ("-V", "--version"):
         sys.stdout.write(f"mcp-reflect {__version__}\n")
         return 0
-    if name == "hook":
+    if name == "hook" and words[1:] not in (["-h"], ["--help"]):
         from mcp_reflect.cli.quick_hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
     from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
 
-    if name in ("-h", "--help", "help"):
+    if name in ("-h", "--help", "help", HOOK):
         sys.stdout.write(usage())
         return 0
     if name not in COMMANDS:
@@ -61,12 +59,6 @@ def _run(words: list[str]) -> int:
         raise InputError("command", f"there is no command '{name}'", hint)
     options, run = load_command(name, words[1:])
     return run(options) or 0
-
-
-def _end_quietly() -> int:
-    """Return the status for a pipe whose reader is gone; Python would print to stderr when it flushes stdout."""
-    sys.stderr.close()
-    return 1
 
 
 def _fail(message: str, status: int) -> int:

@@ -38,12 +38,6 @@ _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LL
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
 _AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
-_HELP: Final = """usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
-       mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
-
-Answers a host's hook input, which stdin has (docs/hooks.md). `mcp-reflect install HOST --hooks` writes it into a host's
-settings.
-"""
 # What the first or last lines of an output may have that reads as a failure, or that says that there is nothing;
 # `runs.calls` judges it.
 _SIGNS: Final = lazy_compile(
@@ -55,9 +49,6 @@ _SIGNS: Final = lazy_compile(
 
 def run_hook(arguments: list[str]) -> int:
     """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
-    if arguments[:1] in (["-h"], ["--help"]):
-        sys.stdout.write(_HELP)
-        return 0
     if os.environ.get(NESTED):
         return 0
     # argparse would end the process for an unknown argument.

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
+from mcp_reflect.cli.commands import CliParser, add_actions, add_number
 from mcp_reflect.cli.output import aligned, counted, table, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
 from mcp_reflect.config import DEFAULT, Settings
@@ -23,7 +23,6 @@ def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind")
     most = DEFAULT.max_recalled
     add_number(parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)")
-    add_service_arguments(parser)
 
 
 def run_recall(options: Namespace) -> None:
@@ -57,10 +56,6 @@ def _recall_text(recall: Recall) -> str:
         text = hit.text.replace("\n", "\n   | ")  # no line of a text can pass for one of ours
         lines.append(f"{place}. {text}\n   {hit.kind} {hit.id} · {hit.trust} · {fit}: {hit.why}")
     return "\n".join([*lines, f"Recall {recall.recall_id}."])
-
-
-def add_stats_arguments(parser: CliParser) -> None:
-    add_service_arguments(parser)
 
 
 def run_stats(options: Namespace) -> None:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.cli.commands import CliParser, add_service_arguments
+from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text, write_output
 from mcp_reflect.cli.output import confirm, counted, write_json, write_line
 from mcp_reflect.cli.place import Do, with_engine, with_place
@@ -79,7 +79,6 @@ def run_restore(options: Namespace) -> int:
 def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
     parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
-    add_service_arguments(parser)
 
 
 def run_export(options: Namespace) -> None:
@@ -97,7 +96,6 @@ def add_import_arguments(parser: CliParser) -> None:
     parser.add_argument("file", help="the file; - reads stdin")
     about = "it is your own export: keep ids, dates, trust, history and outcomes"
     parser.add_argument("--own", action="store_true", help=about)
-    add_service_arguments(parser)
 
 
 def run_import(options: Namespace) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect import __version__
-from mcp_reflect.cli.commands import CliParser, add_actions, add_service_arguments
+from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask_as, with_engine
@@ -27,10 +27,6 @@ from mcp_reflect.storage.sqlite import backup, files
 
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
 _PROBE_SECONDS: Final = 10.0
-
-
-def add_doctor_arguments(parser: CliParser) -> None:
-    add_service_arguments(parser)
 
 
 def run_doctor(options: Namespace) -> int:

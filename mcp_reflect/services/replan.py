@@ -151,7 +151,7 @@ async def _opened(
     plan = state.pending
     if same and plan and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
         in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
-        if in_vain or not (context.settings.replan_llm and context.runner.llm(Role.PLANNER, host)):
+        if in_vain or not context.runner.llm(Role.PLANNER, host):
             return _Call(request=request, catalog=catalog, state=state, again=plan)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
@@ -218,7 +218,7 @@ async def _think(
 async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> ModelResult[Proposal]:
     """The proposal of a language model, if one may be asked."""
     request, state = call.request, call.state
-    if not context.settings.replan_llm or not planner.needs_plan(request, state):
+    if not planner.needs_plan(request, state):
         return ModelResult()
     values = {
         "queries": [asdict(query) for query in request.queries],

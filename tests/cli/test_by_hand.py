@@ -65,13 +65,6 @@ def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Co
     assert command.json("lessons", "list") == []
 
 
-def test_a_lesson_is_one_sentence(command: Command) -> None:
-    lesson_id = command.json("lessons", "add", "Run make setup before make test")["lesson_id"]
-    lesson = command.json("lessons", "show", lesson_id)
-    assert (lesson["text"], lesson["trust"]) == ("Run make setup before make test", "trusted")
-    assert lesson_id in command("recall", "make test")
-
-
 @terminal
 def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> None:
     programs = command.folder / "bin"

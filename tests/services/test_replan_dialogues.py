@@ -94,12 +94,6 @@ async def test_a_plan_by_rules_is_not_answered_again_once_a_model_is_there(setti
     assert (first.thinker, second.thinker) == ("rules", NAME)
 
 
-async def test_nobody_is_asked_where_settings_say_so(bank_path: Any) -> None:
-    with Scripted() as llm:
-        async with Engine(Settings(bank=bank_path, project="app", replan_llm=False), llm=llm) as engine:
-            assert (await engine.replan(**QUANTUM)).thinker == "rules"
-
-
 async def test_a_language_model_sees_every_description_beside_a_long_vocabulary(settings: Settings) -> None:
     first, second = QUANTUM["catalog"]
     catalog = [{**first, "vocabulary": [f"word{number}" for number in range(3000)]}, second]
