@@ -264,7 +264,12 @@ def copy_to(path: Path, copy: Path, stop: Callable[[], bool] | None = None) -> N
         with closing(connect_to_read(path)[0]) as source:
             source.set_progress_handler(stop, 1000)
             source.execute("VACUUM INTO ?", (str(part),))
-        part.rename(copy)
+        try:
+            os.link(part, copy)
+        except OSError:  # a file system without hard links, or another process has made it
+            if os.path.lexists(copy):
+                raise FileExistsError(copy) from None
+            part.rename(copy)
     finally:
         part.unlink(missing_ok=True)
 
