@@ -161,20 +161,6 @@ def test_a_pipe_is_written_through_to_and_stays(command: Command, words: tuple[s
     assert "correction" in received[0]
 
 
-@pytest.mark.skipif(not hasattr(os, "mknod"), reason="Windows and macOS have no such call")
-@pytest.mark.parametrize("words", WRITERS)
-def test_a_device_is_written_through_to_and_stays(command: Command, words: tuple[str, ...]) -> None:
-    device = command.folder / "null"
-    try:
-        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        device.write_text("")
-    except OSError:
-        pytest.skip("only root may make a device")
-    command(*words, str(device))
-    assert stat.S_ISCHR(device.stat().st_mode)
-    assert stat.S_IMODE(device.stat().st_mode) & 0o077
-
-
 @pytest.mark.parametrize("words", WRITERS)
 def test_a_file_is_replaced_whole_and_is_private(command: Command, words: tuple[str, ...]) -> None:
     command("import", command.file("lessons.jsonl", [LINE]))

@@ -268,24 +268,6 @@ def test_what_a_host_cannot_do_is_refused(
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("codex", 'model = "gpt"\nmcp_servers = {other = {command = "x"}}\n'),
-        ("goose", "extensions: {other: {enabled: true}}\nmodel: x\n"),
-    ],
-)
-def test_tables_on_one_line_are_changed_too(name: str, text: str) -> None:
-    path = HOSTS[name].file()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-    assert main(["install", name, "--yes"]) == 0
-    assert "other" in path.read_text("utf-8")
-    assert "mcp-reflect" in path.read_text("utf-8")
-    assert main(["install", name, "--uninstall", "--yes"]) == 0
-    assert path.read_text("utf-8") == text
-
-
 def snippets(text: str, form: str) -> list[str]:
     return re.findall(rf"```{form}\n(.*?)```", text, re.DOTALL)
 
