@@ -26,20 +26,7 @@ SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
 WEIGHT = st.floats(0.001, 1)
 OUTCOMES = st.lists(st.builds(WeightedOutcome, SUCCESS, WEIGHT), max_size=30)
 TEXTS = st.text(max_size=60)
-POINTS = [
-    "3.11",
-    "8080",
-    "parse_date",
-    "parseDate",
-    "src/app.py",
-    "E4012",
-    "`x = 1`",
-    "--force",
-    "v2",
-    "$HOME",
-    "a.b",
-    "50%",
-]
+POINTS = ["`x = 1`", *"3.11 8080 parse_date parseDate src/app.py E4012 --force v2 $HOME a.b 50%".split()]
 FRAME = "The nightly build of the orders service broke in the staging cluster when {} was given to the runner"
 MEND = "Roll the change back and tell the team"
 
