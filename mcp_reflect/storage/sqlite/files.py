@@ -102,14 +102,10 @@ def connect(
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
     connection.row_factory = sqlite3.Row
     connection.text_factory = _TEXT
-    try:
-        if not read_only:
-            connection.execute("PRAGMA wal_autocheckpoint = 0")
-            # A log that is restarted is cut, so that its size says how long it is.
-            connection.execute("PRAGMA journal_size_limit = 0")
-    except BaseException:
-        connection.close()
-        raise
+    if not read_only:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        # A log that is restarted is cut, so that its size says how long it is.
+        connection.execute("PRAGMA journal_size_limit = 0")
     return connection
 
 
