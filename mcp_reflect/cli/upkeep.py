@@ -23,7 +23,7 @@ from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.projects import ProjectCounts
-from mcp_reflect.storage.sqlite import backup, files
+from mcp_reflect.storage.sqlite import files
 
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
 _PROBE_SECONDS: Final = 10.0
@@ -99,7 +99,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
 
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
-    file, sound = path.stat(), backup.is_sound(path)
+    file, sound = path.stat(), not files.is_damaged(path)
     aside, copies = files.all_aside(path), files.all_copies(path)
     report |= {
         "mode": oct(file.st_mode & 0o777),

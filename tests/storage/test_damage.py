@@ -15,8 +15,8 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.backup import copy_daily, is_sound, restore
-from mcp_reflect.storage.sqlite.files import ASIDE
+from mcp_reflect.storage.sqlite.backup import copy_daily, restore
+from mcp_reflect.storage.sqlite.files import ASIDE, is_damaged
 from tests.server.servers import server
 
 COUNT = 80
@@ -124,7 +124,7 @@ def test_damage_that_no_call_meets_is_found_by_a_check_and_restored(filled: Path
     copy = copy_daily(filled, FIRST, bool)
     assert copy
     filled.write_bytes(noise_in_the_middle(filled.read_bytes()))
-    assert not is_sound(filled)
+    assert is_damaged(filled)
     assert restore(filled, copy, FIRST, 10)
     assert counted(filled) == before
 

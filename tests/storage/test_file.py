@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import BankError, BankReadOnlyError, NotABankError
+from mcp_reflect.errors import BankError, NotABankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, scoped
 from mcp_reflect.storage.sqlite.files import APPLICATION_ID, OpenedFile, migrations, newest, statements
@@ -83,19 +83,6 @@ def test_four_processes_that_start_at_once_make_one_bank(bank_path: Path) -> Non
         assert {row[0] for row in other.execute("SELECT id FROM lessons")} == ids
         assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert len(ids) == 4
-
-
-async def test_a_bank_of_a_newer_release_is_read_and_not_written(settings: Settings, bank_path: Path) -> None:
-    async with Engine(settings) as engine:
-        stored = await engine.store_lesson(**LESSON)
-    with closing(sqlite3.connect(bank_path)) as other:
-        other.execute(f"PRAGMA user_version = {newest() + 1}")
-    async with Engine(settings) as engine:
-        found = await engine.recall(task="run the tests in the environment")
-        assert [hit.id for hit in found.lessons] == [stored.lesson_id]
-        with pytest.raises(BankReadOnlyError, match=r"newer than this release's .*Upgrade mcp-reflect-server"):
-            await engine.store_lesson(**LESSON)
-        assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).times_applied == 0
 
 
 KILLED = """

@@ -18,12 +18,6 @@ from mcp_reflect.storage.sqlite.database import explained
 COPIES_KEPT: Final = 7
 
 
-def is_sound(path: Path) -> bool:
-    """Return whether SQLite finds the bank at `path` sound."""
-    with explained(path):
-        return not files.is_damaged(path)
-
-
 def backup(path: Path, file: Path) -> int:
     """Copy the bank at `path` to `file`, whole or not at all; return its bytes. BankError if that fails."""
     with explained(file):

@@ -198,7 +198,7 @@ class Database(repository.Database):
         self._connections: dict[_Use, _Connection] = {}
 
     async def opened(self) -> OpenedFile:
-        """Open the file (make it, upgrade it); return its schema, journal mode and whether it can be written."""
+        """Open the file (make it, upgrade it); return its state."""
         return await self._attempt("read", lambda _, opened: opened, self.busy_seconds, writes=False)
 
     async def close(self) -> None:
