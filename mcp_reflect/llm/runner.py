@@ -11,7 +11,7 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.llm.budget import Account, UsageStore, spent_in_call
 from mcp_reflect.llm.json_replies import read_object, schema_of, without_thinking
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
-from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener, TimedOutError
+from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener
 from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
@@ -51,7 +51,7 @@ class ModelResult(Generic[_Read]):
     """The result of a request to a model. `value` is None where no model gave a usable reply, and `note` says why.
 
     `note` also marks a value that was read from plain text. `thinker` names who answered, and the tokens
-    are those of all its replies. `late` says that nobody answered in time.
+    are those of all its replies.
     """
 
     value: _Read | None = None
@@ -59,7 +59,6 @@ class ModelResult(Generic[_Read]):
     note: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    late: bool = False
 
     @property
     def failed(self) -> bool:
@@ -138,7 +137,7 @@ class ModelRunner:
             llm_name = error.llm if isinstance(error, LLMError) else None
             kind = type(error).__name__
             self._log.warning("llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error))
-            return ModelResult(note=str(error), late=isinstance(error, TimedOutError))
+            return ModelResult(note=str(error))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
         """Return a prompt with its places filled; an override that is broken is passed over, and the log says why."""

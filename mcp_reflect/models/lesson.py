@@ -305,8 +305,7 @@ class Stored:
 class OutcomeDraft:
     """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named.
 
-    `of_task` credits none of the recall's lessons: it is the task's outcome alone. `backed`: an agent's word, with
-    results or a quotation that it typed.
+    `backed`: an agent's word, with results or a quotation that it typed.
     """
 
     success: float
@@ -314,7 +313,6 @@ class OutcomeDraft:
     lesson_ids: tuple[str, ...]
     evidence: Evidence
     note: str | None
-    of_task: bool = False
     backed: bool = False
 
 

@@ -24,11 +24,6 @@ class EmptyCause(StrEnum):
     WRONG_MODE = "wrong_mode"
     UNKNOWN = "unknown"
 
-    @classmethod
-    def _missing_(cls, value: object) -> "EmptyCause":  # noqa: ARG003 - enum gives it by name
-        """A search that an earlier version stored may name a cause that is not here any more."""
-        return cls.UNKNOWN
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
@@ -96,8 +91,8 @@ class SearchPlan:
 
     `kept_queries` found something and stay as they are. `retry_count` is the count after this plan, `cause` the
     reason for the failure that the call itself shows. `note` says why no better thinker than `thinker` planned, `notes`
-    what was corrected or refused, and `open_moves` what the caller can write itself. `stopped` is `deadline` if a
-    language model did not answer in time. `thinking` is for a list of updates that a person sees.
+    what was corrected or refused, and `open_moves` what the caller can write itself. `thinking` is for a list of
+    updates that a person sees.
     """
 
     search_id: str = ""
@@ -114,7 +109,6 @@ class SearchPlan:
     original_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
     open_moves: tuple[OpenMove, ...] = ()
-    stopped: str | None = None
     thinking: Mapping[str, object] = field(default_factory=dict[str, object])
     next: Mapping[str, object] = field(default_factory=dict[str, object])
 

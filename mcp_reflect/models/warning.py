@@ -186,27 +186,20 @@ class Due:
 class CallWarning:
     """A warning before a call.
 
-    `text` is for the agent, fenced. `worked` holds the arguments of a call that worked instead, `lesson_id` the lesson
-    in `text`. `warning_id` is None where the warning could not be recorded. `hold`: the call is to be refused, once.
+    `text` is for the agent, fenced; `lesson_id` is the lesson in it. `hold`: the call is to be refused, once.
     """
 
-    warning_id: str | None
     text: str
     match: Match
     certainty: float
-    times: int
-    error: str
-    worked: Json = None
     lesson_id: str | None = None
     hold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterCall:
-    """The result of recording a call. `recurrence`: it was known to fail. `text` is a known correction, fenced."""
+    """The result of recording a call. `text` is a known correction or an ask for a lesson, fenced."""
 
     failed: bool
-    recurrence: bool = False
-    signature: str | None = None
     text: str | None = None
     lesson_id: str | None = None

@@ -125,7 +125,7 @@ async def waiting(engine: Engine, _: Sent, *, whole: bool) -> Waiting:  # noqa: 
         scope=str(own),
         lessons=tuple(lessons),
         guards=tuple(await engine.bank.lessons.unarmed(own, _MOST_WAITING)),
-        findings=tuple(await services.findings.waiting(engine.context)),
+        findings=tuple(await engine.bank.findings.waiting(engine.scopes.own)),
     )
 
 
@@ -152,7 +152,7 @@ async def reopened(engine: Engine, sent: Sent, *, whole: bool) -> None:
 
 async def settled(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, Any]:  # noqa: ARG001 - as all uses
     """Make a lesson of a finding, with the fields in `changes`, or drop it."""
-    for found in await services.findings.waiting(engine.context):
+    for found in await engine.bank.findings.waiting(engine.scopes.own):
         if found.id == sent["id"]:
             break
     else:

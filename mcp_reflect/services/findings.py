@@ -68,11 +68,6 @@ async def ask_once_more(context: Context, scope: Scope, state: SessionState, *, 
     return ask_again([found.finding.draft for found in left])
 
 
-async def waiting(context: Context) -> list[StoredFinding]:
-    """Return the findings of the project that wait for somebody to make a lesson of them, the latest first."""
-    return await context.bank.findings.waiting(context.scopes.own)
-
-
 async def keep(context: Context, found: StoredFinding, changed: Mapping[str, Any]) -> Stored:
     """Make a lesson of a finding in a person's name; `changed` overrides fields of its draft."""
     draft = found.finding.draft

@@ -1,6 +1,5 @@
 """Recall, store, forget, edit and import lessons, and record whether they helped."""
 
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -41,14 +40,12 @@ from mcp_reflect.schemas.lessons import (
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
-from mcp_reflect.storage.screening import screened
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
 
 _SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: those of these hours are looked at
 _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
-_SEARCH_ID: Final = "srch_"
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
 _TOLD: Final[Mapping[Evidence, str]] = {
@@ -56,7 +53,6 @@ _TOLD: Final[Mapping[Evidence, str]] = {
     Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
     Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
 }
-_UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _SIMILAR: Final = "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
@@ -86,13 +82,6 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     if stored.similar and not stored.reason:
         other, text = stored.similar
         stored = replace(stored, reason=_SIMILAR.format(id=short_id(other), text=clip(text, 160)))
-    if context.by_rules:  # what rules made of the same event in this session is its evidence
-        from mcp_reflect.runs.text import shares_words
-
-        words = " ".join((draft.text, *draft.symptoms))
-        for other in await context.bank.lessons.latest(scope):
-            if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
-                await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
     context.log.info("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return replace(stored, guard=guard, ignored=sent.ignored)
 
@@ -128,10 +117,6 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     success = float(_SUCCESS.get(sent.success, sent.success))
-    if sent.recall_id is not None and sent.recall_id.startswith(_SEARCH_ID):
-        await context.bank.searches.load(scope, sent.recall_id)
-        reason = "nothing is counted for a search: report its results with replan_search"
-        return OutcomeResult(updated=(), evidence=Evidence.SELF, reason=reason, ignored=sent.ignored)
     ids = [await _whole_id(context, scope, name, f"lesson_ids[{at}]") for at, name in enumerate(sent.lesson_ids)]
     draft = OutcomeDraft(
         success=success, recall_id=sent.recall_id, lesson_ids=tuple(ids), evidence=sent.evidence, note=sent.note
@@ -150,9 +135,8 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
             shown = () if draft.evidence is Evidence.USER else await _shown(context, scope, draft, results)
             if not shown or doubt_of(draft, shown):
                 draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD[draft.evidence]
-        draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
-        reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
+        reason = reason or (None if updated else _HELD_OUT)
     evidence = "told" if draft.backed else draft.evidence.value
     context.log.info("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
@@ -177,18 +161,6 @@ async def _shown(
         if part := max(parts, key=len, default=""):
             shown.append(replace(result, content=part, exit_code=0 if worked else result.exit_code or 1))
     return shown
-
-
-async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> OutcomeDraft:
-    """Name the lessons of a recall whose advice the calls that hooks saw follow, if the outcome names none itself."""
-    if not draft.recall_id or draft.lesson_ids:
-        return draft
-    heads = await context.bank.warnings.worked_since(scope, context.clock.now() - _SESSION_SECONDS)
-    # A head is `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names.
-    acts = [re.compile(rf"(?<!\w){re.escape(head.partition(':')[2] or head)}(?!\w)", re.IGNORECASE) for head in heads]
-    shown = await context.bank.recalls.lessons_of(scope, draft.recall_id) if acts else []
-    used = [lesson.id for lesson in shown if any(act.search(lesson.correction or lesson.text) for act in acts)]
-    return replace(draft, lesson_ids=tuple(used), of_task=bool(shown) and not used)
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
@@ -264,13 +236,10 @@ async def import_lessons(
         yield stored
 
 
-async def import_own(
-    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]], *, screen: bool = False
-) -> list[Stored]:
+async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored.
 
     The lessons of one project come into the project that is worked in.
-    With `screen` the words may be somebody else's: they are judged as those of an import are.
     """
     records: list[Exported] = []
     read_lines = [*_read_lines(context, OwnExportArguments, lines)]
@@ -282,9 +251,7 @@ async def import_own(
             [{**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in earlier]
             for earlier in (sent.versions, sent.outcomes)
         )
-        lesson = sent.record(scope.project)
-        lesson = screened(lesson) if screen else lesson
-        records.append(Exported(scope, lesson, versions, outcomes))
+        records.append(Exported(scope, sent.record(scope.project), versions, outcomes))
     return await context.bank.transfer.restore(records)
 
 

@@ -65,15 +65,13 @@ def _stored_entries(text: str) -> tuple[CatalogEntry, ...]:
 class _Call:
     """A call on top of what the calls before it left.
 
-    `state` are the attempts that the plan is made from, `version` counts those calls, and `again` is their
-    plan where the call asks for nothing new.
+    `state` are the attempts that the plan is made from, `version` counts those calls.
     """
 
     request: SearchRequest
     state: SearchState
     catalog: _Catalog
     version: int | None = None
-    again: SearchPlan | None = None
 
 
 async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities = NO_CLIENT) -> SearchPlan:
@@ -96,9 +94,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     search_id = sent.search_id or context.clock.new_id("srch")
     proposal: ModelResult[Proposal] | None = None
     while True:
-        call = await _opened(context, scope, sent, search_id, offered, catalog, host)
-        if call.again is not None:
-            return call.again
+        call = await _opened(context, scope, sent, search_id, offered, catalog)
         proposal = proposal or await _think(context, sent, call, host)
         plan = _completed(_planned(proposal, call), call, iso(context.clock.now()))
         plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
@@ -106,7 +102,6 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
             "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
             "catalog": call.catalog.digest,
             "state": _as_json(attempts.record(call.state, call.request, plan)),
-            "analysis": _digest(sent.analysis),
         }
         if await searches.save(scope, search_id, body, version=call.version, catalog=call.catalog.stored):
             break
@@ -130,7 +125,6 @@ async def _opened(
     search_id: str,
     offered: tuple[str, ...],
     catalog: _Catalog,
-    host: ClientCapabilities,
 ) -> _Call:
     """The call on top of what is stored now."""
     state = SearchState(search_id=search_id)
@@ -148,11 +142,6 @@ async def _opened(
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, offered, state)
     same = (body["request"], body["catalog"]) == (_as_json(replace(request, catalog=())), catalog.digest)
-    plan = state.pending
-    if same and plan and (sent.analysis is None or body["analysis"] == _digest(sent.analysis)):
-        in_vain = plan.thinker != RULES or plan.stopped or planner.REPLACED in plan.notes
-        if in_vain or not context.runner.llm(Role.PLANNER, host):
-            return _Call(request=request, catalog=catalog, state=state, again=plan)
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
@@ -196,10 +185,6 @@ def _as_json(model: SearchRequest | SearchState) -> Any:
     return json.loads(json.dumps(asdict(model)))
 
 
-def _digest(analysis: Any) -> str | None:
-    return None if analysis is None else digest(json.dumps(analysis, sort_keys=True), 32)
-
-
 async def _think(
     context: Context, sent: ReplanArguments, call: _Call, host: ClientCapabilities
 ) -> ModelResult[Proposal]:
@@ -240,8 +225,7 @@ async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> Model
 def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
     """The proposal as rules corrected it, else their own plan."""
     if proposal.value is None:
-        plan = planner.plan(call.request, call.state)
-        return replace(plan, note=proposal.note, stopped="deadline" if proposal.late else None)
+        return replace(planner.plan(call.request, call.state), note=proposal.note)
     plan = planner.accept(proposal.value, call.request, call.state)
     if planner.REPLACED in plan.notes:
         return replace(plan, note=f"the plan of {proposal.thinker} was not used: see notes")

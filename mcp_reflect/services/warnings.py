@@ -1,7 +1,7 @@
 """A warning before a call that is known to fail, and what the agent then did."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -89,34 +89,42 @@ async def before_call(
     warned = before(call, certainty=least, holds=hold, only_advice=only_advice)
     if warned is None or (guard is not None and guard.hold):
         return guard
-    exact, due = call.forms.exact_key, warned.due
-    record: dict[str, Any] = {"exact": exact, "call_id": call_id, "lesson_id": warned.lesson_id}
-    record |= {"failure": due.known.row, "match": due.match, "certainty": due.certainty}
-    record["characters"] = 0 if call.session.held_out else len(warned.text)
-    silent = call.session.held_out
+    due, silent = warned.due, call.session.held_out
+    record = {
+        "exact": call.forms.exact_key,
+        "call_id": call_id,
+        "lesson_id": warned.lesson_id,
+        "failure": due.known.row,
+        "match": due.match,
+        "certainty": due.certainty,
+        "characters": 0 if silent else len(warned.text),
+    }
 
     def after_hold(notes: SessionNotes) -> SessionNotes:
-        return notes.after_hold(exact)
+        return notes.after_hold(call.forms.exact_key)
 
     change, shown = after_hold if warned.hold and not silent else None, None if silent else warned.shown
-    try:
-        warning_id = await context.bank.warnings.note(scope, call.session, change, shown=shown, warning=record)
-    except BankError:  # read-only or busy: the warning is worth more than its record
-        warning_id = None
-    context.log.info("call_warned", warning_id=warning_id, match=due.match.value, shown=not silent)
+    noted = await _noted(context, scope, call, change, shown, record)
     if silent:
         return None
-    return CallWarning(
-        warning_id=warning_id,
-        text=warned.text,
-        match=due.match,
-        certainty=due.certainty,
-        times=due.times,
-        error=due.known.error,
-        worked=due.known.worked,
-        lesson_id=warned.lesson_id,
-        hold=warned.hold and warning_id is not None,  # what is not recorded would be refused again
-    )
+    about: dict[str, Any] = {"match": due.match, "certainty": due.certainty, "lesson_id": warned.lesson_id}
+    return CallWarning(text=warned.text, hold=warned.hold and noted, **about)
+
+
+async def _noted(
+    context: Context,
+    scope: Scope,
+    call: WatchedCall,
+    change: Callable[[SessionNotes], SessionNotes] | None,
+    shown: Sequence[str] | None,
+    warning: Mapping[str, Any] | None = None,
+) -> bool:
+    """Note what is said before a call. Without a note the call may not be refused: it would be refused again."""
+    try:
+        await context.bank.warnings.note(scope, call.session, change, shown=shown, warning=warning)
+    except BankError:  # read-only or busy: the words are worth more than their record
+        return False
+    return True
 
 
 async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds: bool) -> CallWarning | None:
@@ -125,17 +133,9 @@ async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds:
     found = guarded(call.known.guards, call.session, exact, mode=mode, holds=holds)
     if found is None:
         return None
-    try:
-        await context.bank.warnings.note(
-            scope, call.session, lambda notes: notes.after_guard(found.watched), shown=found.shown
-        )
-        noted = True
-    except BankError:
-        noted = False
-    context.log.info("call_guarded", lesson_id=found.lesson_id, hold=found.hold)
-    about: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "times": 0, "error": ""}
-    hold = found.hold and noted  # what is not recorded would be refused again
-    return CallWarning(warning_id=None, text=found.text, lesson_id=found.lesson_id, hold=hold, **about)
+    noted = await _noted(context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown)
+    about: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
+    return CallWarning(text=found.text, hold=found.hold and noted, **about)
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
@@ -205,17 +205,15 @@ async def after_call(
         await _record_correction(context, scope, call, answered)
         told = await _at_guard(context, scope, call, holds=False) if shows_late else None
         return AfterCall(failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id)
-    context.log.info("failure_noted", signature=failure.signature, recurrence=again is not None)
-    after = AfterCall(failed=True, recurrence=again is not None, signature=failure.signature)
     if was_warned or state.held_out:
-        return after
+        return AfterCall(failed=True)
     same = KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
     known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
     told = after_failure(replace(call, known=known), failure, again, same.same_call)
     if told is None:
-        return after
+        return AfterCall(failed=True)
     await _note_shown(context, scope, state, told.shown)
-    return replace(after, text=told.text, lesson_id=told.lesson_id)
+    return AfterCall(failed=True, text=told.text, lesson_id=told.lesson_id)
 
 
 async def remind(

@@ -141,10 +141,3 @@ def test_what_was_stored_comes_back_as_it_was(request: SearchRequest) -> None:
     state = attempts.record(state, request, plan(request, state))
     for stored in (state, request):
         assert from_json(type(stored), json.loads(json.dumps(asdict(stored)))) == stored
-
-
-def test_a_search_that_an_earlier_version_stored_goes_on() -> None:
-    state = SearchState(search_id="s", pending=plan(SearchRequest(search_id="s", user_message="", queries=()), _NEW))
-    stored = json.loads(json.dumps(asdict(state)))
-    stored["pending"]["cause"] = "nothing_there"
-    assert from_json(SearchState, stored) == state

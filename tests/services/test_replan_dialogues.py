@@ -111,38 +111,32 @@ async def test_planning_leaves_an_export_as_it_was(client: Client, engine: Engin
 
 
 class Silent:
-    """Never answers, and keeps how long each request was to take."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float | None] = []
+    """Never answers."""
 
     async def complete(self, request: Request) -> Reply:
-        self.seconds.append(request.timeout)
+        del request
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
 
 async def test_a_model_that_never_answers_leaves_the_mechanical_plan(settings: Settings, era: Era) -> None:
-    llm = Silent()
     async with (
-        Engine(replace(settings, llm_seconds=0.05), llm=llm) as engine,
+        Engine(replace(settings, llm_seconds=0.05), llm=Silent()) as engine,
         Client(build(engine=engine), mode=era) as client,
     ):
         found = await told(client, "replan_search", QUANTUM)
         again = await told(client, "replan_search", {"search_id": found["search_id"]})
-    assert (found["thinker"], found["stopped"]) == ("rules", "deadline")
+    assert found["thinker"] == "rules"
     assert "no reply within 0.05 s" in found["note"]
     assert found["new_queries"]
     assert again == found
-    assert len(llm.seconds) == 1
 
 
 async def test_a_call_asks_for_no_more_than_its_time(settings: Settings) -> None:
     with Scripted(said(WIDER)) as llm:
         async with Engine(replace(settings, llm_seconds=3600), llm=llm) as engine:
-            found = await engine.replan(**QUANTUM)
+            await engine.replan(**QUANTUM)
     assert (llm.asked[0].timeout or CALL_SECONDS + 1) <= CALL_SECONDS == 45
-    assert found.stopped is None
 
 
 async def test_the_second_call_leaves_the_arguments_out(client: Client) -> None:
@@ -167,13 +161,6 @@ async def test_a_report_without_queries_is_about_the_plan(engine: Engine, report
     assert (second.retry_count, second.give_up) == (2, False)
     assert second.new_queries
     assert not set(map(str, second.new_queries)) & set(map(str, first.new_queries))
-
-
-async def test_an_outcome_of_a_search_says_how_its_results_are_reported(engine: Engine) -> None:
-    first = await engine.replan(**QUANTUM)
-    told = await engine.record_outcome(success=False, recall_id=first.search_id)
-    assert told.reason is not None
-    assert "report its results with replan_search" in told.reason
 
 
 async def test_tried_queries_are_refused_whoever_proposes_them(settings: Settings) -> None:
