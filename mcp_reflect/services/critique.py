@@ -1,7 +1,6 @@
 """Check a piece of work: the lines that decide its claims, what is certainly wrong, and the verdicts on the rest."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,7 +26,6 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import read_outputs
-from mcp_reflect.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
 
@@ -244,9 +242,6 @@ async def critique(
         shown = await asyncio.to_thread(read_outputs, Path(path))
         session["tool_results"] = await asyncio.to_thread(_cleaned, shown)
         session["evidence"] = f"{len(shown)} outputs of this session" if shown else None
-    message = _digest(sent)
-    if sent.critique_id is not None and session.get("answer") is not None and session.get("message") == message:
-        return from_json(Critique, session["answer"])
     call = _Call(context, replace(client, on_text=on_text), session, began + CALL_SECONDS, on_start, on_complete)
     by_host = sent.analysis is not None or sent.verdicts is not None
     run = await (call.judged(sent) if by_host else call.run())
@@ -266,7 +261,6 @@ async def critique(
     after = {  # the next call of this critique adds its verdicts to those on the same steps
         **session,
         "iterations": run.iterations if by_host else 0,
-        "message": message,
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
         "answer": await asyncio.to_thread(plain, answer),
@@ -353,14 +347,6 @@ def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
 
 def _cleaned(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
     return clean([asdict(result) for result in clipped_results(results)])
-
-
-def _digest(sent: CritiqueArguments) -> str | None:
-    """Identify what a call adds to a critique: verdicts, an analysis, evidence."""
-    if sent.critique_id is None:
-        return None
-    results = [result.model_dump(mode="json") for result in sent.tool_results]
-    return digest(json.dumps([sent.analysis, sent.verdicts, results], sort_keys=True), 32)
 
 
 def _work(session: Mapping[str, Any]) -> Work:

@@ -32,10 +32,7 @@ async def after_call(context: Context, scope: Scope, state: SessionState, call: 
 
     ask = answers and context.settings.ask == "call" and not state.held_out
     told = await context.bank.findings.note_call(scope, state.id, look, ask=ask)
-    if told is None:
-        return None
-    context.log.info("lesson_asked", session=state.id, moment="call")
-    return ask_at_call(told.draft)
+    return None if told is None else ask_at_call(told.draft)
 
 
 async def after_own_call(context: Context, scope: Scope, session: str, tool: str, arguments: Json, answer: str) -> None:
@@ -64,7 +61,6 @@ async def ask_once_more(context: Context, scope: Scope, state: SessionState, *, 
         await context.bank.findings.note_asked(scope, [found.id for found in left], times=most + 1)
     except BankError:  # unwritable: not asked, or it would be asked again and again
         return None
-    context.log.info("lesson_asked", session=state.id, moment="stop" if at_stop else "prompt")
     return ask_again([found.finding.draft for found in left])
 
 

@@ -54,8 +54,6 @@ async def check(context: Context, hook: HookInput, transcript: str = "") -> str 
     except BankError as error:  # what is not noted would be held again
         context.log.error("last_word_unnoted", reason=str(error))
         return None
-    if stopped.text:
-        context.log.info("last_word_held", session=hook.session)
     return stopped.text
 
 

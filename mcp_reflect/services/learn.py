@@ -9,14 +9,15 @@ import json
 import os
 import re
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from asyncio.subprocess import PIPE
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.config import ServerUrl
@@ -129,36 +130,30 @@ def _gemini_folder(path: Path) -> str | None:
         return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
 
 
-class _Projects:
-    """The project of each folder in which sessions ran."""
+def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | None], Scope | None]:
+    """Return what gives the scope of a folder in which a session ran, None where nothing says which folder it was."""
+    here, scopes = context.settings.folder or Path.cwd(), context.scopes
+    own = project_of(here)
+    known = {str(here.resolve()), own, *(folder for folder in folders if folder)}
+    hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
 
-    def __init__(self, context: Context, folders: Sequence[str | None]) -> None:
-        here = context.settings.folder or Path.cwd()
-        self._context = context
-        self._own = project_of(here)
-        self._scopes: dict[str | None, Scope | None] = {None: None}
-        known = {str(here.resolve()), self._own, *(folder for folder in folders if folder)}
-        self._hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
-
-    def of(self, folder: str | None) -> Scope | None:
-        """Return the scope of a folder; None where nothing says which folder it was."""
-        if folder not in self._scopes:
-            self._scopes[folder] = self._of(self._hashes.get(folder or "", folder or ""))
-        return self._scopes[folder]
-
-    def _of(self, folder: str) -> Scope | None:
-        if folder.startswith("sha256:"):
+    @cache
+    def scope_of(folder: str | None) -> Scope | None:
+        folder = hashes.get(folder or "", folder or "")
+        if not folder or folder.startswith("sha256:"):
             return None
-        scopes, name = self._context.scopes, project_of(Path(folder))
-        if name == self._own:
-            return scopes.own
+        name = project_of(Path(folder))
         stored = stored_name(name)
-        return Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+        return scopes.own if name == own else Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+
+    return scope_of
 
 
 # Reading them.
 
+_Queue = list[tuple[SessionPlace, Scope]]
 _Pairs = list[tuple[Finding, Seen]]
+_Done = Callable[[SessionPlace, Scope, _Pairs, list[str]], Awaitable[None]]
 
 
 async def learn(
@@ -174,71 +169,83 @@ async def learn(
     What was read is kept every few megabytes and at the end, also of an interruption, so that a later call goes on
     there. `progress` is called with the bytes that were read, those of all files, and the number of files left.
     """
-    learned = Learned()
+    learned, findings = Learned(), context.bank.findings
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
-    projects = _Projects(context, [place.folder for place in places])
-    read = await context.bank.findings.files_read(context.scopes.own.tenant)
+    scope_of = _scopes(context, [place.folder for place in places])
+    read = await findings.files_read(context.scopes.own.tenant)
     oldest = context.clock.now() - days * DAY if days is not None else 0.0
-    queue: list[tuple[SessionPlace, Scope]] = []
+    queue: _Queue = []
     for place in places:
-        scope = projects.of(place.folder)
+        scope = scope_of(place.folder)
         if scope is None or not (every_project or scope == context.scopes.own) or place.changed < oldest:
             learned.others += 1
         elif read.get(place.key) == (place.size, place.changed):
             learned.known += 1
         else:
             queue.append((place, scope))
-    whole, fresh = sum(place.size for place, _ in queue), _Fresh(context)
+    whole = sum(place.size for place, _ in queue)
     requests = not isinstance(context.settings.bank, ServerUrl)  # a team need not know what one asks for
-    queue.reverse()
+    fresh: list[tuple[SessionPlace, Scope, _Pairs]] = []  # a transaction for each would take longer than reading it
 
-    async def work(reader: _Reader) -> None:
-        try:
-            while queue:
-                place, scope = queue.pop()
-                found, faults = await reader.read(place)
-                learned.faults += [(str(place.path), fault) for fault in faults]
-                learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
-                pairs = [pair for pair in found if requests or pair[0].kind is not FindingKind.SAID]
-                await fresh.add(scope, place, pairs)
-                if progress:
-                    progress(learned.bytes, whole, len(queue))
-        finally:
-            await reader.close()
+    async def keep() -> None:
+        kept = [*fresh]
+        fresh.clear()
+        for own in dict.fromkeys(scope for _, scope, _ in kept):
+            files = [(place.key, place.size, place.changed) for place, scope, _ in kept if scope == own]
+            await findings.learn(
+                own, files, [pair for _, scope, found in kept if scope == own for pair in found], weigh
+            )
+
+    async def done(place: SessionPlace, scope: Scope, found: _Pairs, faults: list[str]) -> None:
+        learned.faults += [(str(place.path), fault) for fault in faults]
+        learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
+        fresh.append((place, scope, [pair for pair in found if requests or pair[0].kind is not FindingKind.SAID]))
+        if sum(place.size for place, _, _ in fresh) >= _KEPT_AT:
+            await keep()
+        if progress:
+            progress(learned.bytes, whole, len(queue) - learned.sessions)
 
     apart = whole >= _SMALL
-    readers = [_Reader(apart=apart) for _ in range(min(_WORKERS, os.cpu_count() or 1) if apart else 1)]
+    workers = min(_WORKERS, os.cpu_count() or 1) if apart else 1
     try:
         async with asyncio.TaskGroup() as group:
-            for reader in readers:
-                group.create_task(work(reader))
+            for first in range(workers):
+                group.create_task((_read_apart if apart else _read_here)(queue[first::workers], done))
     finally:
-        await fresh.keep()
+        await keep()
     return learned
 
 
-class _Fresh:
-    """What was read and is not stored yet: a transaction for each session would take longer than reading it."""
+async def _read_here(queue: _Queue, done: _Done) -> None:
+    for place, scope in queue:
+        await done(place, scope, *read(place.path, place.host))
 
-    def __init__(self, context: Context) -> None:
-        self._findings = context.bank.findings
-        self._read = defaultdict[Scope, list[tuple[SessionPlace, _Pairs]]](list)
-        self._bytes = 0
 
-    async def add(self, scope: Scope, place: SessionPlace, pairs: _Pairs) -> None:
-        """Add what a session shows; store all after some megabytes."""
-        self._read[scope].append((place, pairs))
-        self._bytes += place.size
-        if self._bytes >= _KEPT_AT:
-            await self.keep()
-
-    async def keep(self) -> None:
-        """Store what was added."""
-        read, self._bytes = [*self._read.items()], 0
-        self._read.clear()
-        for scope, sessions in read:
-            files = [(place.key, place.size, place.changed) for place, _ in sessions]
-            await self._findings.learn(scope, files, [pair for _, pairs in sessions for pair in pairs], weigh)
+async def _read_apart(queue: _Queue, done: _Done) -> None:
+    """Read files in a process of their own, which is started anew where it died of a file."""
+    left = deque(queue)
+    while left:
+        pipes: Any = {"stdin": PIPE, "stdout": PIPE, "limit": _MOST_ANSWER}
+        pipes["start_new_session"] = os.name == "posix"  # Ctrl-C ends us, and we end it
+        process = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, **pipes)
+        sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
+        try:
+            sender.write("".join(json.dumps([str(place.path), place.host]) + "\n" for place, _ in left).encode())
+            answer: Any = {}
+            while left and answer is not None:
+                place, scope = left.popleft()
+                answer = None
+                with suppress(OSError, ValueError):
+                    answer = json_of(await receiver.readline())
+                if answer is None:
+                    await done(place, scope, [], ["the process that read it ended"])
+                else:
+                    pairs = [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]]
+                    await done(place, scope, pairs, answer["faults"])
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
 
 
 def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
@@ -269,7 +276,7 @@ def _words_of(call: Json) -> list[str]:
     return (command_of(arguments) or "").split()
 
 
-def read(path: Path | str, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
+def read(path: Path | str, host: str) -> tuple[_Pairs, list[str]]:
     """Return what a session's file shows, each thing once, and its faults."""
     try:
         found, faults = read_session(Path(path), host)
@@ -308,42 +315,6 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
         lines = tuple(map(clean_text, seen.lines))
         finding = replace(finding, thing=clean_text(finding.thing), line=clean_text(finding.line), draft=draft)
         yield finding, replace(seen, session=clean_text(seen.session), lines=lines)
-
-
-class _Reader:
-    """Reads files in this process, or `apart` in one of its own, which is started anew where it died of a file."""
-
-    def __init__(self, *, apart: bool) -> None:
-        self._apart = apart
-        self._process: Process | None = None
-
-    async def read(self, place: SessionPlace) -> tuple[list[tuple[Finding, Seen]], list[str]]:
-        """Return what a file shows, and its faults."""
-        await asyncio.sleep(0)
-        if not self._apart:
-            return read(place.path, place.host)
-        if self._process is None:
-            words = (sys.executable, "-m", __name__)  # in a session of its own: Ctrl-C ends us, and we end it
-            pipes: Any = {"stdin": PIPE, "stdout": PIPE, "limit": _MOST_ANSWER}
-            self._process = await asyncio.create_subprocess_exec(*words, **pipes, start_new_session=os.name == "posix")
-        sender, receiver = self._process.stdin, self._process.stdout
-        answer: Any = None
-        with suppress(OSError, ValueError):
-            if sender is not None and receiver is not None:
-                sender.write(json.dumps([str(place.path), place.host]).encode() + b"\n")
-                await sender.drain()
-                answer = json_of(await receiver.readline())
-        if answer is None:
-            await self.close()
-            return [], ["the process that read it ended"]
-        return [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]], answer["faults"]
-
-    async def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 def main() -> None:
