@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from mcp_reflect.models.common import Json, Link
@@ -13,22 +12,11 @@ ACTIONS = ("keep", "kill", "marry")
 """The allowed actions where the caller names none."""
 
 
-class Check(StrEnum):
-    """The checks of a decision, in order; the first that fails ends them."""
-
-    PRESENCE = "presence"
-    STATE_ERRORS = "state_errors"
-    STRUCTURE = "structure"
-    REQUIRED_FIELDS = "required_fields"
-    ALLOWED_ACTION = "allowed_action"
-    SAME_COMPONENT = "same_component"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The result of one check; `detail` is the fault where it failed."""
 
-    check: Check
+    check: str
     passed: bool
     detail: str | None = None
 
@@ -38,7 +26,7 @@ class Validation:
     """The results of the checks. `reflection_success` is False where a language model failed to reflect."""
 
     valid: bool
-    failed_check: Check | None = None
+    failed_check: str | None = None
     checks: tuple[Checked, ...] = ()
     reflection_success: bool | None = None
 

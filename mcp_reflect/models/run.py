@@ -135,21 +135,10 @@ class WorkedCall:
     exact: str
 
 
-class FindingKind(StrEnum):
-    """The kinds of findings in a trace."""
-
-    FAILING_EVENT = "failing_event"
-    LOOP = "loop"
-    ZERO_RESULTS = "zero_results"
-    REPEATED_ERROR = "repeated_error"
-    RECOVERED = "recovered"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One observation of the rules, in a short sentence that names its events."""
+class Observation:
+    """What rules say of some events, in a short sentence that names them."""
 
-    kind: FindingKind
     event_ids: tuple[str, ...]
     text: str
 
@@ -184,7 +173,7 @@ class Diagnosis:
     summary: str
     category: ErrorCategory | None = None
     first_failing_event: str | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Observation, ...] = ()
     corrections: tuple[Correction, ...] = ()
     importance: float | None = None
     confidence: float | None = None
@@ -194,6 +183,6 @@ class Diagnosis:
     worked: tuple[WorkedCall, ...] = ()
     calls: int = 0
     wasted: int = 0
-    without_lesson: tuple[Finding, ...] = ()
+    without_lesson: tuple[Observation, ...] = ()
     draft: Draft | None = None
     evidence: tuple[tuple[str, Correction], ...] = ()

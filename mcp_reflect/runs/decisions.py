@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.reflection import ACTIONS, Assessment, Check, Checked, Decision, Insights, Measure, Validation
+from mcp_reflect.models.reflection import ACTIONS, Assessment, Checked, Decision, Insights, Measure, Validation
 
 LONGEST: Final = 200
 """Characters of an action or a component."""
@@ -19,7 +19,7 @@ _SHOWN: Final = 80  # characters of a sent value in a fault
 def validate(
     decision: Json, execution: Json, allowed: Sequence[str] = ACTIONS, state: Mapping[str, Json] | None = None
 ) -> Validation:
-    """Run the checks in the order of `Check`, up to the first that fails. The errors of a `state` of a graph count."""
+    """Run the checks in their order, up to the first that fails. The errors of a `state` of a graph count."""
     made, done = _record(decision), _record(execution)
     objects = {"decision": decision, "execution": execution, "execution.metrics": done.get("metrics")}
     errors = {name: value.get("error") or value.get("error_message") for name, value in
@@ -28,19 +28,19 @@ def validate(
     used = _one_line(done.get("component") or component)  # an execution need not name it
     absent = "There is no decision." if execution is None else "There is an execution and no decision."
     allows = action in [name.strip().lower() for name in allowed]
-    faults: dict[Check, list[str | None]] = {
-        Check.PRESENCE: [absent if decision is None else None],
-        Check.STATE_ERRORS: [f"{name}.error says: {str(error)[:300]}" for name, error in errors.items() if error],
-        Check.STRUCTURE: [
+    faults: dict[str, list[str | None]] = {
+        "presence": [absent if decision is None else None],
+        "state_errors": [f"{name}.error says: {str(error)[:300]}" for name, error in errors.items() if error],
+        "structure": [
             f"{name} is {_kind(value)}, not an object."
             for name, value in objects.items()
             if not isinstance(value, dict) and (value is not None or name == "decision")
         ],
-        Check.REQUIRED_FIELDS: [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")],
-        Check.ALLOWED_ACTION: [
+        "required_fields": [_text_fault(f"decision.{name}", made.get(name)) for name in ("action", "component")],
+        "allowed_action": [
             None if allows else f"'{action[:_SHOWN]}' is not allowed; allowed are {', '.join(allowed)}."
         ],
-        Check.SAME_COMPONENT: [
+        "same_component": [
             f"The decision is about '{component[:_SHOWN]}', and '{used[:_SHOWN]}' was executed."
             if used != component
             else None

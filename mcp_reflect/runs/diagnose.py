@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from mcp_reflect.models.finding import Finding as HardWon
+from mcp_reflect.models.finding import Finding
 from mcp_reflect.models.run import (
     Correction,
     Diagnosis,
     ErrorCategory,
     EventType,
     Failure,
-    Finding,
-    FindingKind,
+    Observation,
     Outcome,
     Trace,
     WorkedCall,
@@ -128,7 +127,7 @@ def diagnose(trace: Trace) -> Diagnosis:
     )
 
 
-def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
+def _problem(reading: _Reading, group: Sequence[Call]) -> Observation:
     """Failures with one error in words: what failed, how often, the error, and what then worked."""
     last, worked = group[-1], reading.righted.get(group[-1].index)
     ids, call = tuple(item.failing_event for item in group), group[0].text
@@ -137,9 +136,7 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
     if (reason := refusal_in(last.fault.text if last.fault else "")) is not None:
         text = f"The user refused {call} {seen}{f': {sentence(reason, MOST_ERROR)}' if reason else ''}."
     if worked is None:
-        return Finding(
-            kind=FindingKind.REPEATED_ERROR if ids[1:] else FindingKind.FAILING_EVENT, event_ids=ids, text=text
-        )
+        return Observation(event_ids=ids, text=text)
     finding = next((item for item in reading.found if last.index + 1 in item.failed), None)
     done = acts_in(reading.tried[last.index + 1 : worked.index])
     if finding is not None and worked.index + 1 == finding.worked and finding.draft.correction:
@@ -150,10 +147,10 @@ def _problem(reading: _Reading, group: Sequence[Call]) -> Finding:
     else:
         form = "The same call" if last.exact == worked.exact else "Another form of it"
         how = f"{form} worked ({worked.failing_event})."
-    return Finding(kind=FindingKind.RECOVERED, event_ids=(*ids, worked.failing_event), text=f"{text} {how}")
+    return Observation(event_ids=(*ids, worked.failing_event), text=f"{text} {how}")
 
 
-def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]:
+def _righted(tried: Sequence[Call], found: Sequence[Finding]) -> dict[int, Call]:
     """By the index of a failed call the one that then worked: what was found, or the same call made again."""
     righted = {number - 1: tried[finding.worked - 1] for finding in found for number in finding.failed}
     for item in tried:
@@ -164,7 +161,7 @@ def _righted(tried: Sequence[Call], found: Sequence[HardWon]) -> dict[int, Call]
     return righted
 
 
-def _summary(reading: _Reading, findings: Sequence[Finding]) -> str:
+def _summary(reading: _Reading, findings: Sequence[Observation]) -> str:
     """How the run ended, what people and the system said, each finding, and the last answer, in a few sentences."""
     trace, worked = reading.trace, [item.tool for item in reading.tried if item.worked]
     named = [name for name in unique(worked) if name]
@@ -273,20 +270,20 @@ def _loop_key(item: Call) -> object:
     return item.exact, item.answered, item.spoken, tuple((steady(answer) if item.failed else answer).split())
 
 
-def _loop(calls: Sequence[Call]) -> Finding:
+def _loop(calls: Sequence[Call]) -> Observation:
     ids = tuple(item.event_id for item in calls)
     text = f"The same call was made {times(len(ids))} in a row with the same answer ({names(ids)}): {calls[0].text}."
-    return Finding(kind=FindingKind.LOOP, event_ids=ids, text=text)
+    return Observation(event_ids=ids, text=text)
 
 
-def _without_result(run: Sequence[Call]) -> Finding:
+def _without_result(run: Sequence[Call]) -> Observation:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
     queries, ids = _queries(run), tuple(item.failing_event for item in run)
     more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
     tools = " and ".join(unique(item.tool for item in run)[:3]) or "Search"
     often = f"{times(len(run))} in a row " if len(run) > 1 else ""
     text = f"{tools} found nothing {often}({names(ids)}): {', '.join(queries[:SHOWN])}{more}."
-    return Finding(kind=FindingKind.ZERO_RESULTS, event_ids=ids, text=text)
+    return Observation(event_ids=ids, text=text)
 
 
 def _queries(run: Sequence[Call]) -> tuple[str, ...]:

@@ -129,6 +129,4 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
 
 
 def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
-    checks = [{**asdict(check), "check": check.check.value} for check in checked.checks]
-    failed = checked.failed_check and checked.failed_check.value
-    return {"valid": checked.valid, "failed_check": failed, "checks": checks, "reflection_success": success}
+    return {**asdict(checked), "checks": [*map(asdict, checked.checks)], "reflection_success": success}

@@ -2,29 +2,20 @@
 
 import asyncio
 import json
-import os
-import random
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.llm.protocol import Role
-from mcp_reflect.models.lesson import Lesson, RecordKind, Source, State
+from mcp_reflect.models.lesson import Lesson, Source, State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.consolidation import clusters, planned, same_groups
 from tests.held_clock import HeldClock
 from tests.scripted import Scripted
 
@@ -174,34 +165,6 @@ async def test_a_dream_that_is_broken_off_is_done_whole_or_not_at_all(engine: En
             return
 
 
-KILLED = """
-import asyncio, os, signal
-from mcp_reflect.storage import consolidation as dreams
-from mcp_reflect.services.engine import Engine
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-dreams._merge_links = die
-asyncio.run(Engine().dream())
-"""
-
-
-def test_a_process_killed_in_the_middle_of_applying_loses_nothing(bank_path: Path) -> None:
-    async def prepared() -> list[Lesson]:
-        async with Engine(Settings(bank=bank_path, project="app")) as engine:
-            await reflections(engine, *SAME, NEAR)
-            return await everything(engine)
-
-    async def found() -> list[Lesson]:
-        async with Engine(Settings(bank=bank_path, project="app")) as engine:
-            return await everything(engine)
-
-    before = asyncio.run(prepared())
-    env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path), "MCP_REFLECT_PROJECT": "app"}
-    done = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, env=env, check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL
-    assert asyncio.run(found()) == before
-
-
 def test_the_command_plans_does_lists_and_undoes(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -226,36 +189,6 @@ def test_the_command_plans_does_lists_and_undoes(
     assert "nothing to do" in said()
     assert "2 records put back" in said("--undo", dream["dream_id"])
     assert "ref_" in said("--prompt")
-
-
-WORDS = "search page wrong loop answer query table list first look name found".split()
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), max_size=12)
-
-
-def record(text: str, number: int) -> Lesson:
-    return Lesson(
-        id=f"ref_{number:03}", project="app", kind=RecordKind.REFLECTION, text=text, created_at=0, updated_at=0
-    )
-
-
-def by_text(groups: list[tuple[Lesson, ...]]) -> list[list[str]]:
-    return sorted(sorted(one.text for one in group) for group in groups)
-
-
-@hypothesis_settings(deadline=None, max_examples=30)
-@given(TEXTS, st.integers(0, 1000))
-def test_clusters_do_not_depend_on_order_and_what_is_kept_is_never_the_same(texts: list[str], seed: int) -> None:
-    texts = list(dict.fromkeys(texts))
-    one = [record(text, number) for number, text in enumerate(texts)]
-    shuffled = random.Random(seed).sample(texts, len(texts))
-    other = [record(text, number) for number, text in enumerate(shuffled)]
-    assert by_text(clusters(one)) == by_text(clusters(other))
-    groups = same_groups(one)
-    assert by_text(groups) == by_text(same_groups(other))
-    kept = [group[0] for group in groups]
-    assert all(len(group) == 1 for group in same_groups(kept))
-    assert sorted(one.id for group in groups for one in group) == sorted(one.id for one in one)
-    assert not planned(kept).merges
 
 
 async def test_dreams_log_their_events_with_the_keys_of_the_page(

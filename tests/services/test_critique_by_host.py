@@ -204,13 +204,6 @@ async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) ->
     assert "next" not in found
 
 
-async def test_the_same_analysis_again_gives_the_same_answer(client: Client) -> None:
-    first = await begun(client)
-    analysis = {"corrected_steps": RIGHT}
-    found = await analyzed(client, first["critique_id"], analysis)
-    assert await analyzed(client, first["critique_id"], analysis) == found
-
-
 async def test_corrections_are_counted_across_calls_until_the_budget(client: Client) -> None:
     first = await begun(client, max_iterations=2, steps=["All 3 tests pass", "2 + 2 = 4"], tool_results=[FAILED])
     found = [
@@ -289,16 +282,3 @@ async def test_what_cannot_be_used_names_its_field_and_stores_nothing(
     assert (await refused(client, "critique", {**call, **more})).startswith(f"{field}: ")
     assert await contents(engine) == before
     assert await analyzed(client, first["critique_id"], call["analysis"]) == found
-
-
-@pytest.mark.sqlite  # it reads the bytes of the file
-async def test_a_critique_leaves_the_bank_as_it_was_and_no_secret_in_its_file(client: Client, engine: Engine) -> None:
-    before = await contents(engine)
-    secret = "sk-ant-" + "api03-" + "Zq8" * 12
-    first = await told(client, "critique", {"goal": f"Use {secret}", "response": f"{secret} sums 2 + 2 = 5"})
-    await analyzed(client, first["critique_id"], {"issues": [f"Step 1 shows {secret}"]})
-    assert await contents(engine) == before
-    path = engine.settings.bank_path
-    assert path is not None
-    for file in path.parent.iterdir():
-        assert secret.encode() not in file.read_bytes()

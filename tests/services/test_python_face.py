@@ -213,9 +213,3 @@ def test_the_engine_has_these_methods_with_these_parameters() -> None:
 def test_each_listed_tool_has_its_function() -> None:
     assert {tool["name"] for tool in tools()} == TOOLS.keys()
     assert all(inspect.iscoroutinefunction(function()) for function in TOOLS.values())
-
-
-async def test_tokens_of_a_day_are_counted_by_tenant_and_never_fall_below_none(engine: Engine) -> None:
-    usage = engine.bank.usage.of("acme")
-    assert [await usage.add(tokens) for tokens in (100, -30, -300, 5)] == [100, 70, 0, 5]
-    assert await engine.bank.usage.of("globex").add(-4) == 0

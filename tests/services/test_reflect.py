@@ -285,21 +285,6 @@ async def test_a_model_is_asked_about_a_run_that_rules_alone_reflected_on(settin
     assert again.reflection_id == by_rules.reflection_id != by_model.reflection_id
 
 
-async def test_a_model_that_failed_is_asked_again(settings: Settings) -> None:
-    with Scripted(UnreachableError("scripted:model", "no route", "Look at the network."), SAID) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            assert (await engine.reflect(**FAILED_RUN)).thinker == "rules"
-            assert (await engine.reflect(**FAILED_RUN)).thinker == "scripted:model"
-
-
-async def test_other_events_are_another_run(settings: Settings) -> None:
-    with Scripted(SAID, SAID) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            first = await engine.reflect(**FAILED_RUN)
-            other = await engine.reflect(**{**FAILED_RUN, "task": "Read the settings of the billing service"})
-    assert first.reflection_id != other.reflection_id
-
-
 async def test_criteria_that_nobody_has_scored_are_asked_about_once(settings: Settings) -> None:
     roles = (Role.REFLECTOR, Role.REFLECTOR, Role.EVALUATOR)
     with Scripted(SAID, SAID, JUDGED, roles=roles) as llm:

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import Era
 from tests.scripted import NAME, Scripted
-from tests.secrets import SECRETS, found_in
 from tests.server.calls import contents, refused, told
 from tests.services.replan_calls import ELSEWHERE, HELP, QUANTUM, WIDER, plan, said
 
@@ -101,13 +99,6 @@ async def test_a_language_model_sees_every_description_beside_a_long_vocabulary(
         async with Engine(settings, llm=llm) as engine:
             await engine.replan(**{**HELP, "catalog": catalog})
     assert second["description"] in llm.asked[0].user
-
-
-async def test_planning_leaves_an_export_as_it_was(client: Client, engine: Engine) -> None:
-    before, _ = await contents(engine)
-    await told(client, "replan_search", QUANTUM)
-    after, _ = await contents(engine)
-    assert after == before
 
 
 class Silent:
@@ -219,31 +210,6 @@ async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(client: Cl
     with pytest.raises(InputError, match="search_id"):
         await engine.replan(search_id=theirs.search_id)
     assert await contents(engine) == before
-
-
-async def test_secrets_reach_neither_the_bank_nor_the_language_model(settings: Settings, bank_path: Path) -> None:
-    secrets = " ".join(SECRETS.values())
-    query = {"table": "sessions", "query_text": SECRETS["github_token"], "filters": {"owner": secrets}}
-    call = {
-        **QUANTUM,
-        "user_message": secrets,
-        "queries": [query],
-        "zero_result_tables": ["sessions", SECRETS["llm_key"]],
-        "catalog": [
-            {
-                "table": "sessions",
-                "description": SECRETS["llm_key"],
-                "vocabulary": [*SECRETS.values()],
-                "fields": {"owner": [*SECRETS.values()]},
-            }
-        ],
-    }
-    with Scripted(said(WIDER)) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            await engine.replan(**call, suggestions=[SECRETS["aws_key"]])
-    assert found_in(bank_path.parent) == {}
-    (bank_path.parent / "request.txt").write_text(llm.asked[0].user)
-    assert found_in(bank_path.parent) == {}
 
 
 async def test_a_vocabulary_of_many_megabytes_is_cut_with_a_note(engine: Engine) -> None:

@@ -116,15 +116,6 @@ async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Se
         assert rows(engine.bank.path, "SELECT shown, characters, sequel FROM warnings") == [(0, 0, "failed")]
 
 
-def test_the_same_sessions_are_held_out_each_time_and_as_many_as_was_asked() -> None:
-    sessions = [f"session-{number}" for number in range(2_000)]
-    chosen = [one for one in sessions if drawn(one, 0.25)]
-    assert chosen == [one for one in sessions if drawn(one, 0.25)]
-    assert 400 < len(chosen) < 600
-    assert not any(drawn(one, 0.0) for one in sessions)
-    assert all(drawn(one, 1.0) for one in sessions)
-
-
 async def play(engine: Engine, sessions: int) -> None:
     """Agents that do as they are told: warned, they push elsewhere; else they fail again."""
     await engine.after_call("Bash", PUSH, error="error: invalid refspec", session="first")

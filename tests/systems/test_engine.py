@@ -162,18 +162,6 @@ async def test_the_numbers_of_a_run_stand_in_its_report(settings: Settings) -> N
     assert "curl --max-time 60s" in found.reflection
 
 
-async def test_reflections_are_generated_stored_and_queried_apart(settings: Settings) -> None:
-    async with Engine(settings) as engine:
-        result = await engine.generate_reflection(**FAILURE)
-        assert not await engine.query_reflections(query_text="order history", k=5, min_importance=0.5)
-        stored = await engine.store_reflection(result)
-        (found,) = await engine.query_reflections("order history", k=5, min_importance=0.7, tags=["timeout"])
-        assert found.reflection_id == stored.reflection_id
-        assert not await engine.query_reflections("order history", tags=["python"])
-    async with Engine(settings, tenant_id="another") as engine:
-        assert not await engine.query_reflections("order history")
-
-
 async def test_tenant_and_project_are_named_as_without_effect(settings: Settings) -> None:
     found = await reflected(settings, **FAILURE, tenant_id="tenant-123", project_id="default")
     assert found.reflection_id
@@ -202,13 +190,6 @@ async def test_a_call_without_a_tool_is_named_by_the_words_of_its_event(settings
     assert "`tool`" not in (found.strategy or "")
 
 
-async def test_memories_that_are_sent_as_events_of_the_system_are_told(settings: Settings) -> None:
-    events = [{"event_type": "system_event", "content": text} for text in ("Friday failed", "Rollback was slow")]
-    found = await reflected(settings, task="Find patterns in memories", outcome="partial", events=events)
-    assert "Friday failed" in found.reflection
-    assert "Rollback was slow" in found.reflection
-
-
 async def test_an_error_without_a_tool_belongs_to_the_call_before_it(settings: Settings) -> None:
     events = [
         {"event_type": "tool_call", "tool_name": "warehouse.load", "content": "load orders.csv"},
@@ -221,19 +202,6 @@ async def test_an_error_without_a_tool_belongs_to_the_call_before_it(settings: S
     assert found.assessment.scores["efficiency"].score == 0
     assert "completeness" not in found.assessment.scores
     assert "unknown" not in found.tags
-
-
-@pytest.mark.parametrize(
-    ("error", "category"),
-    [
-        ('null value in column "email" violates not-null constraint SQLSTATE 23502', "validation_error"),
-        ("KeyError: 'port'", "validation_error"),
-        ("Bind for 0.0.0.0:8080 failed: port is already allocated", "conflict_error"),
-    ],
-)
-async def test_an_error_has_the_category_of_its_cause(error: str, category: str, settings: Settings) -> None:
-    events = [{"event_type": "tool_call", "tool_name": "run", "content": "go"}, {"tool_name": "run", "error": error}]
-    assert (await reflected(settings, task="Go", outcome="failure", events=events)).error_category == category
 
 
 @pytest.mark.parametrize("category", ["tool_error", "external_api_error"])
