@@ -90,18 +90,16 @@ async def store(context: Context, generated: Generated) -> Reflection:
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
     """Find reflections by the arguments of a recall: those that fit the `task` first, then the most important ones."""
-    anything = arguments.get("task") is None
-    values = {**arguments, "max_chars": context.settings.max_recalled_chars, **({"task": "any"} if anything else {})}
+    values = {"max_chars": context.settings.max_recalled_chars, **arguments, "task": arguments.get("task") or "any"}
     sent = read(RecallArguments, values, context.settings)
-    scope, reflections = context.scopes.named(sent.project), context.bank.reflections
-    important: dict[str, Any] = {"limit": sent.limit, "min_importance": sent.min_importance, "tags": sent.tags}
-    stored = {item.id: item for item in await reflections.important(scope, **important)}
-    if not anything:
+    scope, reflections, found = context.scopes.own, context.bank.reflections, list[StoredReflection]()
+    if arguments.get("task"):
         asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
         recall = await context.bank.recalls.recall(scope, asked, applied=False)
-        fitting = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
-        stored = {**{item.id: item for item in fitting}, **stored}
-    return tuple(map(from_stored, [*stored.values()][: sent.limit]))
+        found = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
+    important: dict[str, Any] = {"limit": sent.limit, "min_importance": sent.min_importance, "tags": sent.tags}
+    found += await reflections.important(scope, **important)
+    return tuple(map(from_stored, {item.id: item for item in found}.values()))[: sent.limit]
 
 
 async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Generated:
@@ -312,8 +310,6 @@ async def _draft(
     if review is not None:
         reflection = _with_review(reflection, judgement, review, run)
     assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
-    for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
-        reflection = replace(reflection, **{name: score.score}) if name in ("importance", "confidence") else reflection
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
     reflection = replace(

@@ -81,13 +81,6 @@ def test_a_graph_relaxes_until_it_finds_something() -> None:
     assert end.get("retry_count") == 2
 
 
-def test_a_graph_ends_where_there_is_nothing() -> None:
-    planned = {"table": "venues", "search_mode": "faceted", "query_text": "zeppelin", "limit": 5}
-    end = _run(nodes.reflect_and_replan, "zeppelin", planned)
-    assert end.get("retry_count") == 3
-    assert not any(end.get("query_results", {}).values())
-
-
 class State(TypedDict, total=False):
     decision: dict[str, Any]
     execution: dict[str, Any]
