@@ -13,7 +13,14 @@ from mcp_reflect.schemas.analysis import read_insights
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}
 RAN: dict[str, Any] = {"component": "retriever", "metrics": {"latency": 120, "accuracy": 0.9}}
-CHECKS = "presence state_errors structure required_fields allowed_action same_component".split()
+CHECKS: tuple[str, ...] = (
+    "presence",
+    "state_errors",
+    "structure",
+    "required_fields",
+    "allowed_action",
+    "same_component",
+)
 FAULTS: list[tuple[str, Any, Any, str]] = [
     ("presence", None, RAN, "There is an execution and no decision."),
     ("state_errors", {**GOOD, "error": "no model"}, RAN, "decision.error says: no model"),
@@ -44,7 +51,7 @@ def test_a_check_fails_by_its_name_and_those_before_it_passed(
 ) -> None:
     found = validate(decision, execution)
     assert (found.valid, found.failed_check) == (False, check)
-    assert [one.check for one in found.checks] == CHECKS[: CHECKS.index(check) + 1]
+    assert [one.check for one in found.checks] == [*CHECKS[: CHECKS.index(check) + 1]]
     assert [one.passed for one in found.checks] == [True] * (len(found.checks) - 1) + [False]
     assert (found.checks[-1].detail or "").startswith(detail)
 
