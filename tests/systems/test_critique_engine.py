@@ -10,8 +10,6 @@ from mcp_reflect.llm.protocol import Reply, Request, Role, Stop, TextChunk
 from mcp_reflect.models.critique import Critique
 from mcp_reflect.services.critique import Iteration
 from mcp_reflect.services.engine import Engine
-from tests.llm.dialects import DIALECTS, Dialect
-from tests.llm.loopback import Loopback
 from tests.scripted import Scripted
 
 _WRONG = "12 * 12 = 154"
@@ -49,33 +47,15 @@ _BETTER = '{"corrected_steps": ["Violets are blue"]}'
 _GOOD = '{"quality_score": 0.9, "issues": []}'
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-async def test_text_is_streamed_as_the_critic_and_the_corrector_write_it(settings: Settings, dialect: Dialect) -> None:
-    said = [dialect.stream(text[:20], text[20:], stop=dialect.stops["end"]) for text in (_BAD, _BETTER, _GOOD)]
-    async with Loopback(*said) as server:
-        llm = f"{dialect.name}:m@{server.url}"
-        async with Engine(replace(settings, llm=llm, provider_env={dialect.key_name: "k"})) as engine:
-            events = [event async for event in engine.critique_stream(goal="A poem", steps=_POEM)]
-    critic, corrector = Role.CRITIC, Role.CORRECTOR
-    assert [(event.role, event.text, event.first) for event in events if isinstance(event, TextChunk)] == [
-        (role, text, first)
-        for role, whole in ((critic, _BAD), (corrector, _BETTER), (critic, _GOOD))
-        for text, first in ((whole[:20], True), (whole[20:], False))
-    ]
-    assert isinstance(events[-2], Iteration)
-    assert isinstance(events[-1], Critique)
-    assert events[-1].corrected_steps == ("Violets are blue",)
-
-
 async def test_the_text_of_a_model_that_cannot_stream_is_one_chunk(settings: Settings) -> None:
     heard: list[TextChunk] = []
     with Scripted("No JSON.", _BAD, _BETTER, _GOOD) as llm:
         async with Engine(settings, llm=llm) as engine:
             steps = await engine.enhance_reasoning("A poem", _POEM, on_text=heard.append)
     assert steps == ("Violets are blue",)
-    assert [(chunk.text, chunk.first) for chunk in heard] == [
-        (text, True) for text in ("No JSON.", _BAD, _BETTER, _GOOD)
-    ]
+    critic, corrector = Role.CRITIC, Role.CORRECTOR
+    said = ((critic, "No JSON."), (critic, _BAD), (corrector, _BETTER), (critic, _GOOD))
+    assert [(chunk.role, chunk.text, chunk.first) for chunk in heard] == [(*one, True) for one in said]
 
 
 async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_callers(settings: Settings) -> None:
@@ -92,6 +72,7 @@ async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_cal
     async with Engine(settings, llm=Streaming()) as engine:
         events = [event async for event in engine.critique_stream(goal="A poem", steps=_POEM)]
         assert "".join(event.text for event in events if isinstance(event, TextChunk)) == _GOOD
+        assert isinstance(events[-1], Critique)
         with pytest.raises(ValueError, match="the screen is full"):
             await engine.enhance_reasoning("A poem", _POEM, on_text=refuse)
 

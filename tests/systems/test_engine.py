@@ -118,30 +118,35 @@ async def test_the_failure_of_the_document_names_tool_limit_and_code(settings: S
     assert found.source_event_ids
 
 
-async def test_members_of_its_enums_are_understood_by_their_names(settings: Settings) -> None:
-    events = [
-        {"event_type": "EventType.TOOL_CALL", "content": "Called the billing service"},
-        {"event_type": "EventType.TOOL_RESPONSE", "content": "500 Internal Server Error"},
-    ]
-    found = await reflected(settings, task="Bill it", outcome="OutcomeType.FAILURE", events=events)
-    assert found.reflection.startswith("The run failed")
+def event(kind: str, content: str, tool: str | None = None) -> dict[str, Any]:
+    return {"event_type": kind, "content": content, **({"tool_name": tool} if tool else {})}
+
+
+BOOKED = [event("tool_call", "book A12 for Thursday", "book"), event("tool_response", "confirmed", "book")]
+LIMITED = [event("tool_call", "embed 10", "embed"), event("system_event", "Session limit reached before the index")]
+MOVED = [event("tool_call", "Moved the stock to the new table"), event("error_event", "deadlock detected")]
+LOADED = [event("tool_call", "load orders.csv", "load"), event("error_event", "Column count mismatch")]
+BILLED = [event("EventType.TOOL_CALL", "Called the billing service"), event("EventType.TOOL_RESPONSE", "500 Error")]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "events", "told"),
+    [
+        ("success", BOOKED, 'It did: "book A12 for Thursday" (e1), "confirmed" (e2).'),
+        ("partial", LIMITED, "Session limit reached before the index"),
+        ("failure", MOVED, '"Moved the stock to the new table" failed (e2): "deadlock detected".'),
+        ("failure", LOADED, "1 call failed"),
+        ("OutcomeType.FAILURE", BILLED, "The run failed"),
+    ],
+)
+async def test_events_in_words_are_told_in_these(
+    settings: Settings, outcome: str, events: list[dict[str, Any]], told: str
+) -> None:
+    found = await reflected(settings, task="Do it", outcome=outcome, events=events)
+    assert told in found.reflection
     assert found.ignored == ()
-
-
-async def test_the_success_of_the_document_says_what_was_done(settings: Settings) -> None:
-    found = await reflected(settings, **SUCCESS)
-    assert "Used cached embeddings for semantic search" in found.reflection
-    assert "Retrieved 10 relevant results in 50ms" in found.reflection
-
-
-async def test_calls_that_are_described_in_words_are_told_in_these(settings: Settings) -> None:
-    events = [
-        {"event_type": "tool_call", "tool_name": "rooms.book", "content": "book A12 for Thursday"},
-        {"event_type": "tool_response", "tool_name": "rooms.book", "content": "confirmed"},
-    ]
-    found = await reflected(settings, task="Book a room", outcome="success", events=events)
-    assert 'It did: "book A12 for Thursday" (e1), "confirmed" (e2).' in found.reflection
-    assert found.strategy is None, "what it sent belongs to its task"
+    assert not {"tool", "unknown"} & {*found.tags}
+    assert "`tool`" not in (found.strategy or "")
 
 
 async def test_both_examples_of_the_document_have_a_strategy_that_is_stored_apart(settings: Settings) -> None:
@@ -149,59 +154,16 @@ async def test_both_examples_of_the_document_have_a_strategy_that_is_stored_apar
     said = "Query timeout after 30 seconds: Timeout (QUERY_TIMEOUT)"  # which tells more than the error of the run
     assert failed.strategy == f'Before `postgres_query` is called again, see to this: "{said}".'
     assert worked.strategy == 'Do it so again: "Used cached embeddings for semantic search".'
+    assert "Retrieved 10 relevant results in 50ms" in worked.reflection
     for found in (failed, worked):
         assert found.reflection_id
         assert found.strategy_id
-
-
-async def test_the_numbers_of_a_run_stand_in_its_report(settings: Settings) -> None:
-    line = "curl: (28) timed out after 60s; server idle timeout is 55s from 10.2.3.4:8080"
-    events = [{"tool": "bash", "arguments": {"command": "curl --max-time 60s http://a"}, "error": line}]
-    found = await reflected(settings, task="Pull the list", outcome="failure", events=events)
-    assert line in found.reflection
-    assert "curl --max-time 60s" in found.reflection
 
 
 async def test_tenant_and_project_are_named_as_without_effect(settings: Settings) -> None:
     found = await reflected(settings, **FAILURE, tenant_id="tenant-123", project_id="default")
     assert found.reflection_id
     assert [name.partition(":")[0] for name in found.ignored] == ["tenant_id", "project_id"]
-
-
-async def test_the_cause_that_the_system_names_is_told(settings: Settings) -> None:
-    events = [
-        {"event_type": "tool_call", "tool_name": "embed", "content": "embed 10"},
-        {"event_type": "tool_response", "tool_name": "embed", "content": "ok"},
-        {"event_type": "system_event", "content": "Session limit reached before index was created"},
-    ]
-    found = await reflected(settings, task="Index the documents", outcome="partial", events=events)
-    assert "Session limit reached before index was created" in found.reflection
-
-
-async def test_a_call_without_a_tool_is_named_by_the_words_of_its_event(settings: Settings) -> None:
-    events = [
-        {"event_type": "tool_call", "content": "Moved the stock to the new table"},
-        {"event_type": "error_event", "content": "deadlock detected"},
-    ]
-    error = {"error_category": "conflict_error", "error_message": "deadlock detected"}
-    found = await reflected(settings, task="Move it", outcome="failure", events=events, error=error)
-    assert '"Moved the stock to the new table" failed (e2): "deadlock detected".' in found.reflection
-    assert "tool" not in found.tags
-    assert "`tool`" not in (found.strategy or "")
-
-
-async def test_an_error_without_a_tool_belongs_to_the_call_before_it(settings: Settings) -> None:
-    events = [
-        {"event_type": "tool_call", "tool_name": "warehouse.load", "content": "load orders.csv"},
-        {"event_type": "error_event", "content": "Column count mismatch"},
-    ]
-    found = await reflected(settings, task="Load the orders", outcome="failure", events=events)
-    assert "1 call failed" in found.reflection
-    assert "worked" not in found.reflection
-    assert found.assessment is not None
-    assert found.assessment.scores["efficiency"].score == 0
-    assert "completeness" not in found.assessment.scores
-    assert "unknown" not in found.tags
 
 
 @pytest.mark.parametrize("category", ["tool_error", "external_api_error"])

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_reflect import nodes
 from mcp_reflect.config import Settings
-from mcp_reflect.nodes import reflect_node, reflection_node
+from mcp_reflect.nodes import reflect_node
 from mcp_reflect.schemas.search import read_queries
 from mcp_reflect.services.engine import Engine
 from tests.replan.written_searches import engine
@@ -93,8 +93,7 @@ class State(TypedDict, total=False):
     error: str
 
 
-@pytest.mark.parametrize("node", [reflection_node, reflect_node])
-def test_a_graph_looks_back_each_round_and_keeps_what_it_said(node: Any, tmp_path: Path) -> None:
+def test_a_graph_looks_back_each_round_and_keeps_what_it_said(tmp_path: Path) -> None:
     settings = Settings(bank=tmp_path / "bank.db", project="graph")
 
     def act(state: State) -> State:
@@ -106,7 +105,7 @@ def test_a_graph_looks_back_each_round_and_keeps_what_it_said(node: Any, tmp_pat
         }
 
     def look_back(state: State) -> Any:
-        return node(state, make_engine=lambda: Engine(settings))
+        return reflect_node(state, make_engine=lambda: Engine(settings))
 
     def again(state: State) -> str:
         return "act" if state.get("rounds", 0) < 2 else graph.END
