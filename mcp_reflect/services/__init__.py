@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from mcp_reflect.services import findings as findings
     from mcp_reflect.services import guards as guards
     from mcp_reflect.services import hooks as hooks
-    from mcp_reflect.services import last_word as last_word
     from mcp_reflect.services import learn as learn
     from mcp_reflect.services import lessons as lessons
     from mcp_reflect.services import promote as promote

@@ -1,12 +1,24 @@
-"""What to tell an agent at a moment of its session, and what to note of it."""
+"""What to tell an agent at a moment of its session, its last message included, and what to note of it."""
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Final, Literal
 
 from mcp_reflect import services
+from mcp_reflect.errors import BankError
 from mcp_reflect.hooks.corrections import ask_to_keep
+from mcp_reflect.hooks.last_word import at_stop, decides
 from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.proofs.ledger import Ledger
+from mcp_reflect.runs.session_file import SessionFile
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
+
+_MOST_FILES: Final = 4  # transcripts whose place is kept
+_WAITS: Final = 6  # times that a transcript is read again where hooks saw more calls than it has
+_PAUSE: Final = 0.05  # seconds
+_TAIL: Final = 4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
 
 
 async def answer(context: Context, hook: HookInput, transcript: str = "") -> tuple[str | None, bool]:
@@ -20,7 +32,7 @@ async def answer(context: Context, hook: HookInput, transcript: str = "") -> tup
             told = await _told_by_files(context, hook)
             return await warnings.remind(context, session, anew=hook.anew, told=told), False
         case Moment.PROMPT if hook.answer_key:
-            due = await services.last_word.due(context, session)
+            due = await _due(context, session)
             told = await _told_by_files(context, hook)
             lessons = await warnings.remind(context, session, hook.prompt or "", told=told)
             asked = await _ask_once_more(context, hook)
@@ -43,7 +55,7 @@ async def answer(context: Context, hook: HookInput, transcript: str = "") -> tup
             )
             return after.text, False
         case Moment.STOP:
-            held = await services.last_word.check(context, hook, transcript)
+            held = await _check(context, hook, transcript)
             if held is None and hook.watched and not (hook.again or hook.of_agent):
                 held = await _ask_once_more(context, hook, at_stop=True)
             return held, False
@@ -77,3 +89,85 @@ def _reads(hook: HookInput, file: Path) -> bool:
     else:
         names = ("AGENTS.md",) if "/.codex/" in transcript else ("CLAUDE.md",)
     return any((file.parent / name).exists() and file.samefile(file.parent / name) for name in names)
+
+
+# The last message beside the session: read the transcript, decide, note what was said.
+
+
+async def _check(context: Context, hook: HookInput, transcript: str = "") -> str | None:
+    """Return the reason for which the last message is held, or None.
+
+    `transcript` is the session where its file is on another machine. Why a session cannot be read is logged.
+    """
+    way = _way(context, hook)
+    if way == "off" or not (hook.transcript or transcript):
+        return None
+    state = await services.warnings.session_state(context, context.scopes.own, hook.session)
+    if state.held_out:
+        return None
+    file = await _read(context, hook, transcript)
+    for waited in range(_WAITS if hook.transcript else 0):
+        if file.calls >= state.step or (waited and file.ledger.partial):
+            break
+        await asyncio.sleep(_PAUSE)  # a host writes its transcript a moment after it calls the hook
+        file = await _read(context, hook, transcript)
+    message = hook.message or file.last_message
+    if file.fault or not message:
+        context.log.error("last_word_unread", reason=file.fault or "the session has no last message")
+        return None
+    # A subagent that changed nothing may report what its caller told it.
+    unsure = (hook.of_agent and not file.ledger.changes) or file.calls < state.step
+    ledger = replace(file.ledger, partial=True) if unsure else file.ledger
+    notes = state.notes.last_word
+    stopped = at_stop(message, ledger, notes, way=way, again=hook.again)
+    noted = replace(stopped.notes, due=clean_text(stopped.notes.due))
+    if stopped.notes == notes:
+        return None
+    try:
+        await context.bank.warnings.note(context.scopes.own, state, lambda latest: replace(latest, last_word=noted))
+    except BankError as error:  # what is not noted would be held again
+        context.log.error("last_word_unnoted", reason=str(error))
+        return None
+    return stopped.text
+
+
+async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:
+    """Return the session as far as it is written, from the place where a server ended before.
+
+    Of a long one that is new the end is read, and the whole only where the end does not decide.
+    """
+    path = hook.transcript or ""
+
+    def new() -> SessionFile:
+        return SessionFile(Path(path), Ledger(hook.folder or "", context.settings.proofs))
+
+    file = context.session_files.pop(path, None) or new()
+    if not path:
+        file.read_text(transcript)
+        return file
+    await asyncio.to_thread(file.read, _TAIL)
+    if file.ledger.partial and (file.fault or not decides(hook.message or file.last_message, file.ledger)):
+        file = new()
+        await asyncio.to_thread(file.read)
+    context.session_files[path] = file
+    while len(context.session_files) > _MOST_FILES:
+        context.session_files.pop(next(iter(context.session_files)))
+    return file
+
+
+async def _due(context: Context, session: str) -> str | None:
+    """Return what waits to be said at the next prompt, once."""
+    state = await services.warnings.session_state(context, context.scopes.own, session)
+    text = state.notes.last_word.due
+    if not text:
+        return None
+    await context.bank.warnings.note(
+        context.scopes.own, state, lambda latest: replace(latest, last_word=replace(latest.last_word, due=""))
+    )
+    return text
+
+
+def _way(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
+    """Return how a doubt is said: as the setting says, else held where a person watches."""
+    way = context.settings.last_word
+    return ("hold" if hook.watched else "tell") if way == "auto" else way
