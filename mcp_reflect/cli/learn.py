@@ -21,7 +21,7 @@ from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.learn import HOSTS, Learned, folder_in, learn
+from mcp_reflect.services.learn import HOSTS, Learned, estimated_tokens, folder_in, learn, redraft, undrafted
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters
@@ -129,19 +129,17 @@ async def _learn(engine: Engine, options: Namespace) -> None:
 
 async def _have_drafts_written(engine: Engine, options: Namespace) -> None:
     """Ask the model for drafts, after saying what that takes; what is said goes to stderr, beside the JSON."""
-    from mcp_reflect.services import redraft  # noqa: PLC0415 - needs a model
-
-    found = await redraft.waiting(engine.context)
+    found = await undrafted(engine.context)
     if not found:
         return
-    tokens = redraft.estimated_tokens(engine.context, found)
+    tokens = estimated_tokens(engine.context, found)
     model = engine.context.runner.bound()["reflector"]
     question = f"{len(found)} findings: about {tokens} tokens of {model}. Ask it?"
     if not options.yes and not confirm(question, f"it takes about {tokens} tokens of {model}"):
         return
-    done = await redraft.redraft(engine.context, found)
-    fault = f" It stopped: {done.note}." if done.note else ""
-    sys.stderr.write(f"{model} wrote {done.written} drafts with {done.tokens} tokens.{fault}\n")
+    written, tokens, note = await redraft(engine.context, found)
+    fault = f" It stopped: {note}." if note else ""
+    sys.stderr.write(f"{model} wrote {written} drafts with {tokens} tokens.{fault}\n")
 
 
 def _show_progress(done: int, size: int, files: int) -> None:
