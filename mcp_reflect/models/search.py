@@ -91,8 +91,7 @@ class SearchPlan:
 
     `kept_queries` found something and stay as they are. `retry_count` is the count after this plan, `cause` the
     reason for the failure that the call itself shows. `note` says why no better thinker than `thinker` planned, `notes`
-    what was corrected or refused, and `open_moves` what the caller can write itself. `thinking` is for a list of
-    updates that a person sees.
+    what was corrected or refused, and `open_moves` what the caller can write itself.
     """
 
     search_id: str = ""
@@ -109,7 +108,6 @@ class SearchPlan:
     original_queries: tuple[Query, ...] = ()
     notes: tuple[str, ...] = ()
     open_moves: tuple[OpenMove, ...] = ()
-    thinking: Mapping[str, object] = field(default_factory=dict[str, object])
     next: Mapping[str, object] = field(default_factory=dict[str, object])
 
 

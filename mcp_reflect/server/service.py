@@ -265,7 +265,7 @@ _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
 _NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
 _CRITIQUE_DETAILS: Final = set("iterations stopped tokens triggered_by reflection_time_ms".split())
-_PLAN_DETAILS: Final = {"reasoning", "original_queries", "thinking", "retry_count"}
+_PLAN_DETAILS: Final = {"reasoning", "original_queries", "retry_count"}
 
 
 def wants_detail(arguments: Mapping[str, Any]) -> bool:

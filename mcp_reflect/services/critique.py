@@ -88,8 +88,6 @@ class _Call:
         best = Version(verified=after, author=author) if len(after.wrong) <= len(current.wrong) else first
         if not after.wrong:
             stopped = Stopped.PASSED
-        elif set(after.issues) == set(current.issues):
-            stopped = Stopped.SAME_ISSUES
         else:
             stopped = Stopped.BUDGET if iteration >= self.session["max_iterations"] else None
         return Run(first=first, best=best, iterations=iteration, stopped=stopped)
@@ -316,8 +314,6 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
             "lessons": told,
         }
     stored = await context.bank.critique_sessions.load(scope, sent.critique_id)
-    if sent.max_iterations is not None:
-        stored["max_iterations"] = sent.max_iterations
     for name, value in work.items():
         if value in (None, [], stored[name]):
             continue

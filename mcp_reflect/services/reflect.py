@@ -152,9 +152,6 @@ class _Run:
         settings, ids = self.context.settings, tuple(event.id for event in self.trace.events)
         if sent.analysis is not None:
             analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
-            if analysis.source_event_ids and not ids:
-                place = "analysis.source_event_ids"
-                raise InputError(place, "the run has no events", "Send the events, or leave it out.")
             return ModelResult(thinker=HOST, value=analysis)
 
         def read_reply(reply: Json) -> Analysis:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.llm.json_replies import read_object
@@ -96,7 +95,7 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     while True:
         call = await _opened(context, scope, sent, search_id, offered, catalog)
         proposal = proposal or await _think(context, sent, call, host)
-        plan = _completed(_planned(proposal, call), call, iso(context.clock.now()))
+        plan = _completed(_planned(proposal, call), call)
         plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
         body: dict[str, Any] = {
             "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
@@ -232,13 +231,11 @@ def _planned(proposal: ModelResult[Proposal], call: _Call) -> SearchPlan:
     return replace(plan, thinker=proposal.thinker or RULES, note=proposal.note)
 
 
-def _completed(plan: SearchPlan, call: _Call, ts: str) -> SearchPlan:
-    """The plan with its search, an update for the person, and what the agent may do with it."""
-    thinking = {"message": plan.user_message, "strategy": plan.strategy.value, "retry_count": plan.retry_count}
+def _completed(plan: SearchPlan, call: _Call) -> SearchPlan:
+    """The plan with its search, and what the agent may do with it."""
     return replace(
         plan,
         search_id=call.request.search_id,
         original_queries=call.state.original_queries or call.request.queries,
-        thinking={**thinking, "ts": ts},
         next={"send": _REPORT} if plan.new_queries and plan.thinker == RULES else {},
     )
