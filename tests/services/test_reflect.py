@@ -242,21 +242,6 @@ async def test_scorers_of_ones_own_score_and_a_broken_one_fails_alone(
     assert (line["event"], line["error"]) == ("scorer_failed", "ZeroDivisionError")
 
 
-@pytest.mark.parametrize("outcome", ["success", "failure", "partial", "timeout", "error"])
-async def test_each_outcome_asks_the_reflector_its_own_question(settings: Settings, outcome: str) -> None:
-    questions = {
-        "success": "Why did this run succeed",
-        "failure": "Why did this run not succeed",
-        "partial": "what was not, and what would have done the rest?",
-        "timeout": "Where did the time of this run go",
-        "error": "What raised the error that ended this run",
-    }
-    with Scripted(json.dumps({"reflection": "So it went."})) as llm:
-        async with Engine(settings, llm=llm) as engine:
-            await engine.reflect(**{**FAILED_RUN, "outcome": outcome})
-    assert [name for name, question in questions.items() if question in llm.asked[0].user] == [outcome]
-
-
 SAID = json.dumps({"reflection": "The path was misspelt.", "strategy": "List the folder first."})
 JUDGED = json.dumps(
     {"decision_appropriate": None, "execution_effective": None, "confidence": 0.8, "reasoning": "seen", "scores": {}}

@@ -147,12 +147,6 @@ def test_after_the_last_retry_only_what_found_something_is_left() -> None:
     assert made["retry_count"] == 4
 
 
-@pytest.mark.parametrize("results", [{"sessions": 0, "speakers": 1}, {"sessions": [], "speakers": [{"id": 1}]}])
-def test_results_may_be_counts_or_rows(results: Any) -> None:
-    made = reflect_and_replan(_state(query_results=results, zero_result_tables=[]))
-    assert made["planned_queries"][0] == _FOUND
-
-
 @pytest.mark.parametrize(
     "message", [QUESTION, QUESTION["content"], Message("human", [{"type": "text", "text": QUESTION["content"]}])]
 )
