@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.runs.tools import command_of, file_of, is_own_tool
 from mcp_reflect.runs.transcripts import NO_ANSWER, RunBuilder, add_record, read_transcript, records_in
 from mcp_reflect.schemas.fields import check_values
 
@@ -44,8 +45,6 @@ def _is_foreign(item: Any) -> bool:
 
 _MOST_BYTES: Final = 2_000_000  # from the end of a transcript
 _MOST_RESULTS: Final = 50
-_COMMANDS: Final = ("command", "cmd", "file_path", "path", "pattern", "query")
-_OWN: Final = "mcp-reflect"
 
 
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
@@ -65,19 +64,11 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
         facts = event.get("metadata", {})
         call_id = facts.get("tool_call_id")
         if event["type"] == "tool_call":
-            names[call_id] = _named(event["tool"], event["arguments"])
+            tool, arguments = event["tool"], event["arguments"]
+            named = command_of(arguments) or file_of(arguments) or tool
+            names[call_id] = "" if is_own_tool(tool, arguments) else named[:200]
         elif (
             event["type"] == "tool_response" and names.get(call_id) and event["content"].strip() not in ("", NO_ANSWER)
         ):
-            found.append(
-                ToolResult(tool=names[call_id][:200], content=event["content"], exit_code=facts.get("exit_code"))
-            )
+            found.append(ToolResult(tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")))
     return tuple(found)
-
-
-def _named(tool: str, arguments: Any) -> str:
-    """Return what a call runs or reads; nothing for a call of ours."""
-    if _OWN in tool.replace("_", "-"):
-        return ""
-    values = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"command": arguments}
-    return next((str(values[key]) for key in _COMMANDS if values.get(key)), tool)
