@@ -1,10 +1,9 @@
 """Limits on tokens, and what was spent. Each completion reserves the most that it could take.
 
 With a limit per day the reservation is in the store before anything is sent, so no process passes the limit. A server
-that is killed during a completion leaves its reservation counted.
+that is killed during a completion, or cannot write after it, leaves its reservation counted.
 """
 
-import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +25,6 @@ from mcp_reflect.security.redact import quoted
 
 _PER_CALL: Final = "MCP_REFLECT_LLM_TOKENS_PER_CALL"
 _PER_DAY: Final = "MCP_REFLECT_LLM_TOKENS_PER_DAY"
-_STORE_SECONDS: Final = 2.0  # to wait for the store, on top of what the request may take
 _BYTES_PER_TOKEN: Final = 3  # English has four or more, so the estimate is high
 
 
@@ -43,17 +41,13 @@ spent_in_call: ContextVar[list[int] | None] = ContextVar("spent_in_call", defaul
 
 
 class Account:
-    """The limits and the store of use, shared by all completions of a process.
-
-    `_due` is what the store does not know yet: spent or reserved, below 0 where it is to be given back.
-    """
+    """The limits and the store of use, shared by all completions of a process."""
 
     def __init__(self, store: UsageStore, per_call: int | None = None, per_day: int | None = None) -> None:
         """`per_call` and `per_day` (UTC) are the most tokens that may be spent; None: no limit."""
         self._store = store
         self._per_call = per_call
         self._per_day = per_day
-        self._due = 0
 
     async def complete(self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request) -> Reply:
         """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent."""
@@ -62,7 +56,9 @@ class Account:
         most = input_tokens + request.max_tokens
         spends = spent_in_call.get()
         _check(name, _PER_CALL, self._per_call, sum(spends or ()), most)
-        await self._reserve(name, most)
+        reserved = 0 if self._per_day is None else most
+        if reserved:
+            await self._reserve(name, reserved)
         spent = input_tokens  # what a request without a reply (too late, canceled) may have cost
         try:
             reply = await ask(request)
@@ -75,37 +71,21 @@ class Account:
         finally:
             if spends is not None:
                 spends.append(spent)
-            await self._give_back(most - spent)
+            with suppress(McpReflectError):  # a store that fails costs no reply
+                await self._store.add(spent - reserved)
         return reply
 
     async def _reserve(self, name: str, most: int) -> None:
         """Set tokens aside for a completion. Raises `BudgetExceededError` where the limit per day leaves less."""
-        self._due += most
-        if self._per_day is None:
-            return
         try:
-            _check(name, _PER_DAY, self._per_day, await self._write() - most, most)
-        except BaseException as error:
-            await self._give_back(most)
-            if isinstance(error, BudgetExceededError) or not isinstance(error, McpReflectError | TimeoutError):
-                raise
-            fault = f"what was spent today cannot be read ({str(error) or 'the bank is busy'})"
+            spent = await self._store.add(most) - most
+        except McpReflectError as error:
+            fault = f"what was spent today cannot be read ({error})"
             raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error
-
-    async def _give_back(self, tokens: int) -> None:
-        """Count less than was reserved. A store that fails is told later, and costs no reply."""
-        self._due -= tokens
-        with suppress(McpReflectError, TimeoutError):
-            await self._write()
-
-    async def _write(self) -> int:
-        """Tell the store what is due; return today's tokens."""
-        due, self._due = self._due, 0
         try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                return await self._store.add(due)
-        except BaseException:
-            self._due += due
+            _check(name, _PER_DAY, self._per_day, spent, most)
+        except BudgetExceededError:
+            await self._store.add(-most)
             raise
 
 

@@ -3,22 +3,15 @@
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from operator import mul
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
 from mcp_reflect.llm.providers import Endpoint, open_endpoint, open_package, parse_spec
-from mcp_reflect.llm.sdk import (
-    OPENAI_KEY_NAME,
-    OPENAI_URL,
-    OPENAI_URL_SETTING,
-    call,
-    garbled,
-    open_openai,
-    status_error,
-)
+from mcp_reflect.llm.sdk import OPENAI_KEY_NAME, OPENAI_URL, OPENAI_URL_SETTING, call, open_openai
 
 Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
@@ -60,8 +53,8 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     if spec.provider == "openai":
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
         names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
-        endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names, setting=SETTING)
-        return Checked(OpenAI(spec.model, endpoint), "the endpoint")
+        endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names)
+        return Checked(OpenAI(spec.model, replace(endpoint, retries=0)), "the endpoint")  # `Patient` tries again
     embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",))
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{spec.provider}" opens no embedder'
@@ -81,18 +74,11 @@ class OpenAI:
         """Return a vector for each text, unchecked: `Checked` checks them."""
 
         async def ask(client: Any) -> Any:
-            sdk = open_openai(self._endpoint, client, _SILENCE_SECONDS, 0)  # `Patient` tries again
-            return await sdk.embeddings.create(
-                model=self._model, input=list(map(whole, texts)), encoding_format="float"
-            )
+            embeddings = open_openai(self._endpoint, client, _SILENCE_SECONDS).embeddings
+            return await embeddings.create(model=self._model, input=list(map(whole, texts)), encoding_format="float")
 
         answer = await call(self._endpoint, _SILENCE_SECONDS, ask)
-        data: list[Any] | None = getattr(answer, "data", None)
-        if not data and getattr(answer, "error", None):
-            raise status_error(self._endpoint, 200, {}, {"error": answer.error})
-        if not isinstance(data, list) or not all(hasattr(item, "embedding") for item in data):
-            raise garbled(self._endpoint, "a body without embeddings")
-        return [item.embedding for item in sorted(data, key=lambda item: getattr(item, "index", None) or 0)]
+        return [item.embedding for item in sorted(answer.data, key=lambda item: getattr(item, "index", None) or 0)]
 
 
 class Checked:
@@ -107,15 +93,13 @@ class Checked:
         """Return a unit vector for each text, all of one length."""
         try:
             vectors = await self._embedder.embed(texts)
-            norms = [math.hypot(*vector) for vector in vectors] if _are_lists(vectors) else None
+            norms = [math.hypot(*vector) for vector in vectors]
         except LLMError:
             raise
         except Exception as error:  # noqa: BLE001 - may be code that is not ours: its words may hold the texts
-            fault = f"raised {type(error).__name__}"
+            fault = f"gave no vectors ({type(error).__name__})"
         else:
-            if norms is None:
-                fault = "gave no list of vectors"
-            elif len(vectors) != len(texts):
+            if len(vectors) != len(texts):
                 fault = f"gave {len(vectors)} vectors for {len(texts)} texts"
             elif not all(_LEAST_NORM < norm < math.inf for norm in norms):
                 fault = "gave a vector without a direction (empty, zero, or not finite)"
@@ -125,14 +109,6 @@ class Checked:
                 return [[number / norm for number in vector] for vector, norm in zip(vectors, norms, strict=True)]
         fix = "Name another embedding model, or write to its makers"
         raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
-
-
-def _are_lists(reply: object) -> bool:
-    """True for a list of lists of numbers."""
-    vectors = cast("Sequence[object]", reply)
-    return isinstance(reply, list | tuple) and all(
-        isinstance(one, list | tuple) and {*map(type, cast("list[object]", one))} <= {int, float} for one in vectors
-    )
 
 
 class Patient:
@@ -179,9 +155,8 @@ class Patient:
             self.problem, self._pause, self._resting_until = None, 0.0, 0.0
             return vectors
         self.problem = str(failure)
-        wait = LONGEST_PAUSE if isinstance(failure, LLMSettingError) else failure.retry_after or 0.0
         self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
-        self._resting_until = self._clock.now() + max(self._pause, min(wait, LONGEST_PAUSE))
+        self._resting_until = self._clock.now() + self._pause
         return None
 
     async def measure(self, seconds: float) -> tuple[int, float] | None:

@@ -1,7 +1,6 @@
 """The JSON of replies of language models: read from any text, and the schema that asks for it.
 
-No text makes the reader raise. Each object in it is read strictly, or through the `json_repair` library where it is
-broken.
+No text makes the reader raise. Objects that are JSON are read as they are, broken ones by the library `json_repair`.
 """
 
 import json
@@ -9,19 +8,17 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate
-from typing import cast
 
 from mcp_reflect.models.common import Json
 
 MAX_DEPTH = 60
 """Objects and lists inside each other; a deeper text is not read."""
-REPAIR_LIMIT = 200_000
-"""Characters. The library takes seconds to repair a longer text, or many parts that are not JSON."""
+REPAIR_LIMIT = 50_000
+"""Characters. The library takes a second to repair them, and more than twice as long for twice as many."""
 
 _DECODER = json.JSONDecoder(strict=False)
 _THINKING = r"(?:think|thinking|thought|reasoning|scratchpad)>"
 _THOUGHT = re.compile(rf"(?is)\A.*</{_THINKING}|<{_THINKING}.*")
-_BRACKET = re.compile(r"[{}\[\]]")
 
 
 def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
@@ -35,11 +32,11 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
 
 def objects_in(text: str) -> list[dict[str, Json]]:
-    """Return the outermost objects of a text, in order.
+    """Return the objects of a text: those that had to be repaired, and behind them those that are JSON, in order.
 
     A text whose brackets stand too deep inside each other, those in strings included, has none.
     """
-    depths = accumulate(1 if bracket in "{[" else -1 for bracket in _BRACKET.findall(text))
+    depths = accumulate(1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
     if max(depths, default=0) > MAX_DEPTH:
         return []
     with suppress(ValueError):
@@ -49,10 +46,15 @@ def objects_in(text: str) -> list[dict[str, Json]]:
         if isinstance(whole, dict):
             return [whole]
     text = without_thinking(text)
-    if found := [*_scanned(text)]:
-        return found
-    repaired = _repair(text)
-    return [repaired] if repaired else []
+    found: list[dict[str, Json]] = []
+    at, broken = 0, "{" not in text
+    while (start := text.find("{", at)) >= 0:
+        try:
+            value, at = _DECODER.raw_decode(text, start)
+            found += [value] if value else []
+        except ValueError:
+            at, broken = start + 1, True
+    return [*_repaired(text), *found] if broken else found
 
 
 def without_thinking(text: str) -> str:
@@ -66,43 +68,14 @@ def without_thinking(text: str) -> str:
     return answer if "{" in answer or "{" not in text else text
 
 
-def _scanned(text: str) -> Iterator[dict[str, Json]]:
-    at, budget = 0, REPAIR_LIMIT
-    while budget > 0 and (start := text.find("{", at)) >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, start)
-        except ValueError:
-            end = _end_of(text, start)
-            value = _repair(text[start:end])
-        if value:
-            yield value
-            at = end
-        else:
-            budget -= end - start
-            at = start + 1
-
-
-def _end_of(text: str, start: int) -> int:
-    """Return where the brackets of a broken object balance, else the end of the text."""
-    depth = 0
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] in "{[" else -1
-        if depth == 0:
-            return bracket.end()
-    return len(text)
-
-
-def _repair(text: str) -> dict[str, Json] | None:
-    """Return the object that `json_repair` reads in `text`; None where it is too long, beyond the library, or none."""
+def _repaired(text: str) -> Iterator[dict[str, Json]]:
     if len(text) > REPAIR_LIMIT:
-        return None
+        return
     import json_repair  # noqa: PLC0415 - half the replies never need it
 
-    try:
+    with suppress(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
         value: object = json_repair.loads(text, skip_json_loads=True)
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
-        return None
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else None
+        yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
 
 
 def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:

@@ -12,8 +12,7 @@ A template has front matter, a fixed system part and a user part with `$name` pl
     ---user---
     Judge the work: $steps
 
-A value may go on in indented lines. `output: text` asks for no JSON. A dollar sign is written `$$`. `name` and `inputs`
-may be there too, for the reader.
+`output: text` asks for no JSON. A dollar sign is written `$$`. `name` and `inputs` may be there too, for the reader.
 
 An override is read again when its file changes, so that a running server uses an edit in its next call. Where an
 override is broken, its error names file and line, and the shipped template serves.
@@ -57,7 +56,6 @@ _RULES: Mapping[str, tuple[Callable[[str], object], str]] = {
 """Each key that the front matter must have, with a check of its value and the advice for a wrong one."""
 
 _KEYS = f"The keys are name, inputs, {', '.join(_RULES)}."
-_PAIR = re.compile(r"([A-Za-z_]+)\s*:(?:\s+(.*))?$")
 
 
 class _Places(string.Template):
@@ -129,12 +127,19 @@ class Prompts:
 
     def load(self, name: str) -> Template:
         """Return the template that serves now; raises PromptError where a shipped one is missing or broken."""
-        shipped = self._shipped(name)
-        override = self._read(self.overrides / f"{name}.md") if self.overrides else None
-        if isinstance(override, Template):
-            problem = _misfit(override, shipped)
-            return replace(shipped, problem=problem) if problem else replace(override, overridden=True)
-        return replace(shipped, problem=override)
+        if name not in self.names():
+            fix = f"The prompts are {', '.join(self.names())}."
+            raise PromptError(str(self.shipped / name), 1, "there is no such prompt", fix)
+        shipped = _template(self.shipped / f"{name}.md")
+        path = self.overrides and self.overrides / f"{name}.md"
+        if path is None or not path.exists():
+            return shipped
+        try:
+            override = _template(path)
+            _refuse_misfit(override, shipped)
+        except PromptError as error:
+            return replace(shipped, problem=error)
+        return replace(override, overridden=True)
 
     def check(self) -> list[PromptError]:
         """Return the errors of the overrides; a file of another name and a missing folder are errors too."""
@@ -159,34 +164,14 @@ class Prompts:
         texts = _fenced({input_: inputs[input_] for input_ in template.inputs})
         return Rendered(template, "\n\n".join(filter(None, parts)), _Places(template.user).substitute(texts))
 
-    def _shipped(self, name: str) -> Template:
-        path = self.shipped / f"{name}.md"
-        template = self._read(path) if name in self.names() else None
-        if template is None:
-            raise PromptError(str(path), 1, "there is no such prompt", f"The prompts are {', '.join(self.names())}.")
-        if isinstance(template, PromptError):
-            raise template
-        return template
-
-    def _read(self, path: Path) -> Template | PromptError | None:
-        """Return the template in a file, or its error; None where there is no file."""
-        try:
-            return _template(path) if path.exists() else None
-        except PromptError as error:
-            return error
-        except OSError as error:
-            return PromptError(str(path), 1, f"cannot be read ({error.strerror})", "Make it a readable file.")
-
 
 def _template(path: Path) -> Template:
     file = str(path)
-    if not path.is_file():  # reading a pipe would wait for a writer
-        raise PromptError(file, 1, "is not a regular file", "Replace it by one.")
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise PromptError(file, line, "is not UTF-8 text", "Save it as UTF-8.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        fault = f"cannot be read ({type(error).__name__})"
+        raise PromptError(file, 1, fault, "Make it a readable file of UTF-8 text.") from None
     parts = _PARTS.fullmatch(text)
     if parts is None:
         fault = f"is not front matter between two lines of ---, a system part, a line {_USER_MARK}, and a user part"
@@ -210,32 +195,23 @@ def _template(path: Path) -> Template:
 
 
 def _front_matter(lines: list[str], file: str) -> dict[str, str]:
-    """Return the values of the keys; each key is known, there once, and has a usable value."""
+    """Return the values of the keys; each key is known and has a usable value."""
     values: dict[str, str] = {}
-    numbers: dict[str, int] = {}
-    last = ""
     for number, line in enumerate(lines, 2):
-        if line[:1].isspace() and last:
-            values[last] = f"{values[last]} {line.strip()}".strip()
-        elif line.strip():
-            match = _PAIR.match(line)
-            last = match[1] if match else ""
-            if match is None or last not in {"name", "inputs", *_RULES}:
-                raise PromptError(file, number, f"unknown key {last!r}" if match else "is not `key: value`", _KEYS)
-            if last in values:
-                raise PromptError(file, number, f"{last!r} is there twice", "Keep one.")
-            values[last], numbers[last] = (match[2] or "").strip(), number
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key not in {"name", "inputs", *_RULES}:
+            raise PromptError(file, number, f"unknown key {key!r}", _KEYS)
+        is_usable, fix = _RULES.get(key, (lambda _: True, ""))
+        if not is_usable(value):
+            raise PromptError(file, number, f"{key} cannot be {value!r}", fix)
+        values[key] = value
     if missing := [key for key in _RULES if key not in values]:
         raise PromptError(file, 1, f"front matter lacks {', '.join(missing)}", _KEYS)
-    for key, (is_usable, fix) in _RULES.items():
-        if not is_usable(values[key]):
-            raise PromptError(file, numbers[key], f"{key} cannot be {values[key]!r}", fix)
     return values
 
 
-def _misfit(override: Template, shipped: Template) -> PromptError | None:
-    """Return the error of an override that needs an unknown input or has another output; else None."""
-    lines = override.text.splitlines()
+def _refuse_misfit(override: Template, shipped: Template) -> None:
+    """Raise PromptError for an override that needs an unknown input or has another output."""
     fix = f"The inputs are {', '.join(shipped.inputs)}."
     if extra := set(override.inputs) - set(shipped.inputs):
         sought, fault = f"${min(extra)}", f"there is no input {min(extra)}"
@@ -246,9 +222,10 @@ def _misfit(override: Template, shipped: Template) -> PromptError | None:
         sought, fault = "output:", "asks for another output"
         fix = f"The fields are {', '.join(shipped.output or {}) or 'none: `output: text`'}."
     else:
-        return None
-    number = next((number for number, line in enumerate(lines, 1) if sought in line.replace("{", "")), 1)
-    return PromptError(override.file, number, fault, fix)
+        return
+    lines = enumerate(override.text.splitlines(), 1)
+    number = next((number for number, line in lines if sought in line.replace("{", "")), 1)
+    raise PromptError(override.file, number, fault, fix)
 
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:

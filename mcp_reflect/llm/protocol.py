@@ -15,16 +15,14 @@ class LLMError(McpReflectError):
     """A completion that failed.
 
     `llm` names who was asked (`provider:model`), `fault` says what happened, `fix` what to do about it;
-    the three together are the message. `retry_after` is the seconds the endpoint asked us to wait, None
-    where it did not. None of them holds a key.
+    the three together are the message. None of them holds a key.
     """
 
-    def __init__(self, llm: str, fault: str, fix: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, llm: str, fault: str, fix: str) -> None:
         super().__init__(f"{llm}: {fault}. {fix}")
         self.llm = llm
         self.fault = fault
         self.fix = fix
-        self.retry_after = retry_after
 
 
 class LLMSettingError(LLMError):
@@ -41,10 +39,8 @@ class RefusedError(LLMError):
     The key may be wrong (401), the model unknown (404), the load too high (429, 5xx), the request unusable (400).
     """
 
-    def __init__(
-        self, llm: str, fault: str, fix: str, *, status: int | None = None, retry_after: float | None = None
-    ) -> None:
-        super().__init__(llm, fault, fix, retry_after=retry_after)
+    def __init__(self, llm: str, fault: str, fix: str, *, status: int | None = None) -> None:
+        super().__init__(llm, fault, fix)
         self.status = status
 
 

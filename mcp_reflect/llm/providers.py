@@ -2,13 +2,10 @@
 
 import asyncio
 import ipaddress
-import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -27,16 +24,12 @@ from mcp_reflect.security.redact import quoted
 
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"
-KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
-RETRIES = "MCP_REFLECT_LLM_RETRIES"
-_MOST_RETRIES = 10
 _EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
-_PROGRAMS = {"claude-code", "codex", "gemini"}  # they know their model
+_PROGRAMS = ("claude-code", "codex", "gemini")  # they know their model
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
 _HOST = re.compile(r"[a-z0-9._:-]+")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
 _BARE_ADDRESS = re.compile(r"@(localhost\b|[^@]*[:/])[^@]*$")
-_LONGEST_FILE = 16_384  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +46,6 @@ class Spec:
         return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
-def setting_of(role: Role, settings: Mapping[str, str]) -> str:
-    """Return the name of the setting that binds `role`: its own where it is not blank, else the one for all."""
-    own = f"{MAIN}_{role.value.upper()}"
-    return own if settings.get(own, "").strip() else MAIN
-
-
 def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | None:
     """Return the spec in `text`, None for `off` or nothing. Raises `LLMSettingError`, which names `setting`."""
     text = text.strip()
@@ -70,8 +57,7 @@ def parse_spec(setting: str, text: str, examples: str = _EXAMPLES) -> Spec | Non
         return Spec(provider, "")
     model, *address = (part.strip() for part in _ADDRESS.split(rest, maxsplit=1))
     # A bad value may hold a password in its address.
-    quote = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80)
-    fault = ""
+    quote, fault = quoted(re.sub(r"//[^/@\s]*@", "//[user]@", text), 80), ""
     if not colon or not _PROVIDER.fullmatch(provider) or rest.startswith("//"):
         fault = f'"{quote}" names no provider'
     elif not model or any(char.isspace() or not char.isprintable() for char in model):
@@ -92,8 +78,9 @@ def parse_base_url(setting: str, text: str) -> str:
     except ValueError:
         parts, usable = urlsplit(""), False
     if usable and "@" in parts.netloc:
-        fix = "Put the key into a key file or the environment"
-        raise LLMSettingError(setting, "the address holds a user name or a password", fix)
+        raise LLMSettingError(
+            setting, "the address holds a user name or a password", "Put the key into the environment"
+        )
     if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
         fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
         raise LLMSettingError(setting, "the address cannot be used", fix)
@@ -110,90 +97,39 @@ def is_near(url: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A key and its source. Its repr shows the source only. `text` is for the header of a request and nothing else."""
-
-    text: str = field(repr=False)
-    source: str
-
-
-def find_key(settings: Mapping[str, str], names: tuple[str, ...]) -> Key | None:
-    """Return the first key under one of `names`: in the key file, then in the settings.
-
-    Raises `LLMSettingError` where the file or the key cannot be used.
-    """
-    path = settings.get(KEY_FILE, "").strip()
-    written = _read_key_file(Path(path).expanduser()) if path else {}
-    keys = [(KEY_FILE, written[name], f"{KEY_FILE} ({name})") for name in names if written.get(name)]
-    keys += [(name, settings[name].strip(), name) for name in names if settings.get(name, "").strip()]
-    if not keys:
-        return None
-    setting, text, source = keys[0]
-    if not (text.isascii() and text.isprintable()) or " " in text:
-        raise LLMSettingError(setting, "the key holds a blank or a character that no key has", "Copy it again")
-    return Key(text, source)
-
-
-def _read_key_file(path: Path) -> dict[str, str]:
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            lines = [line.strip() for line in file.read(_LONGEST_FILE).decode("utf-8-sig", "replace").splitlines()]
-    except OSError as error:
-        fault = f"{path} cannot be read ({error.strerror})"
-        raise LLMSettingError(KEY_FILE, fault, "Name a file that holds the key") from None
-    if os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
-        fault = f"{path} has mode {stat.S_IMODE(mode):04o}, so others can read the key"
-        raise LLMSettingError(KEY_FILE, fault, f"Run: chmod 600 {path}")
-    pairs = [line.removeprefix("export ").partition("=") for line in lines if line and not line.startswith("#")]
-    if not pairs or not all(separator for _, separator, _ in pairs):
-        fix = "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
-        raise LLMSettingError(KEY_FILE, f"{path} does not hold keys", fix)
-    return {name.strip(): text.strip().strip("\"'") for name, _, text in pairs}
-
-
-@dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The model (`provider:model`), its address, its key, and the variable in which a person would set the key.
+    """The model (`provider:model`), its address, its key (empty: it needs none), and the variable of the key.
 
     `retries` is how many times the SDK may try again, as long as the time of the request lasts.
     """
 
     llm: str
     url: str
-    key: Key | None
+    key: str = field(repr=False)
     key_name: str
     retries: int = 2
 
 
 def open_endpoint(
-    spec: Spec,
-    settings: Mapping[str, str],
-    usual: str,
-    url_setting: str,
-    key_names: tuple[str, ...],
-    *,
-    setting: str = MAIN,
+    spec: Spec, settings: Mapping[str, str], usual: str, url_setting: str, key_names: tuple[str, ...]
 ) -> Endpoint:
     """Return the endpoint of `spec`: its own address, else the one in `url_setting`, else the `usual` one.
 
-    `setting` is where the spec was written. The key stands under one of `key_names`; the usual address needs one, and
-    an error names the last. Raises `LLMSettingError` where the address cannot be used, a key is missing, or the key
-    would cross a public network in clear text.
+    The key is the first under one of `key_names`; the usual address needs one, and an error names the last. Raises
+    `LLMSettingError` where the address or the key cannot be used, a key is missing, or it would cross a public network
+    in clear text.
     """
     url = spec.base_url or parse_base_url(url_setting, settings.get(url_setting, "").strip() or usual)
-    key = find_key(settings, key_names)
-    if key is None and url == usual:
-        fix = f"Set it, or name a file with the key in {KEY_FILE}"
-        raise LLMSettingError(key_names[-1], f"the model {spec.name} needs a key", fix)
-    if key is not None and url.lower().startswith("http://") and not is_near(url):
-        fault = f"the key from {key.source} would travel to {url} in clear text"
+    key_name = next((name for name in key_names if settings.get(name, "").strip()), key_names[-1])
+    key = settings.get(key_name, "").strip()
+    if not key and url == usual:
+        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", "Set it")
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise LLMSettingError(key_name, "the key holds a blank or a character that no key has", "Copy it again")
+    if key and url.lower().startswith("http://") and not is_near(url):
         fix = "Use an https address, or unset the key if the server needs none"
-        raise LLMSettingError(setting if spec.base_url else url_setting, fault, fix)
-    retries = settings.get(RETRIES, "").strip() or "2"
-    if not retries.isdecimal() or int(retries) > _MOST_RETRIES:
-        raise LLMSettingError(RETRIES, f'"{quoted(retries, 40)}" is not a number of retries', "Write 0 to 10")
-    return Endpoint(spec.name, url, key, key_names[-1], int(retries))
+        raise LLMSettingError(key_name, f"the key would travel to {url} in clear text", fix)
+    return Endpoint(spec.name, url, key, key_name)
 
 
 def open_package(
@@ -215,10 +151,8 @@ def open_package(
         return point.load()(spec, settings), name
     except LLMSettingError:
         raise
-    except ImportError as error:  # its message names what is missing
-        why = str(error)
     except Exception as error:  # noqa: BLE001 - foreign code; its message may hold a key
-        why = type(error).__name__
+        why = str(error) if isinstance(error, ImportError) else type(error).__name__
     fault = f'the provider "{spec.provider}" cannot be loaded ({why})'
     raise LLMSettingError(setting, fault, f"Reinstall the package {name}, or write to its authors")
 
@@ -226,10 +160,10 @@ def open_package(
 class Model:
     """A model that is held to the time of each request and to the limits. Whatever it raises becomes an `LLMError`.
 
-    `origin` says whose code the model is. Without an account its tokens are not counted.
+    `origin` says whose code the model is.
     """
 
-    def __init__(self, llm: LLM, name: str, origin: str, account: Account | None = None) -> None:
+    def __init__(self, llm: LLM, name: str, origin: str, account: Account) -> None:
         self.llm = llm
         self._name = name
         self._origin = origin
@@ -237,8 +171,6 @@ class Model:
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply in time. Raises an `LLMError` that repeats no text of a bug: it may hold a key."""
-        if self._account is None:
-            return await self._ask(request)
         return await self._account.complete(self._name, self._ask, request)
 
     async def _ask(self, request: Request) -> Reply:
@@ -262,11 +194,10 @@ class Model:
 
 
 class Unusable:
-    """A model whose setting is wrong: each completion raises the error of the setting. `about` is for a person."""
+    """A model whose setting is wrong: each completion raises the error of the setting."""
 
-    def __init__(self, error: LLMSettingError, about: str) -> None:
+    def __init__(self, error: LLMSettingError) -> None:
         self.error = error
-        self.about = about
 
     async def complete(self, request: Request) -> Reply:
         """Raise the error of the setting, a new one each time."""
@@ -277,19 +208,18 @@ class Unusable:
 ENTRY_POINTS = "mcp_reflect.llm"
 _OWN = {
     **dict.fromkeys(("anthropic", "openai"), "mcp_reflect.llm.sdk"),
-    **dict.fromkeys(("claude-code", "codex", "gemini"), "mcp_reflect.llm.programs"),
+    **dict.fromkeys(_PROGRAMS, "mcp_reflect.llm.programs"),
 }
 
 
 class Registry:
     """The language model of each role, held to the limits of the settings. Roles with the same spec share one.
 
-    `settings` maps names to texts, as the environment does; nothing else is read but a key file that they
-    name. Nothing is imported, opened or looked up before a role is first needed. Without a `store` no tokens are
-    counted.
+    `settings` maps names to texts, as the environment does; nothing else is read. Nothing is imported, opened or
+    looked up before a role is first needed.
     """
 
-    def __init__(self, settings: Mapping[str, str], store: UsageStore | None = None) -> None:
+    def __init__(self, settings: Mapping[str, str], store: UsageStore) -> None:
         self._settings = settings
         self._store = store
         self._account: Account | None = None
@@ -300,25 +230,29 @@ class Registry:
 
         It never raises: where the settings cannot be used, each completion raises the `LLMSettingError`.
         """
-        setting, spec = setting_of(role, self._settings), None
+        setting = self._setting_of(role)
         try:
             spec = parse_spec(setting, self._settings.get(setting, ""))
             return spec and self._open(spec, setting)
         except LLMSettingError as error:
-            return Unusable(error, f"{spec.name} (unusable)" if spec else "unusable")
+            return Unusable(error)
 
     def describe(self, role: Role) -> str:
-        """Return `provider:model`, with the address where it is not the usual one, or why there is none."""
+        """Return the role's model as the setting names it, `off`, or `unusable`."""
         llm = self.llm(role)
-        if isinstance(llm, Unusable):
-            return llm.about
-        spec = next((spec for spec, opened in self._opened.items() if opened is llm), None)
-        return OFF if spec is None else f"{spec.name} at {spec.base_url}" if spec.base_url else spec.name
+        return (
+            "unusable" if isinstance(llm, Unusable) else self._settings[self._setting_of(role)].strip() if llm else OFF
+        )
 
     def problems(self) -> list[LLMSettingError]:
         """Return the errors of the settings, each once, for the person who runs the server."""
         unusable = (llm for llm in map(self.llm, Role) if isinstance(llm, Unusable))
         return list({str(llm.error): llm.error for llm in unusable}.values())
+
+    def _setting_of(self, role: Role) -> str:
+        """Return the name of the setting that binds `role`: its own where it is not blank, else the one for all."""
+        own = f"{MAIN}_{role.value.upper()}"
+        return own if self._settings.get(own, "").strip() else MAIN
 
     def _open(self, spec: Spec, setting: str) -> LLM:
         if spec in self._opened:
@@ -329,7 +263,6 @@ class Registry:
         else:
             llm, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
             origin = f"the package {package}"
-        if self._store is not None:
-            self._account = self._account or open_account(self._settings, self._store)
+        self._account = self._account or open_account(self._settings, self._store)
         self._opened[spec] = Model(llm, spec.name, origin, self._account)
         return self._opened[spec]

@@ -55,13 +55,13 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
     report, text = doctor(capsys)
     assert report["language_models"] == {
         "reflector": "anthropic:claude-sonnet-5-5",
-        "critic": "openai:qwen3 at http://localhost:11434/v1",
+        "critic": "openai:qwen3@http://localhost:11434/v1",
         "corrector": "anthropic:claude-sonnet-5-5",
         "planner": "anthropic:claude-sonnet-5-5",
         "evaluator": "anthropic:claude-sonnet-5-5",
         "dreamer": "off",
     }
-    assert "critic openai:qwen3 at http://localhost:11434/v1, corrector anthropic:claude-sonnet-5-5" in text
+    assert "critic openai:qwen3@http://localhost:11434/v1, corrector anthropic:claude-sonnet-5-5" in text
     assert KEY not in text + json.dumps(report)
 
 
@@ -93,7 +93,7 @@ def test_a_limit_that_is_none_makes_the_language_model_unusable(
     environment.setenv("MCP_REFLECT_LLM", "openai:qwen3@http://localhost:11434/v1")
     environment.setenv("MCP_REFLECT_LLM_TOKENS_PER_DAY", "many")
     report, _ = doctor(capsys)
-    assert report["language_models"]["critic"] == "openai:qwen3 (unusable)"
+    assert report["language_models"]["critic"] == "unusable"
     assert "MCP_REFLECT_LLM_TOKENS_PER_DAY" in report["degraded"][0]
 
 

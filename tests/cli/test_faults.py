@@ -103,7 +103,7 @@ def test_no_half_of_a_key_is_repeated(capsys: pytest.CaptureFixture[str], words:
     assert KEY[4:12] not in said.out + said.err
 
 
-@pytest.mark.parametrize("name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_RETRIES"])
+@pytest.mark.parametrize("name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_TOKENS_PER_DAY"])
 def test_no_half_of_a_key_in_a_setting_is_repeated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mcp_reflect.llm.protocol import LLM
-from mcp_reflect.llm.providers import Spec
-from mcp_reflect.llm.sdk import open_llm
+from mcp_reflect.llm.providers import Endpoint
+from mcp_reflect.llm.sdk import Anthropic, OpenAI
 from mcp_reflect.models.common import Json
 from tests.llm.loopback import Answer, Received
 
@@ -39,8 +39,9 @@ class Dialect:
     schema_fault: str
 
     def open(self, url: str) -> LLM:
-        """The provider, for a server at `url`."""
-        return open_llm(Spec(self.name, "test-model", url), {self.key_name: KEY, "MCP_REFLECT_LLM_RETRIES": "0"})
+        """The provider, for a server at `url`; it asks once."""
+        endpoint = Endpoint(f"{self.name}:test-model", url, KEY, self.key_name, retries=0)
+        return {"anthropic": Anthropic, "openai": OpenAI}[self.name]("test-model", endpoint)
 
 
 def _say_anthropic(text: str, stop: str) -> Answer:

@@ -50,12 +50,7 @@ class Trickle:
     """Sends a body byte by byte without end, until the client goes away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flood:
-    """Sends a body of a megabyte at a time without end, until the client goes away."""
-
-
-Step = Answer | Drop | HangUp | Hang | Trickle | Flood
+Step = Answer | Drop | HangUp | Hang | Trickle
 
 
 class Loopback:
@@ -133,20 +128,16 @@ class Loopback:
                 await reader.read()
                 self._gone.set()
             case Trickle():
-                await self._endless(reader, writer, b" ", pause=0.005)
-            case Flood():
-                await self._endless(reader, writer, b" " * 1_000_000, pause=0)
+                await self._endless(reader, writer)
 
-    async def _endless(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, piece: bytes, *, pause: float
-    ) -> None:
+    async def _endless(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(_head(200, {"content-type": "application/json", "content-length": "100000000000"}))
         left = asyncio.ensure_future(reader.read())
         try:
             while not left.done():
-                writer.write(piece)
+                writer.write(b" ")
                 await writer.drain()
-                await asyncio.wait({left}, timeout=pause)
+                await asyncio.wait({left}, timeout=0.005)
         finally:
             left.cancel()
             await asyncio.wait({left})

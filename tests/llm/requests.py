@@ -1,8 +1,10 @@
 """Requests for tests, with a small default for what a test does not care about; and a store of use."""
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.llm.budget import Account
 from mcp_reflect.llm.json_replies import schema_of
-from mcp_reflect.llm.protocol import Request, Role
+from mcp_reflect.llm.protocol import LLM, Request, Role
+from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.models.common import Json
 
 SCHEMA = schema_of({"reflection": "string", "importance": "number 0..1"})
@@ -18,6 +20,16 @@ def asking(
 ) -> Request:
     """A request of the reflector."""
     return Request(role=role, system="You look back.", user=user, schema=schema, max_tokens=max_tokens, timeout=timeout)
+
+
+def model(llm: LLM, name: str = "x:y", store: "MemoryUsageStore | None" = None, **limits: int | None) -> Model:
+    """A model as a role has it, with the limits `per_call` and `per_day`."""
+    return Model(llm, name, "the test", Account(store or MemoryUsageStore(), **limits))
+
+
+def registry(settings: dict[str, str], store: "MemoryUsageStore | None" = None) -> Registry:
+    """The models of the roles by these settings."""
+    return Registry(settings, store or MemoryUsageStore())
 
 
 class MemoryUsageStore:

@@ -17,11 +17,10 @@ from mcp_reflect.llm.protocol import (
     TimedOutError,
     UnreachableError,
 )
-from mcp_reflect.llm.providers import Model
 from tests.llm.contract import ask, every_dialect, failing, fault, left_nothing_behind
 from tests.llm.dialects import KEY, OPENAI, REFUSED, Dialect, events
 from tests.llm.loopback import Answer, Drop, Hang, HangUp, Loopback, Step, Trickle, refused_url
-from tests.llm.requests import SCHEMA, asking
+from tests.llm.requests import SCHEMA, asking, model
 
 nothing_is_left_behind = pytest.fixture(autouse=True)(left_nothing_behind)
 
@@ -54,24 +53,17 @@ async def test_a_structured_reply_is_asked_for_by_its_schema(dialect: Dialect) -
 
 
 @every_dialect
-async def test_a_schema_with_free_names_is_told_in_words(dialect: Dialect) -> None:
-    async with Loopback(dialect.say("{}", dialect.stops["end"])) as server:
-        await dialect.open(server.url).complete(asking(schema=schema_of({"filters": {}})))
-    assert dialect.schema_of(server.received[0]) is None
-    assert '"filters"' in dialect.system_of(server.received[0])
-
-
-@every_dialect
-async def test_an_endpoint_without_schemas_is_told_in_words_and_remembered(dialect: Dialect) -> None:
+async def test_a_schema_is_sent_to_an_endpoint_that_takes_schemas_unless_it_has_free_names(
+    dialect: Dialect,
+) -> None:
     said = dialect.say('{"reflection": "x", "importance": 1}', dialect.stops["end"])
-    async with Loopback(failing(dialect, 400, dialect.schema_fault), said, said) as server:
+    async with Loopback(said, failing(dialect, 400, dialect.schema_fault), said, said) as server:
         llm = dialect.open(server.url)
+        await llm.complete(asking(schema=schema_of({"filters": {}})))
         first = await llm.complete(asking(schema=SCHEMA))
         second = await llm.complete(asking(schema=SCHEMA))
     assert first.text == second.text == '{"reflection": "x", "importance": 1}'
-    assert [dialect.schema_of(received) is None for received in server.received] == [False, True, True]
-    assert '"importance"' in dialect.system_of(server.received[1])
-    assert dialect.system_of(server.received[0]) == "You look back."
+    assert [dialect.schema_of(received) is None for received in server.received] == [True, False, True, True]
 
 
 @every_dialect
@@ -109,7 +101,7 @@ async def test_no_connection_and_a_cut_one_are_unreachable(dialect: Dialect) -> 
 async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(dialect: Dialect, step: Step) -> None:
     async with Loopback(step) as server:
         with pytest.raises(TimedOutError):
-            await Model(dialect.open(server.url), dialect.name, "the test").complete(asking(timeout=BLINK))
+            await model(dialect.open(server.url)).complete(asking(timeout=BLINK))
         await server.client_left()
 
 
@@ -142,13 +134,6 @@ async def test_an_error_in_an_unreadable_or_endless_body_still_has_its_status(di
 
 
 @every_dialect
-async def test_a_rate_limit_says_how_long_to_wait(dialect: Dialect) -> None:
-    for value, seconds in (("0.5", 0.5), ("soon", None), ("inf", None), ("Wed, 21 Oct 2026 07:28:00 GMT", None)):
-        answer = Answer(status=429, body=dialect.fail("rate_limit_error", "slow down"), headers={"retry-after": value})
-        assert (await fault(dialect, answer)).retry_after == seconds
-
-
-@every_dialect
 @pytest.mark.parametrize("body", [b'{"id": ', b"hello", b"[]", b'{"id": "x"}', b"[" * 100_000])
 async def test_a_body_that_is_no_reply_is_garbled(dialect: Dialect, body: bytes) -> None:
     assert type(await fault(dialect, Answer(body=body))) is GarbledReplyError
@@ -167,10 +152,9 @@ async def test_a_key_that_the_server_quotes_is_in_no_error_and_no_log(
     dialect: Dialect, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    error = await fault(dialect, failing(dialect, status, f"key {KEY} is wrong, Bearer {KEY}\nsee sk-oth***abcd1234"))
+    error = await fault(dialect, failing(dialect, status, f"key {KEY} is wrong,\nBearer {KEY}"))
     texts = [str(error), repr(error), error.fix, repr(error.__context__), repr(error.__cause__), caplog.text]
     assert not any(KEY in text for text in texts)
-    assert "sk-oth" not in str(error)
     assert "\n" not in str(error)
     assert error.__context__ is None
 
@@ -209,9 +193,10 @@ async def test_pieces_are_passed_on_and_joined_to_the_reply_that_is_not_streamed
 
 
 @every_dialect
-async def test_a_stream_without_an_end_or_with_an_error_is_an_error(dialect: Dialect) -> None:
+async def test_a_stream_without_an_end_is_cut_off_and_one_with_an_error_is_an_error(dialect: Dialect) -> None:
+    reply, _ = await hear(dialect, dialect.stream("It ti", stop=""))
+    assert (reply.stop, reply.text) == (Stop.LENGTH, "It ti")
     bad: tuple[tuple[Step, type[LLMError], str], ...] = (
-        (dialect.stream("It ti", stop=""), UnreachableError, "broke off"),
         (events(dialect.fail("overloaded_error", "Overloaded")), RefusedError, "Overloaded"),
         (failing(dialect, 400, "Unknown model"), RefusedError, "Unknown model"),
     )

@@ -11,10 +11,9 @@ import pytest
 
 from mcp_reflect.cli import main
 from mcp_reflect.llm.protocol import LLM, LLMSettingError, RefusedError, Role, TimedOutError
-from mcp_reflect.llm.providers import Registry
 from mcp_reflect.places import NESTED
 from tests.llm.reflect_calls import reflect, serving
-from tests.llm.requests import MemoryUsageStore, asking
+from tests.llm.requests import MemoryUsageStore, asking, registry
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts with a shebang")
 
@@ -64,7 +63,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
 
 
 def bound(spec: str, store: MemoryUsageStore | None = None, **settings: str) -> LLM:
-    llm = Registry({"MCP_REFLECT_LLM": spec, **settings}, store).llm(Role.REFLECTOR)
+    llm = registry({"MCP_REFLECT_LLM": spec, **settings}, store).llm(Role.REFLECTOR)
     assert llm is not None
     return llm
 
@@ -135,10 +134,10 @@ async def test_a_program_that_prints_nonsense_is_quoted(stand_in: StandIn) -> No
 
 async def test_a_program_that_is_not_there_is_a_setting_that_is_wrong(stand_in: StandIn) -> None:
     del stand_in
-    registry = Registry({"MCP_REFLECT_LLM": "codex"})
-    (problem,) = registry.problems()
+    models = registry({"MCP_REFLECT_LLM": "codex"})
+    (problem,) = models.problems()
     assert '"codex" of Codex is not on PATH' in problem.fault
-    assert registry.describe(Role.CRITIC) == "codex (unusable)"
+    assert models.describe(Role.CRITIC) == "unusable"
 
 
 async def test_a_program_that_is_too_late_is_killed_with_its_children(stand_in: StandIn, tmp_path: Path) -> None:

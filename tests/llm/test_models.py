@@ -16,10 +16,10 @@ from mcp_reflect.llm.protocol import (
     Role,
     TimedOutError,
 )
-from mcp_reflect.llm.providers import Model, Registry
+from mcp_reflect.llm.providers import Model
 from mcp_reflect.llm.sdk import Anthropic
 from tests.llm.reflect_calls import reflect, rows, serving
-from tests.llm.requests import MemoryUsageStore, asking
+from tests.llm.requests import asking, model, registry
 from tests.scripted import Scripted
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -44,16 +44,16 @@ class Stuck:
 async def test_a_stuck_model_is_cancelled_and_the_error_names_it() -> None:
     stuck = Stuck()
     with pytest.raises(TimedOutError, match=r"x:y: no reply within 0\.01 s") as caught:
-        await Model(stuck, "x:y", "the test").complete(asking(timeout=0.01))
+        await model(stuck).complete(asking(timeout=0.01))
     assert stuck.ended
     assert caught.value.__context__ is None
     with Scripted(TimeoutError()) as llm, pytest.raises(GarbledReplyError, match="raised TimeoutError"):
-        await Model(llm, "x:y", "the test").complete(asking())
+        await model(llm).complete(asking())
 
 
 async def test_a_cancelled_caller_stays_cancelled() -> None:
     stuck = Stuck()
-    call = asyncio.create_task(Model(stuck, "x:y", "the test").complete(asking()))
+    call = asyncio.create_task(model(stuck).complete(asking()))
     await stuck.started.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -67,9 +67,9 @@ LOCAL = "openai:a@http://localhost:9/v1"
 async def test_roles_share_the_budget_of_the_day() -> None:
     limits = {"MCP_REFLECT_LLM_TOKENS_PER_DAY": "10"}
     settings = {"MCP_REFLECT_LLM": LOCAL, "MCP_REFLECT_LLM_CRITIC": LOCAL.replace("a@", "b@"), **limits}
-    registry = Registry(settings, MemoryUsageStore())
+    models = registry(settings)
     for role in (Role.REFLECTOR, Role.CRITIC):
-        llm = registry.llm(role)
+        llm = models.llm(role)
         assert llm is not None
         with pytest.raises(BudgetExceededError):
             await llm.complete(asking())
@@ -77,9 +77,9 @@ async def test_roles_share_the_budget_of_the_day() -> None:
 
 async def test_a_limit_that_is_no_number_stops_no_start_and_is_found() -> None:
     settings = {"MCP_REFLECT_LLM": LOCAL, "MCP_REFLECT_LLM_TOKENS_PER_DAY": "cheap"}
-    registry = Registry(settings, MemoryUsageStore())
-    assert [problem.setting for problem in registry.problems()] == ["MCP_REFLECT_LLM_TOKENS_PER_DAY"]
-    llm = registry.llm(Role.REFLECTOR)
+    models = registry(settings)
+    assert [problem.setting for problem in models.problems()] == ["MCP_REFLECT_LLM_TOKENS_PER_DAY"]
+    llm = models.llm(Role.REFLECTOR)
     assert llm is not None
     with pytest.raises(LLMSettingError, match="cheap"):
         await llm.complete(asking())
@@ -124,15 +124,15 @@ async def test_another_package_brings_a_provider_and_cannot_take_the_name_of_our
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, ECHO, monkeypatch)
-    registry = Registry({**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"})
-    llm = registry.llm(Role.REFLECTOR)
+    models = registry({**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"})
+    llm = models.llm(Role.REFLECTOR)
     assert llm is not None
     reply = await llm.complete(asking("hello"))
     assert (reply.text, reply.llm) == ("hello", "echo:loud")
-    critic = registry.llm(Role.CRITIC)
+    critic = models.llm(Role.CRITIC)
     assert isinstance(critic, Model)
     assert isinstance(critic.llm, Anthropic)
-    (problem,) = Registry({"MCP_REFLECT_LLM_CRITIC": "olama:qwen3"}).problems()
+    (problem,) = registry({"MCP_REFLECT_LLM_CRITIC": "olama:qwen3"}).problems()
     assert problem.setting == "MCP_REFLECT_LLM_CRITIC"
     assert "anthropic, claude-code, codex, echo, gemini, openai, off" in problem.fix
 
@@ -150,14 +150,14 @@ def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, target: str
 ) -> None:
     install(tmp_path, body, monkeypatch, target)
-    (problem,) = Registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
+    (problem,) = registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
     assert "cannot be loaded" in problem.fault
     assert "echo-llm" in problem.fix
 
 
 def test_another_package_may_find_its_settings_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, ECHO.replace("return Echo(spec)", "raise LLMSettingError('ECHO_KEY', 'no', 'y')"), monkeypatch)
-    (problem,) = Registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
+    (problem,) = registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
     assert problem.setting == "ECHO_KEY"
 
 
@@ -166,7 +166,7 @@ async def test_a_bug_of_another_package_is_an_error_that_names_it_and_leaves_it_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, did: str
 ) -> None:
     install(tmp_path, body, monkeypatch)
-    llm = Registry({"MCP_REFLECT_LLM": "echo:loud"}).llm(Role.REFLECTOR)
+    llm = registry({"MCP_REFLECT_LLM": "echo:loud"}).llm(Role.REFLECTOR)
     assert llm is not None
     with pytest.raises(GarbledReplyError) as caught:
         await llm.complete(asking())

@@ -80,8 +80,7 @@ name: correct
 version: 7
 role: corrector
 inputs: goal, steps
-output: {"corrected_steps": ["string"],
-  "suggested_fix": "string"}
+output: {"corrected_steps": ["string"], "suggested_fix": "string"}
 token_limit: 100
 ---
 Mine, for $5.
@@ -126,15 +125,14 @@ def test_an_override_serves_by_name(tmp_path: Path) -> None:
         ("version: 7", "versoin: 7", 3, "versoin"),
         ("version: 7\n", "", 1, "version"),
         ("role: corrector", "role: boss", 4, "boss"),
-        ("role: corrector", "role corrector", 4, "key: value"),
-        ("$goal then", "$goal then $mood", 12, "mood"),
-        ("for $$3", "for $3", 12, "$$"),
+        ("role: corrector", "role corrector", 4, "unknown key"),
+        ("$goal then", "$goal then $mood", 11, "mood"),
+        ("for $$3", "for $3", 11, "$$"),
         ('["string"],', '["string"', 6, "JSON"),
-        ('{"corrected_steps": ["string"],\n  "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
-        ("token_limit: 100", "token_limit: 0", 8, "token_limit"),
-        ("token_limit: 100", "token_limit: 100\ntoken_limit: 100", 9, "twice"),
+        ('{"corrected_steps": ["string"], "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
+        ("token_limit: 100", "token_limit: 0", 7, "token_limit"),
         ("---user---", "", 1, "user part"),
-        ("Mine, for $5.", "Mine, for $goal.", 10, "system part"),
+        ("Mine, for $5.", "Mine, for $goal.", 9, "system part"),
     ],
 )
 def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
@@ -143,26 +141,16 @@ def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, n
     assert said in str(error)
 
 
-def test_an_empty_override_is_refused(tmp_path: Path) -> None:
-    assert "front matter" in str(problem(tmp_path, ""))
-
-
 def test_name_and_inputs_may_be_left_out(tmp_path: Path) -> None:
     write(tmp_path, GOOD.replace("name: correct\n", "").replace("inputs: goal, steps\n", ""))
     template = Prompts(tmp_path).load("correct")
     assert (template.overridden, template.name, template.inputs) == (True, "correct", ("goal", "steps"))
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_or_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "correct.md").write_bytes(b"---\nname: \xff\n")
-    loaded = Prompts(tmp_path).load("correct")
-    assert loaded.problem is not None
-    assert loaded.problem.line == 2
-
-
-def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "correct.md").mkdir()
-    assert Prompts(tmp_path).load("correct").problem is not None
+    (tmp_path / "dream.md").mkdir()
+    assert ["cannot be read" in error.fault for error in Prompts(tmp_path).check()] == [True, True]
 
 
 def test_check_names_broken_overrides_and_strays(tmp_path: Path) -> None:

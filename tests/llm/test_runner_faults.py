@@ -23,8 +23,8 @@ Play = Callable[[Dialect], list[Step]]
 
 
 def _later(answer: Answer) -> Answer:
-    """The same answer, which asks to be left alone for longer than a call may take."""
-    return Answer(status=answer.status, body=answer.body, headers={"retry-after": "100"})
+    """The same answer, which asks not to be tried again."""
+    return Answer(status=answer.status, body=answer.body, headers={"x-should-retry": "false"})
 
 
 FAULTS: dict[str, tuple[Play, str]] = {
