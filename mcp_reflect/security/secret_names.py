@@ -103,12 +103,10 @@ _VALUES: Final = {
 _SHORTEST: Final = 4  # characters of a value
 _LONGEST: Final = 4000
 _LONGEST_MIXED: Final = 20  # characters of a name of mixed letters and digits
-_SHORT: Final = 5_000  # characters of a text that hardly repeats itself
 _ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
 _ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
 _FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
-_DRAWN: Final = lazy_compile(r"(?i)(?:secret|token|key)s?$")  # its value is drawn; that of `auth` may be a method
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 
@@ -134,14 +132,12 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
     done = 0
-    barren: set[str] = set()  # windows without a secret: a log repeats itself
     labels = [*_LABEL.finditer(folded)]
     if not text.isascii() or any(core in words for core in FOREIGN_CORES):
         labels = sorted((*labels, *_FOREIGN.finditer(folded)), key=lambda label: label.start(label.lastgroup or 0))
     for label in labels:
         at = label.start(label.lastgroup or 0)
-        window = text[at - 64 if at > 64 else 0 : at + 192]
-        if window in barren or at < done:
+        if at < done:
             continue
         name = _name(text, label, done)
         span = None
@@ -151,8 +147,6 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
         if span:
             spans.append(span)
             done = span[1]
-        elif len(text) > _SHORT:
-            barren.add(window)
     return spans
 
 
@@ -217,8 +211,7 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
         return False
     if not password:
         drawn_by_person = values.is_password(value) and len(value) >= (8 if sign["open"] else 12)
-        setting = values.is_setting(value) and not _DRAWN.search(text, name.start, name.end)
-        names = values.is_reference(value) or setting or _PAIR.match(value) or " " in value
+        names = values.is_reference(value) or values.is_setting(value) or _PAIR.match(value) or " " in value
         return not names and (values.is_random(value) or drawn_by_person)
     if sign["open"]:
         return "://" not in value and not values.is_folder(value) and not any(map(values.is_said, value.split()))
@@ -273,7 +266,6 @@ _TO: Final = lazy_compile(
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
-_OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
 _OF: Final = lazy_compile(r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z")  # behind `pass`; it is mostly a verb with an object
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
@@ -308,14 +300,9 @@ def _told(text: str, name: _Name) -> Secret | None:
         moved = sign[0].strip() in ("to", "on") and not name.foreign  # `Pass the password to it`; it is Polish for `is`
         if moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start):
             return None
-        other = sign[0] == "=" and bool(_OTHER_NAME.search(between))
         for form in () if _CALL.match(text, sign.end(), end) else (_QUOTED, _BARE, _PLAIN):
             value = form.match(text, sign.end(), sign.end() + _LONGEST)
-            if (
-                value
-                and _is_told(value["secret"], name, sign[0].strip(), form)
-                and (not other or values.strange(value["secret"]))
-            ):
+            if value and _is_told(value["secret"], name, sign[0].strip(), form):
                 return (*value.span("secret"), "password")
     return None
 

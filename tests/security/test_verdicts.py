@@ -7,7 +7,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp import Client
 from mcp.types import Implementation
 
@@ -149,17 +148,6 @@ async def test_other_processes_write_while_a_told_lesson_is_compared_and_judged(
     async with Engine(settings, clock=clock) as engine:
         await engine.store_lesson(mistake="The ferry left without crates", correction="Load the crates first")
     assert clock.written == 1
-
-
-def test_a_rule_that_names_a_group_which_is_not_there_is_an_error_that_names_both() -> None:
-    rules = """
-rules."it shouts" = ["^SHOUT .. EVERYBODY"]
-honest = {reports = "said", tells = "was", acts = []}
-words.SHOUT = {en = "shout"}
-forms.LOUD = "{VOICE}!"
-"""
-    with pytest.raises(ValueError, match=r"injection_rules.toml names EVERYBODY, VOICE, but has no words for it"):
-        injection.read_rules(rules)
 
 
 def test_changed_rules_have_a_version_of_their_own() -> None:
