@@ -21,7 +21,7 @@ from mcp_reflect.models.lesson import Lesson, LessonDraft, Source, State, Stored
 from mcp_reflect.security.injection import fence, hides_text, repeats, suspicion
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.screening import prepared
+from mcp_reflect.storage.screening import record_of, screened
 from tests.security.corpus import texts
 
 ATTACKS = texts("attacks")
@@ -187,7 +187,7 @@ def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
         draft = LessonDraft(
             text=lesson_text(mistake, correction), mistake=mistake, correction=correction, source=Source.IMPORT
         )
-        assert prepared(draft, Scope("local", "app"), Clock()).trust is Trust.QUARANTINED, draft.text
+        assert screened(record_of(draft, Scope("local", "app"), Clock())).trust is Trust.QUARANTINED, draft.text
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
 )
 def test_an_imported_order_waits_in_whatever_text_of_a_lesson_it_stands(name: str) -> None:
     draft = replace(LessonDraft(text="The gateway was shut.", source=Source.IMPORT), **{name: EVIL})
-    lesson = prepared(draft, Scope("local", "app"), Clock())
+    lesson = screened(record_of(draft, Scope("local", "app"), Clock()))
     if name == "context":  # it is for search alone
         assert (lesson.context, lesson.trust) == (None, Trust.OBSERVED)
     else:
