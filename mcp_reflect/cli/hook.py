@@ -22,6 +22,7 @@ from mcp_reflect.hooks.corrections import ask_to_keep
 from mcp_reflect.hooks.payload import output_ends
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.places import BANK
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
@@ -102,6 +103,8 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
     if settings.llm != "off":
         settings.bank_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
+    if isinstance(settings.bank, Path):
+        os.environ[BANK] = str(settings.bank_path)  # it works in another folder
     folder = hook.folder if hook.folder and Path(hook.folder).is_dir() else None
     return _start(("reflect", "--json", "--session", hook.session, hook.transcript), log, folder)
 

@@ -262,7 +262,11 @@ def test_an_input_that_never_ends_does_not_hold_the_host_up(tmp_path: Path) -> N
     assert (out, err) == (b"", b"")
 
 
-def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(host: Host) -> None:
+def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(host.bank.parent)
+    monkeypatch.setenv("MCP_REFLECT_BANK", host.bank.name)  # the process works in another folder
     transcript = host.folder / "c-1.jsonl"
     transcript.write_text(sessions.claude())
     sent = {"session_id": "c-1", "cwd": str(host.folder), "transcript_path": str(transcript), "reason": "other"}

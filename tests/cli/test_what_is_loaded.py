@@ -37,7 +37,7 @@ own = {name: module for name, module in sys.modules.items() if name.startswith("
 values = [(name, value) for name, module in own.items() for value in vars(module).values()]
 records = {value for _, value in values if isinstance(value, type) and "__dataclass_fields__" in vars(value)}
 patterns = {value for name, value in values if isinstance(value, re.Pattern)}
-print(json.dumps([sorted(sys.modules), len(own), len(records), len(patterns)]), file=sys.stderr)
+print(json.dumps([sorted(sys.modules), len(records), len(patterns)]), file=sys.stderr)
 """
 
 # What only other commands need, or takes longer to load than what a quick command does with it.
@@ -56,14 +56,13 @@ WATCHING = ("mcp_reflect.services.warnings", "mcp_reflect.runs", "mcp_reflect.mo
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a command said and loaded: every module's name; how many of our modules, records and compiled patterns.
+    """What a command said and loaded: every module's name; how many records and compiled patterns of ours.
 
     Patterns count that stand in a module as compiled ones, and so were compiled as it was imported.
     """
 
     said: str
     names: frozenset[str]
-    modules: int
     records: int
     patterns: int
 
