@@ -13,8 +13,10 @@ import pytest
 
 from mcp_reflect import __version__
 from mcp_reflect.cli import main
-from mcp_reflect.cli.commands import COMMANDS
+from mcp_reflect.cli.commands import COMMANDS, CliParser
+from mcp_reflect.cli.reports import add_recall_arguments
 from mcp_reflect.config import Settings
+from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.services.engine import Engine
 from tests.cli.commands import Command
 
@@ -48,6 +50,14 @@ def test_recall_prints_hits_with_their_reason(command: Command, stored: list[str
     found = command.json("recall", "deploy on a friday", "--limit", "1", "--tag", "deploy")
     assert [(hit["id"], hit["external_id"]) for hit in found["lessons"]] == [(stored[0], "T-1")]
     assert "Nothing on this in project app." in command("recall", "bake a cake")
+
+
+def test_recall_has_the_defaults_of_the_tool() -> None:
+    parser, defaults = CliParser(), RecallQuery(task="x")
+    add_recall_arguments(parser)
+    given = vars(parser.parse_args(["x"]))
+    for name in ("limit", "max_chars", "min_importance", "min_effectiveness"):
+        assert given[name] == getattr(defaults, name)
 
 
 def test_reflect_reads_a_run_or_a_line_for_each(command: Command) -> None:

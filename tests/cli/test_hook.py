@@ -281,7 +281,7 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
 
 
 def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_path: Path) -> None:
-    other = tmp_path / "other.db"
+    other = tmp_path / "other=1.db"
     call = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": "make x"}, "error": REFUSED}
     host.raw(json.dumps(call).encode(), "--project=shop", f"--bank={other}", "PostToolUseFailure")
     assert other.exists()

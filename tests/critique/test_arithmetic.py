@@ -69,6 +69,7 @@ def test_a_right_claim_passes(claim: str) -> None:
         ("20 / 80 = 20%", "20 / 80 = 25%"),
         ("8/10 × 100 = 90%", "8/10 × 100 = 80%"),
         ("7/2 = 4.5", "7/2 = 3.5"),
+        ("7/2 = $5", "7/2 = $3.50"),
         ("60 / 12 = 16 dozen", "60 / 12 = 5 dozen"),
         ("3 × 10^8 × 2 = 5.0 × 10^8", "3 × 10^8 × 2 = 6.0 × 10^8"),
         ("A = (3 - -5) = (3 - 5) = -2.", "A = (3 - -5) = 8."),
@@ -228,3 +229,8 @@ def test_a_conversion_is_corrected_and_used() -> None:
 def test_a_finding_without_a_correction_changes_nothing() -> None:
     finding = Finding(step=1, wrong=True, claim="5 > 7")
     assert correct(["5 > 7"], [finding], goal="") == ("5 > 7",)
+
+
+def test_a_step_that_is_too_long_to_correct_keeps_no_other_from_it() -> None:
+    long = "1 + 1 = 3" + " " * 20_000
+    assert corrected(long, "2 + 2 = 5") == (long, "2 + 2 = 4")

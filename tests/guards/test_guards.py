@@ -153,6 +153,7 @@ def test_words_that_order_two_commands_give_no_guard(order: str) -> None:
         ("Don't use git add -A, use git add -u", "Bash: `git add` with `-A` or `--all`"),
         ("Never edit dist/bundle.js by hand", "Edit or a shell redirect: dist/bundle.js"),
         ("Don't use `git push --force`", "Bash: `git push` with `--force` or `-f`"),
+        ("Never run `docker run -it` in CI, use `docker run`", "Bash: `docker run` with `-i` and `-t`"),
         ("Use npm ci instead of npm install in CI", None),
         ("Use short names instead of long ones", None),
         ("Use the cache rather than git fetch", None),

@@ -28,6 +28,7 @@ def both_ways(steps: list[str]) -> list[dict[str, Any]]:
 async def test_a_wrong_product_is_corrected_through_every_step_that_used_it(client: Client, work: Any) -> None:
     found = await told(client, "critique", work)
     assert (found["first_error_step"], found["passes_quality_gate"], found["stopped"]) == (1, False, "passed")
+    assert not found["claims"][0]["computes"]
     assert [step.rpartition("$")[2] for step in found["corrected_steps"]] == ["194.85", "16.56", "211.41"]
     again = await told(client, "critique", {"goal": "Work it out", "steps": found["corrected_steps"]})
     assert "issues" not in again
