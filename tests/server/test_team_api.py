@@ -280,7 +280,7 @@ def test_the_command_line_works_with_a_service_under_the_rights_of_the_token(ban
         assert ran(reader, "import", str(export))[0] == 2
         assert ran(writer, "import", str(export), "--own")[0] == 2
         assert ran(writer, "import", str(export), "--project", "payroll")[0] == 2
-        export.write_text('{"mistake": "Left it open", "correction": "Close it"}')
+        export.write_text('{"mistake": "Left it open", "correction": "Close it", "visibility": "project"}')
         assert ran(writer, "import", str(export), "--project", "billing") == (0, "1 lesson: 1 stored.\n")
         assert json_of(reader, "stats")["lessons_stored"] == 0
         assert json_of(reader, "stats", "--project", "billing")["lessons_stored"] == 1
