@@ -175,9 +175,12 @@ async def test_a_guard_whose_calls_work_all_the_same_loses_its_arms_after_three(
 
 async def test_what_the_agent_did_next_counts_for_the_lesson_as_seen(engine: Engine) -> None:
     lesson_id = await a_persons(engine)
-    for number in range(2):
-        assert not await made(engine, session=f"s{number}")
-        assert await made(engine, {"command": "npx tsc --noEmit"}, session=f"s{number}")
+    wins: list[float] = []
+    for command in ("ls", "npx tsc --noEmit"):
+        assert not await made(engine, session=command)
+        assert await made(engine, {"command": command}, session=command)
+        wins.append((await engine.bank.lessons.get(engine.scopes.own, lesson_id)).wins)
+    assert wins[0] == 0 < wins[1]
     assert not await made(engine, session="failing")
     assert await made(engine, session="failing", error="error TS5023: Unknown compiler option")
     lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
