@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,11 +101,8 @@ async def before_call(
         "characters": 0 if silent else len(warned.text),
     }
 
-    def after_hold(notes: SessionNotes) -> SessionNotes:
-        return notes.after_hold(call.forms.exact_key)
-
-    change, shown = after_hold if warned.hold and not silent else None, None if silent else warned.shown
-    noted = await _noted(context, scope, call, change, shown, record)
+    change = partial(SessionNotes.after_hold, exact=call.forms.exact_key) if warned.hold and not silent else None
+    noted = await _noted(context, scope, call, change, None if silent else warned.shown, record)
     if silent:
         return None
     about: dict[str, Any] = {"match": due.match, "certainty": due.certainty, "lesson_id": warned.lesson_id}

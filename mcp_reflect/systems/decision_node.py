@@ -15,10 +15,8 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.systems import run
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
-_OWN: Final = {
-    *("messages", "error", "error_message", "reflection", "reflections", "validation_results"),
-    *("reflection_insights", "reflection_analysis"),
-}
+_GAINED: Final = "reflection reflections validation_results reflection_insights reflection_analysis"
+_OWN: Final = {"messages", "error", "error_message", *_GAINED.split()}
 _MOST_CHARS: Final = 2000  # of a value of the state that is shown to a model
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
