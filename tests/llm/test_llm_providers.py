@@ -1,6 +1,5 @@
 """What is particular to one provider's API."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,39 +22,6 @@ async def test_the_fixed_part_is_marked_for_claude_s_cache() -> None:
     assert received.body["model"] == "test-model"
 
 
-@pytest.mark.parametrize(
-    ("word", "stop"),
-    [
-        ("stop_sequence", Stop.END),
-        ("pause_turn", Stop.LENGTH),
-        ("model_context_window_exceeded", Stop.LENGTH),
-        ("something_new", Stop.END),
-    ],
-)
-async def test_every_end_of_claude_has_its_meaning(word: str, stop: Stop) -> None:
-    async with Loopback(ANTHROPIC.say("x", word)) as server:
-        assert (await ANTHROPIC.open(server.url).complete(asking())).stop is stop
-
-
-async def test_claude_s_thinking_is_no_part_of_the_text() -> None:
-    content: Json = [
-        {"type": "thinking", "thinking": "hm"},
-        {"type": "text", "text": "a"},
-        {"type": "text", "text": "b"},
-    ]
-    async with Loopback(Answer(body={"content": content, "stop_reason": "end_turn"})) as server:
-        reply = await ANTHROPIC.open(server.url).complete(asking())
-    assert (reply.text, reply.usage.input_tokens) == ("ab", 0)
-
-
-async def test_a_system_part_that_is_empty_is_left_out() -> None:
-    silent = replace(asking(), system="")
-    for dialect in (ANTHROPIC, OPENAI):
-        async with Loopback(dialect.say("x", dialect.stops["end"])) as server:
-            await dialect.open(server.url).complete(silent)
-        assert "system" not in str(server.received[0].body)
-
-
 async def openai_says(message: Json, stop: str = "stop") -> Reply:
     async with Loopback(Answer(body={"choices": [{"message": message, "finish_reason": stop}]})) as server:
         return await OPENAI.open(server.url).complete(asking())
@@ -64,11 +30,6 @@ async def openai_says(message: Json, stop: str = "stop") -> Reply:
 async def test_a_refusal_field_is_a_refusal() -> None:
     reply = await openai_says({"content": None, "refusal": "I will not."})
     assert (reply.stop, reply.text) == (Stop.REFUSAL, "I will not.")
-
-
-@pytest.mark.parametrize("content", [None, [{"type": "text", "text": "x"}]])
-async def test_a_message_without_a_text_is_empty(content: Json) -> None:
-    assert (await openai_says({"content": content, "tool_calls": [{"id": "1"}]})).stop is Stop.EMPTY
 
 
 async def test_the_newer_name_of_the_token_limit_is_learned() -> None:
@@ -99,11 +60,6 @@ async def refusal(dialect: Dialect, answer: Answer) -> RefusedError:
 )
 async def test_a_fault_under_status_200_is_a_fault(error: Json, fault: str) -> None:
     assert (await refusal(OPENAI, Answer(body={"error": error}))).fault == fault
-
-
-@pytest.mark.parametrize("body", [{"error": "in one word"}, {"message": "in one word"}, {"detail": "in one word"}])
-async def test_the_words_of_an_error_are_found_in_every_shape(body: Json) -> None:
-    assert (await refusal(OPENAI, Answer(status=400, body=body))).fault == "HTTP 400: in one word"
 
 
 async def test_the_401_of_an_endpoint_without_a_key_says_where_to_put_one() -> None:

@@ -76,10 +76,3 @@ async def test_an_event_that_is_not_in_the_run_cannot_be_cited(tmp_path: Path) -
             found = await reflect(client)
     assert "e9" in llm.asked[1].user.removeprefix(llm.asked[0].user)
     assert found["source_event_ids"] == ["e2"]
-
-
-async def test_an_analysis_that_is_sent_asks_nobody(tmp_path: Path) -> None:
-    with Scripted() as llm:
-        async with serving(tmp_path, llm) as (client, _):
-            found = await reflect(client, analysis=GOOD)
-    assert found["thinker"] == "host"

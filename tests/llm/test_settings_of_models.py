@@ -97,12 +97,6 @@ def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
     assert models.problems() == []
 
 
-def test_without_settings_nobody_thinks() -> None:
-    models = registry({})
-    assert [models.llm(role) for role in Role] == [None] * 6
-    assert models.problems() == []
-
-
 async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() -> None:
     models = registry({**KEYS, "MCP_REFLECT_LLM": "gpt-5", "MCP_REFLECT_LLM_CRITIC": "openai:gpt-5"})
     llm = models.llm(Role.REFLECTOR)

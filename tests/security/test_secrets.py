@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.security.redact import clean, clean_text, cuts, normalize
-from mcp_reflect.security.secret_values import is_random
 from tests.security.corpus import CASES, cases
 from tests.security.disguise import DISGUISES, readable, survives
 
@@ -53,25 +52,6 @@ def test_the_secret_numbers_of_a_jwk_are_cut_out_and_other_values_of_short_names
     key = {"kty": "EC", "crv": "P-256", "x": "of a point", "d": number}
     assert json.loads(clean_text(json.dumps(key))) == {**key, "d": "[redacted:private_key]"}
     assert clean_text(json.dumps({"chart": "bar", "d": number})) == json.dumps({"chart": "bar", "d": number})
-
-
-@pytest.mark.parametrize(
-    ("value", "random"),
-    [
-        ("4821903847561928", False),
-        ("482190384756192a", True),
-        ("48219038475619a", False),
-        ("482190384 56192a", False),
-        ("48a1-90b3-75c1-28-3d", True),
-        ("48a1-90b3-75c1-2-+-d", False),
-        ("aBcDeFgHiJkLmNoPqRsTuVwX", True),
-        ("aBcDeFgHiJkLmNoPqRsTuVw", False),
-        ("aBcDeFgHiJkL-mNoPqRsTuVwX", False),
-        ("3f2504e0-4f89-11d3-9a0c-0305e82c3301", True),
-    ],
-)
-def test_a_value_is_random_by_its_length_and_by_digits_among_its_letters(value: str, random: bool) -> None:
-    assert is_random(value) == random
 
 
 def test_what_is_written_as_json_stays_json() -> None:
