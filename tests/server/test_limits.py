@@ -171,7 +171,7 @@ def test_a_file_without_an_end_is_refused(capsys: pytest.CaptureFixture[str]) ->
 
 def test_words_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recall", "a \udcff"]) == 2
-    assert "argument 2: it is not UTF-8" in capsys.readouterr().err
+    assert "arguments: they are not UTF-8" in capsys.readouterr().err
 
 
 async def test_prompts_and_lists_have_their_limits(settings: Settings) -> None:
