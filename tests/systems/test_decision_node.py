@@ -194,3 +194,4 @@ async def test_over_mcp_a_decision_needs_neither_task_nor_outcome(client: Client
     answer = await told(client, "reflect", sent)
     assert answer["validation"]["valid"] is True
     assert "legacy_tokenizer" in answer["reflection"]
+    assert (await told(client, "reflect", {"decision": _KILL["decision"]}))["validation"]["valid"] is True
