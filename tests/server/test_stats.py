@@ -53,10 +53,12 @@ async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(cl
 
 @one_era
 async def test_what_is_measured_against_is_said(client: Client) -> None:
-    await told(client, "store_lesson", LESSON)
+    stored = await told(client, "store_lesson", LESSON)
     stats = await read(client, "bank://stats")
     assert (stats["bank_capacity"], stats["quality_threshold"], stats["quarantined"]) == (None, 0.5, 0)
     assert (stats["lessons_stored"], stats["average_lesson_effectiveness"]) == (1, None)
+    await told(client, "record_outcome", {"success": True, "lesson_ids": [stored["lesson_id"]]})
+    assert (await read(client, "bank://stats"))["average_lesson_effectiveness"] > 0.5
 
 
 @one_era
