@@ -59,6 +59,7 @@ def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
 def test_plans_advice_questions_and_quotations_claim_nothing() -> None:
     quiet = [record["message"] for record in (*RECORDS, *OTHERS) if record["kind"] == "quiet"]
     assert [message for message in quiet if claims_of(message)] == []
+    assert claims_of("What it should print.\n```\nAll tests pass.\n```") == []
 
 
 @pytest.mark.parametrize(

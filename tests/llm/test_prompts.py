@@ -43,6 +43,7 @@ def test_a_template_renders_with_its_inputs(name: str) -> None:
     rendered = prompts.render(name, **{one: f"text of {one}" for one in template.inputs})
     assert all(f"text of {one}" in rendered.user for one in template.inputs)
     assert DATA_RULE in rendered.system
+    assert template.output is None or rendered.system.endswith(f"\n{json.dumps(template.output)}")
     assert "$" not in rendered.user
 
 
