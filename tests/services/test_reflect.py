@@ -172,6 +172,9 @@ async def test_rules_score_what_the_events_show_and_nothing_else(client: Client)
     scores = (await told(client, "reflect", TESTED))["assessment"]["scores"]
     assert scores["correctness"] == {"score": 0.75, "reason": "3 of 4 tests passed in the last report"}
     assert not {"helpfulness", "safety"} & set(scores)
+    events = [*TESTED["events"], {"type": "tool_response", "tool": "bash", "content": "==== 4 passed in 0.10s ===="}]
+    scores = (await told(client, "reflect", {**TESTED, "events": events}))["assessment"]["scores"]
+    assert scores["correctness"] == {"score": 1.0, "reason": "4 of 4 tests passed in the last report"}
     failed = (await told(client, "reflect", FAILED_RUN))["assessment"]["scores"]
     assert failed == {"efficiency": {"score": 0.5, "reason": "1 of 2 calls failed or went in circles"}}
 
