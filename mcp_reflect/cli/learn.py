@@ -156,7 +156,7 @@ def kind_of(found: StoredFinding) -> str:
     match found.finding.kind:
         case FindingKind.SAID:
             return "repeated"
-        case FindingKind.CORRECTION | FindingKind.REFUSED:
+        case FindingKind.CORRECTION:
             return "correction"
         case _:
             return "failure" if found.sessions > 1 else "hard_won"

@@ -33,8 +33,7 @@ class FindingKind(StrEnum):
     RETRIED = "retried"  # it failed several times, and files were edited in between
     FAILED = "failed"  # it failed, and nothing in the session put it right
     SAID = "said"  # no call: the person said it
-    CORRECTION = "correction"  # no call: the person corrected how the agent works
-    REFUSED = "refused"  # the person refused the call, and said why
+    CORRECTION = "correction"  # the person corrected how the agent works, or refused a call and said what to do
 
 
 @dataclass(frozen=True, slots=True)

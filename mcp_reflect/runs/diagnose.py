@@ -18,7 +18,7 @@ from mcp_reflect.models.run import (
 )
 from mcp_reflect.runs.calls import Call, calls_of, category_of
 from mcp_reflect.runs.drafts import corrections_from
-from mcp_reflect.runs.hard_won import acts_in, difference_between, findings_in, refusal_in, session_call
+from mcp_reflect.runs.hard_won import acts_in, findings_in, refusal_in
 from mcp_reflect.runs.known_failures import failure_of, forms_of
 from mcp_reflect.runs.text import clip, fitting, names, quote, sentence, shares_words, times, unique
 from mcp_reflect.runs.tools import LESSON_ID, file_of, finishes, is_shell, subject_of, told_in
@@ -181,8 +181,7 @@ def _summary(reading: _Reading, findings: Sequence[Observation]) -> str:
     parts += [finding.text for finding in findings]
     if not findings and not any(event.arguments is not None for event in trace.events):
         # Where no call has arguments, nothing else tells what was done.
-        kinds = (EventType.TOOL_CALL, EventType.TOOL_RESPONSE)
-        done = [event for event in trace.events if event.type in kinds and event.content.strip()][:4]
+        done = [*by_type[EventType.TOOL_CALL], *by_type[EventType.TOOL_RESPONSE]][:4]
         parts += [f"It did: {', '.join(f'{_quoted(event.content)} ({event.id})' for event in done)}."] if done else []
     if not findings:
         parts += [
@@ -200,18 +199,10 @@ def _quoted(text: str) -> str:
 
 
 def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | None:
-    """The advice for next time, from what worked and what was useless; None where neither was seen."""
+    """The advice for next time: the corrections, what worked, or the error that is left; None without any."""
     trace, last = reading.trace, reading.mattered
-    parts = [lesson.correction for lesson in corrections[:3]]
-    loops = [loop[0] for loop in reading.loops if loop[0].index not in reading.righted]
-    for item in loops[:2]:  # what was sent to a tool that refuses it belongs to its task
-        what = item.tool if item.failed and not item.empty and not is_shell(item.tool) else item.text
-        parts.append(f"Do not repeat {what}: it gives the same answer again.")
-    parts += [
-        f"Do not search again for {', '.join(_queries(run)[:3])}: nothing was found." for run in reading.empties[:1]
-    ]
-    if text := fitting(unique(parts), STRATEGY_LIMIT):
-        return text
+    if corrections:
+        return fitting((lesson.correction for lesson in corrections[:3]), STRATEGY_LIMIT)
     if trace.outcome is Outcome.SUCCESS:
         done = [event for event in trace.events if event.tool is None and event.type is EventType.TOOL_CALL]
         told = [] if reading.failed else [event.content for event in done if event.content.strip()]
@@ -227,18 +218,10 @@ def _failure(reading: _Reading, item: Call) -> list[Failure]:
     """A failing call with its signature; none for an error of no tool, for no call would recall it."""
     if not item.tool or item.fault is None:
         return []
-    worked, other = reading.righted.get(item.index), None
     # The arguments of another tool are values of its task, which a later call must not be told to send.
     told = is_shell(item.tool) or file_of(item.arguments) is not None
-    if (
-        worked
-        and told
-        and worked.exact != item.exact
-        and difference_between(session_call(0, item), session_call(0, worked))
-    ):
-        calls = [found.draft.right_call for found in reading.found if item.index + 1 in found.failed]
-        recipes = [call["arguments"] for call in calls if isinstance(call, dict)]
-        other = (recipes or [worked.arguments])[-1]  # a recipe is without the commands around the part that mattered
+    calls = [found.draft.right_call for found in reading.found if told and item.index + 1 in found.failed]
+    other = next((call["arguments"] for call in reversed(calls) if isinstance(call, dict)), None)
     return [failure_of(item.tool, item.arguments, item.fault, item.failing_event, worked=other)]
 
 

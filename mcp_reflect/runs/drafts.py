@@ -15,7 +15,7 @@ from mcp_reflect.models.run import Correction, ErrorCategory
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.runs.calls import Call
 from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
-from mcp_reflect.runs.tools import command_of, file_of, is_shell
+from mcp_reflect.runs.tools import file_of
 from mcp_reflect.shell import INTERPRETERS, Part, line_of
 
 
@@ -149,7 +149,6 @@ def names_alike(first: str, second: str) -> bool:
 # Drafts.
 
 MOST_COMMAND: Final = 90  # characters of a command in a draft
-MOST_TOLD: Final = 140
 MOST_LINE: Final = 100
 MOST_VALUE: Final = 40
 # Words of commands and tools that change the state in which others run.
@@ -233,12 +232,6 @@ def draft_of(
     often = f" {times} times" if times > 1 else ""
     mistake = f"{what} failed{often}: {said}" if failed.failed else f"{what} did not do it: {said}"
     return Draft(mistake, correction, *calls, guards=guards), form
-
-
-def told_call(call: SessionCall) -> str:
-    """The call in a sentence: its command, else the name of its tool."""
-    command = command_of(call.arguments) if is_shell(call.tool) else None
-    return f"`{brief(without_own_values(command), MOST_TOLD) if command else call.tool}`"
 
 
 def _call(call: SessionCall, part: Part | None, before: tuple[Part, ...]) -> Json:

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from mcp_reflect.guards.guard import tool_words
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
+from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of
 from mcp_reflect.runs.calls import Call, headline
@@ -28,7 +28,6 @@ from mcp_reflect.runs.drafts import (
     form_of,
     names_alike,
     same_kind,
-    told_call,
 )
 from mcp_reflect.runs.text import word_set
 from mcp_reflect.runs.tools import Kind, command_of, file_of, is_shell, kind_of, may_change, parts_of
@@ -40,7 +39,6 @@ NEAR: Final = 12  # calls between a failure and the changed call that worked
 MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
 MOST_LINE: Final = 200
 MOST_DEPTH: Final = 6  # levels of nested arguments
-NEAR_REFUSAL: Final = 6  # calls after a refusal in which its reason is followed
 FEW: Final = 2  # words of a command that differ, where it only said that there is nothing
 FEW_LINES: Final = 3  # lines of an answer that are told whole
 MANY_FORMS: Final = 3  # forms of one command in one call, which are tries: none of them is known to have worked
@@ -54,8 +52,9 @@ REFUSED: Final = lazy_compile(
     r"|\Athis .{0,40}command (?:contains .{0,90})?requires approval|was blocked\. For security, Claude Code"
 )
 _REASON: Final = lazy_compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
+_REFUSED_IT: Final = "the user refused it: "  # before the reason
 _PREFERENCE: Final = lazy_compile(
-    r"(?i)^\W{0,2}(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|\binstead\b"
+    rf"(?i)^{_REFUSED_IT}\W{{0,2}}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
 )
 _NO: Final = lazy_compile(
     r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
@@ -70,7 +69,6 @@ _PROBES: Final = word_set(
 # Programs whose operands are the work itself: another operand is other work.
 _CONTENT: Final = word_set("echo printf tee sed awk perl cd cp mv rm mkdir touch sleep wait true false source . export")
 _CONTENT_OF_GIT: Final = word_set("add commit log show diff status checkout switch branch stash")
-_HOOKED: Final = ("git commit", "git push")  # that fail where a hook's check does
 _CHECKS: Final = word_set("check status verify validate test tests health ready doctor lint ping plan wait")
 _TESTS: Final = CHECKS - {ProofKind.BUILD}
 _LOOKS: Final = word_set("""
@@ -78,10 +76,6 @@ _LOOKS: Final = word_set("""
     inspect
 """)
 _EDITS: Final = word_set("edit write replace patch multiedit create insert update str")
-# What git says where a commit lacks a file that was not added, or that its hook formatted.
-_UNSTAGED: Final = lazy_compile(
-    r"(?i)no changes added|nothing (?:added )?to commit|not staged|untracked|unmerged|modified by this hook|pathspec"
-)
 _VALID: Final = lazy_compile(
     r"(?i)\bone of\b|valid|allowed|choose|available|expected|must be|known|similar|did you mean"
 )
@@ -92,21 +86,22 @@ _ABSENT: Final = lazy_compile(
 
 
 def session_call(number: int, call: Call) -> SessionCall:
-    """The call as a session keeps it. The line of one that the user refused is the user's reason."""
+    """The call as a session keeps it. The line of one that the user refused is the user's preference."""
     fault = call.fault
     text = fault.text if fault else call.answer
     line = headline(text, -1 if is_shell(call.tool) else 0) if fault else _last_line(text)
     refusal = refusal_in(text) if fault else None
+    preference = preference_in(text) if fault else ""
     lines = [item for item in text[:MOST_LINE].split("\n") if item.strip()]
     told = line if fault or len(text) > MOST_LINE or len(lines) > FEW_LINES else "; ".join(lines)
     return SessionCall(
         number=number,
         tool=call.tool,
         arguments=shortened(call.arguments),
-        line=(refusal or told)[:MOST_LINE],
+        line=(preference or told)[:MOST_LINE],
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
-        expected=refusal is not None or call.empty or _probes(call.tool, call.arguments),
+        expected=(refusal is not None and not preference) or call.empty or _probes(call.tool, call.arguments),
         checksum=f"{crc32(text.encode('utf-8', 'replace')):08x}",
     )
 
@@ -117,6 +112,12 @@ def refusal_in(text: str) -> str | None:
         return None
     reason = _REASON.search(text[:3_000])
     return reason[1].strip().rstrip(".") if reason else ""
+
+
+def preference_in(text: str) -> str:
+    """The reason for which the user refused a call, where it says what to do; else empty."""
+    told = f"{_REFUSED_IT}{refusal_in(text) or ''}"
+    return told if _PREFERENCE.search(told) else ""
 
 
 def shortened(value: Json, depth: int = 0) -> Json:
@@ -158,37 +159,9 @@ def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | N
         return None
     before = before[-MOST_CALLS:]
     rules: tuple[Callable[[Sequence[SessionCall], SessionCall], Finding | None], ...] = (
-        _preferred, _changed, _turned, _looked_again,
+        _changed, _turned, _looked_again,
     )  # fmt: skip
     return next(filter(None, (rule(before, call) for rule in rules)), None)
-
-
-# A call that the user refused with a preference, and the call that then followed it.
-
-
-def _preferred(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
-    for refused in reversed(before[-NEAR_REFUSAL:] if not call.says_no else ()):
-        reason = refused.line
-        if refused.tool != call.tool or not (refused.expected and refused.failed):
-            continue
-        if "?" in reason or not _PREFERENCE.search(reason):
-            continue
-        wanted = _words(reason) - _words(refused.arguments)
-        later = [item for item in (*before, call) if item.number > refused.number and not item.says_no]
-        if [item for item in later if item.tool == call.tool and wanted & _words(item.arguments)][:1] == [call]:
-            shown = [told_call(item) for item in (refused, call)]
-            correction = f"{reason[:1].upper()}{reason[1:]}: {shown[1]} was accepted."
-            return Finding(
-                kind=FindingKind.CHANGED,
-                thing=f"{call.tool}: {reason}"[:300],
-                tool=call.tool,
-                line=f"the user's reason: {reason}",
-                failed=(refused.number,),
-                worked=call.number,
-                draft=Draft(f"The user refused {shown[0]}.", correction, None, None),
-                form=True,
-            )
-    return None
 
 
 def _words(value: Json) -> set[str]:
@@ -230,7 +203,7 @@ def _head(difference: Difference, call: SessionCall) -> str:
 def difference_between(failed: SessionCall, worked: SessionCall) -> Difference | None:
     """What makes the second call a corrected form of the first; None for other work, or for the same call."""
     wrong, right = parts_of(failed.tool, failed.arguments), parts_of(worked.tool, worked.arguments)
-    absent = bool(_ABSENT.search(failed.line))
+    absent = bool(_ABSENT.search(failed.line) or _PREFERENCE.search(failed.line))
     if wrong and right:
         difference = difference_of(wrong, right, missing=absent)
         if difference is None or not _is_corrected(failed, difference, absent=absent):
@@ -248,8 +221,8 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
     wrong, right = difference.wrong, difference.right
     if wrong is None or right is None or (is_idle(right.own_words) and not is_idle(wrong.own_words)):
         return False
-    if [part.own_words[:2] for part in difference.added[-1:]] == [("git", "add")] and wrong.subcommand == "commit":
-        return bool(_UNSTAGED.search(failed.line))
+    if [part.own_words[:2] for part in difference.added[-1:]] == [("git", "add")]:
+        return False
     if any(HIDES.search(str(change.after)) or _is_next(failed.line, change) for change in difference.changes):
         return False
     if steps := (*difference.added, *difference.removed):
@@ -266,7 +239,8 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
 def _is_next(line: str, change: Change) -> bool:
     """True for another object that the error names in place of the old one, unless it lists what is valid."""
     before, after, named = (_words(value) for value in (change.before, change.after, line))
-    return bool(before and after & named) and not (before & named or change.name or _VALID.search(line))
+    valid = _VALID.search(line) or _PREFERENCE.search(line)
+    return bool(before and after & named) and not (before & named or change.name or valid)
 
 
 def _same_file(before: str, after: str) -> bool:
@@ -322,15 +296,14 @@ def _turned(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
         return None
     no = same[-1]
     key = _last_part(no)
-    between = [item for item in before if item.number > no.number]
     edited = _edited_since(before, no)
     if not isinstance(key, Part):
         return _finding(FindingKind.RETRIED, [no], call, Difference(())) if edited else None
     acts = _acts_in((*before, call))
     if redone := _redone(acts, no):
         return redone
-    checked = [item for item in between if not item.failed and is_check(item.tool, item.arguments)]
-    if edited and checked and key.head in _HOOKED and no.failed:
+    checked = [item for item in before if item.number > no.number and is_check(item.tool, item.arguments)]
+    if edited and checked and not checked[-1].failed and key.head in ("git commit", "git push") and no.failed:
         brief = key._replace(words=(*key.runner, key.program, key.subcommand))
         check = parts_of(checked[-1].tool, checked[-1].arguments)[-1]
         return _finding(FindingKind.PREPARED, [no], call, Difference((), brief, brief, added=(check,)))

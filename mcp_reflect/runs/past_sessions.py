@@ -17,7 +17,15 @@ from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, Sessio
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.runs.calls import Call, Fault
 from mcp_reflect.runs.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
-from mcp_reflect.runs.hard_won import MOST_CALLS, MOST_TEXT, found_after, is_check, refusal_in, session_call
+from mcp_reflect.runs.hard_won import (
+    MOST_CALLS,
+    MOST_TEXT,
+    found_after,
+    is_check,
+    preference_in,
+    refusal_in,
+    session_call,
+)
 from mcp_reflect.runs.text import clip, ends
 from mcp_reflect.runs.tools import file_of, in_words, is_own_tool, is_shell, parts_of, without_labels
 from mcp_reflect.runs.transcripts import LOOKS, CallReader, Record, is_one_value, messages_in, parsed
@@ -89,7 +97,6 @@ class SessionReader(CallReader):
     found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
-    _refused: dict[int, str] = field(default_factory=dict[int, str])
     _won: set[int] = field(default_factory=set[int])
     _entered: set[Part] = field(default_factory=set[Part])
     _number: int = 0
@@ -135,10 +142,11 @@ class SessionReader(CallReader):
         self._calls.append(seen)
         if not seen.call.failed:
             self._entered.update(part for part in parts_of(tool, arguments) if part.program == "cd")
-        if seen.call.expected and self.of_person and (reason := refusal_in(content)):
+        if seen.call.failed and preference_in(content):
+            reason = refusal_in(content) or ""
             draft = Draft(f"{in_words(tool, arguments)} was refused", reason, _call(seen.call), None)
-            self._note_words(FindingKind.REFUSED, reason, draft, tool)
-            self._refused[seen.call.number] = reason
+            if self.of_person and is_shell(tool):  # an edit is refused for the sake of its task
+                self._note_words(FindingKind.CORRECTION, reason, draft, tool)
         elif seen.call.failed and not seen.call.expected:
             self._failed[seen.call.number] = seen
 
@@ -152,7 +160,6 @@ class SessionReader(CallReader):
         self._won.update(found.failed)
         for number in found.failed:
             self._failed.pop(number, None)
-            self.found.pop(self._refused.pop(number, ""), None)  # what was accepted instead says more
         draft, form, thing = found.draft, found.form, found.thing
         blamed = found.failed[0]
         if not form and any(item.call.number == blamed and not item.call.says_no for item in failed):

@@ -253,7 +253,7 @@ async def _read_apart(queue: _Queue, done: _Done) -> None:
 def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
     """Return what a finding cost in seconds; 0 for one that is not worth showing yet."""
     match finding.kind:
-        case FindingKind.CORRECTION | FindingKind.REFUSED:
+        case FindingKind.CORRECTION:
             return times * _PERSON_SECONDS
         case FindingKind.SAID:
             return times * _PERSON_SECONDS / 2 if sessions >= _LEAST_SESSIONS else 0.0
@@ -301,16 +301,14 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
     What a person said is a correction or a request, known by the stems of its words; it is left out if it is long.
     """
     for found, seen in pairs:
-        finding, said = found, found.kind is FindingKind.SAID
-        if said or found.kind is FindingKind.REFUSED:
+        finding = found
+        if found.kind in (FindingKind.SAID, FindingKind.CORRECTION):
             words = sorted({*terms_of(found.thing)} - STOP_WORDS)
-            if said and corrects(found.thing, surely=True):
-                finding, said = replace(found, kind=FindingKind.CORRECTION), False
-            elif not said and not (is_shell(found.tool) or corrects(found.thing)):
-                continue  # a plan or an edit was refused for the sake of its task
-            if len(words) < 1 + said or len(found.thing) > _LONGEST_SAID:
+            corrected = found.kind is FindingKind.CORRECTION or corrects(found.thing, surely=True)
+            if len(words) < (1 if corrected else 2) or len(found.thing) > _LONGEST_SAID:
                 continue
-            finding = replace(finding, thing=f"said: {' '.join(words)}"[:300])
+            kind = FindingKind.CORRECTION if corrected else FindingKind.SAID
+            finding = replace(found, kind=kind, thing=f"said: {' '.join(words)}"[:300])
         elif suspicion((found.line, found.draft.mistake, found.draft.correction)):
             continue  # a review would repeat words that give orders to their reader
         draft = replace(finding.draft, **clean(asdict(finding.draft)))

@@ -242,15 +242,6 @@ def test_a_check_that_stayed_red_after_an_edit_is_hard_won() -> None:
     assert "failed 2 times: error[call-non-callable]" in found.draft.mistake
 
 
-def test_a_preference_with_which_the_user_refused_a_call_is_found_where_it_is_followed() -> None:
-    refused = "The user doesn't want to proceed with this tool use. The reason for the rejection: use pnpm"
-    steps: list[Step] = [("npm install", refused, 1), ("ls", "src"), ("pnpm install", "+11"), ("pnpm dev", "ready")]
-    (found,) = findings(steps)
-    assert found.form
-    assert found.draft.mistake == "The user refused `npm install`."
-    assert found.draft.correction == "Use pnpm: `pnpm install` was accepted."
-
-
 def asked(run: ApiRun) -> Finding | None:
     """The finding of a run."""
     found = findings([((run.tool, run.refused), run.error, 1), ((run.tool, run.accepted), run.answer)])

@@ -67,10 +67,6 @@ def test_a_commit_that_its_hook_refused_needs_the_check_and_not_another_add() ->
     assert learned(refused, done) == learned(refused, EDIT, done) == []
     (found,) = learned(refused, EDIT, ("npm run check", "No errors."), done)
     assert found.draft.correction == "Run `npm run check` before `git commit`."
-    (found,) = learned(
-        ("git commit -m one", "Changes not staged for commit:\n  a.ts\nno changes added to commit", 1), done
-    )
-    assert found.draft.correction == "Run `git add .` before `git commit`."
 
 
 def test_a_command_before_another_is_no_cure_where_a_file_was_edited_too() -> None:
