@@ -20,17 +20,15 @@ _SEAM: Final = 64  # bytes before the place, by which a file is known that was w
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
 _CONTINUED: Final = "This session is being continued from a previous conversation"
 _EARLY: Final = 5  # calls; a summary before them says that the session began in another file
-# What a person says to have seen or done.
+# What a person says to have seen or done; what the person typed as a command is not read.
 _TOLD: Final = re.compile(
     r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
     r"\bI(?:'ve| have)? (?:just |already )?(?:ran|run|pushed|deployed|committed|merged|built|started|tested)\b|"
     r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
     re.IGNORECASE,
 )
-_TYPED: Final = re.compile(r"<bash-input>(.{1,2000}?)</bash-input>", re.DOTALL)
 # A command that only shows files: what it prints proves nothing.
 _SHELL_LOOK: Final = re.compile(r"\s*(?:cd [^|;&<>`$\n]+ && )?(?:cat|head|tail|ls|grep|rg|wc|pwd|tree) ?[^|;&<>`$\n]*")
-_PRINTED: Final = re.compile(r"<bash-stdout>(.{0,20000}?)</bash-stdout>", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -44,14 +42,10 @@ class _Calls(CallReader):
     def asked(self, text: str) -> None:
         if self.at_prompt is not None:
             self.at_prompt(self.said)
-        if _TOLD.search(text[:20_000]):
+        if _TOLD.search(text[:20_000]) or "<bash-input>" in text[:4_000]:
             self.ledger.delegated = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True
-        if typed := _TYPED.search(text[:4_000]):
-            self.called("shell", {"command": typed[1]}, "typed")
-        if "typed" in self._open and (printed := _PRINTED.search(text[:40_000])):
-            self.answered(printed[1], "typed")
         self.said = ""
 
     def told(self, text: str) -> None:

@@ -141,37 +141,24 @@ _HOME_PATH = lazy_compile(
 )
 
 
-# A trace as text for a prompt. How a run began and how it ended say most about it, so that events are taken from
-# the end and the start in turn, and those that do not fit are left out.
+# A trace as text for a prompt.
 
 LEAST: Final = 400
 """The smallest limit of a trace's text, in characters."""
-_NOTE_CHARS: Final = 100
 
 
 def trace_text(trace: Trace, limit_chars: int) -> str:
     """The events of a trace, one paragraph each, in at most `limit_chars` characters (at least 400).
 
-    Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and events
-    in the middle are left out; a line says how many.
+    Where the whole is too long, an event longer than a quarter of the limit loses the middle of its text, and so does
+    the whole: how a run began and how it ended say most about it.
     """
-    limit, events, cut = max(limit_chars, LEAST), [_event_text(event) for event in trace.events], trace.cut
+    limit, cut = max(limit_chars, LEAST), trace.cut
     before = f"[{cut['events']} events and {cut['characters']} characters were cut earlier]\n" if cut else ""
-    whole = before + "\n".join(events)
-    if len(whole) <= limit:
-        return whole
-    left = limit - len(before) - _NOTE_CHARS
-    events = [shortened(text, max(left // 4, 80)) for text in events]
-    head, tail = 0, len(events)
-    while head < tail:
-        at = tail - 1 if len(events) - tail <= head else head
-        left -= len(events[at]) + 1
-        if left < 0:
-            break
-        head, tail = (head, at) if at == tail - 1 else (head + 1, tail)
-    out = events[head:tail]
-    note = f"[{len(out)} of {len(events)} events in the middle left out, {sum(map(len, out)):,} characters]"
-    return before + "\n".join([*events[:head], *([note] if out else []), *events[tail:]])
+    events = [_event_text(event) for event in trace.events]
+    if sum(map(len, events)) + len(events) > limit - len(before):
+        events = [shortened(text, limit // 4) for text in events]
+    return shortened(before + "\n".join(events), limit)
 
 
 def error_text(error: RunError, limit_chars: int) -> str:
