@@ -12,7 +12,7 @@ class SessionCall:
 
     `line` is the most telling line of its answer. `failed`: it failed; `says_no`: it failed, or its answer says that
     there is nothing or that something is not done. `expected`: a failure that teaches nothing by itself, as a search
-    without a match or a refusal of the user. `checksum` is of the whole answer; empty where it is not known.
+    without a match or a refusal of the user.
     """
 
     number: int
@@ -22,7 +22,6 @@ class SessionCall:
     failed: bool = False
     says_no: bool = False
     expected: bool = False
-    checksum: str = ""
 
 
 class FindingKind(StrEnum):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
-from zlib import crc32
 
 from mcp_reflect.guards.guard import tool_words
 from mcp_reflect.models.common import Json
@@ -25,7 +24,6 @@ from mcp_reflect.runs.drafts import (
     changes_between,
     difference_of,
     draft_of,
-    form_of,
     names_alike,
     same_kind,
 )
@@ -102,7 +100,6 @@ def session_call(number: int, call: Call) -> SessionCall:
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
         expected=(refusal is not None and not preference) or call.empty or _probes(call.tool, call.arguments),
-        checksum=f"{crc32(text.encode('utf-8', 'replace')):08x}",
     )
 
 
@@ -211,8 +208,7 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
         steps = tuple(part for part in difference.added if not _reads(part))
         return difference._replace(added=steps) if steps or not difference.added else None
     if _is_edit(failed) and _is_edit(worked):
-        same = _file(failed) == _file(worked) or failed.tool == worked.tool == "edit"
-        return Difference((Change("", "", ""),)) if same else None
+        return Difference((Change("", "", ""),)) if _file(failed) == _file(worked) else None
     return _of_arguments(failed, worked, absent=absent) if failed.tool == worked.tool and not (wrong or right) else None
 
 
@@ -257,7 +253,7 @@ def _of_arguments(failed: SessionCall, worked: SessionCall, *, absent: bool) -> 
     line = failed.line.casefold()
     for change in changes:
         before, after = str(change.before), str(change.after)
-        alike = names_alike(before, after) or _same_file(before, after) or form_of(change.before, change.after)
+        alike = names_alike(before, after) or _same_file(before, after) or (before in after and before)
         named = change.name.casefold() in line or after.casefold() in line
         own = alike or None in change[1:] or (named and not (absent and kind is not Kind.OTHER))
         if not own and (absent or kind in (Kind.READ, Kind.SEARCH) or len(old) == 1):
@@ -273,11 +269,7 @@ def _by_name(arguments: Json) -> dict[str, Json]:
 
 
 def _is_edit(call: SessionCall) -> bool:
-    return (
-        bool(tool_words(call.tool) & _EDITS)
-        and not is_shell(call.tool)
-        and (_file(call) is not None or call.tool == "edit")
-    )
+    return bool(tool_words(call.tool) & _EDITS) and not is_shell(call.tool) and _file(call) is not None
 
 
 def _file(call: SessionCall) -> str | None:
@@ -328,7 +320,7 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
     acts = _acts_in((*before, call))
     for look in reversed(before):
         part = parts_of(look.tool, look.arguments)[-1:]
-        same_answer = part == last and (look.line, look.checksum) == (call.line, call.checksum)
+        same_answer = part == last and look.line == call.line
         if part and part[0].program == last[0].program and _is_own_look(part[0]):
             found = None if look.expected or same_answer else _redone(acts, look)
             if found is not None:

@@ -8,7 +8,6 @@ import pytest
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.runs.calls import Call
-from mcp_reflect.runs.drafts import form_of
 from mcp_reflect.runs.hard_won import found_after, session_call
 from tests.runs.api_runs import RUNS, ApiRun
 
@@ -47,7 +46,8 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
     # name: (session, wrong call, right call, words of the mistake, words of the correction)
     "another form of an operand": (
         [("./vault get teams/billing", "denied", 1), ("./vault ls", "/teams/"), ("./vault get /teams/billing/", "O")],
-        "./vault get teams/billing", "./vault get /teams/billing/", "denied", "`/` in front and `/` at the end",
+        "./vault get teams/billing", "./vault get /teams/billing/", "denied",
+        "`/teams/billing/` in place of",
     ),
     "a flag of a command before the one that failed": (
         [(f"./deployctl index; {PUSH}; ./deployctl check", "41\nerror E42: no candidate for billing\nnot done", 1),
@@ -261,21 +261,6 @@ def test_no_draft_teaches_the_value_of_one_task(run: ApiRun) -> None:
     if found is not None:
         told = f"{found.draft.mistake} {found.draft.correction}"
         assert not [value for value in run.values if len(value) > 3 and value in told]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "form"),
-    [
-        ("8812", "ORD-8812", "with `ORD-` in front"),
-        (12.5, 1250, None),
-        ("open", "OPEN", "in its exact case"),
-        ("Thursday", "2026-11-26", "a date as YYYY-MM-DD"),
-        ("red,new", ["red", "new"], "as a list"),
-        ("main", "dev", None),
-    ],
-)
-def test_the_form_of_a_value_is_told_without_the_value(before: Json, after: Json, form: str | None) -> None:
-    assert form_of(before, after) == form
 
 
 def test_a_v_among_other_words_asks_for_no_help() -> None:
