@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.guards.guard import command_text
 from mcp_reflect.models.common import Json
 from mcp_reflect.proofs.ledger import AnsweredCall, Ledger
 from mcp_reflect.runs.text import ends
-from mcp_reflect.runs.transcripts import LOOKS, CallReader, is_one_value, parsed
+from mcp_reflect.runs.transcripts import CallReader, is_one_value, parsed
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
@@ -27,8 +26,6 @@ _TOLD: Final = re.compile(
     r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
     re.IGNORECASE,
 )
-# A command that only shows files: what it prints proves nothing.
-_SHELL_LOOK: Final = re.compile(r"\s*(?:cd [^|;&<>`$\n]+ && )?(?:cat|head|tail|ls|grep|rg|wc|pwd|tree) ?[^|;&<>`$\n]*")
 
 
 @dataclass(slots=True)
@@ -53,12 +50,7 @@ class _Calls(CallReader):
 
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         super(_Calls, self).called(tool, arguments, call_id)
-        name, values, _ = self._open[str(call_id)]
-        if name.lower() in LOOKS or (isinstance(values, dict) and _SHELL_LOOK.fullmatch(command_text(values))):
-            self.looked.add(str(call_id).encode("utf-8", "replace"))
-            del self._open[str(call_id)]
-        if name.lower() not in LOOKS:
-            self.said = ""
+        self.said = ""
 
     def met(self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None) -> None:
         answer = ends(content, _MOST_ANSWER)
@@ -79,11 +71,6 @@ class SessionFile:
     place: int = 0
     _seam: bytes = b""
     _calls: _Calls = field(default_factory=_Calls)
-
-    @property
-    def calls(self) -> int:
-        """The number of calls that were read, those that only look included."""
-        return self.ledger.step + len(self._calls.looked)
 
     @property
     def last_message(self) -> str:

@@ -6,7 +6,7 @@ of `reflect` themselves.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Final, cast
@@ -291,20 +291,11 @@ _SAYS_NOTHING: Final = re.compile(
     rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
     rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning)\""
 )
-_ANSWERED: Final = re.compile(rb"\"(?:tool_use_id|tool_call_id|toolCallId|call_id)\": ?\"([^\"]{1,200})\"")
-_LONG: Final = 1_000  # bytes of a line that is worth passing over
-_MARKS_OF_FAILURE: Final = (b'rror":true', b'rror": true', b'"success":false', b'"success": false')
 
 
-def record_of(line: bytes, looked: Collection[bytes]) -> Record | None:
-    """The record of a line, empty where it is not JSON; None for one that says nothing, which is not parsed.
-
-    That is what a host notes for itself, and a long answer to a call that only looks, whose id is in `looked`.
-    """
+def record_of(line: bytes) -> Record | None:
+    """The record of a line, empty where it is not JSON; None for what a host notes for itself, which is not parsed."""
     if line[:1] != b"{" or _SAYS_NOTHING.match(line):
-        return None
-    answered = _ANSWERED.search(line, 0, 4_000) if len(line) >= _LONG else None
-    if answered and answered[1] in looked and not any(mark in line for mark in _MARKS_OF_FAILURE):
         return None
     copy = line.find(b',"toolUseResult":')  # what the answer has already
     return (parsed(line[:copy] + b"}") if copy > 0 else None) or parsed(line)
@@ -328,7 +319,7 @@ def records_in(data: bytes) -> Iterator[Record]:
     if is_one_value(data):
         yield from messages_in(parsed(data))
     else:
-        yield from filter(None, (record_of(line, ()) for line in data.split(b"\n")))
+        yield from filter(None, (record_of(line) for line in data.split(b"\n")))
 
 
 def parsed(text: bytes | str) -> Record:
@@ -343,11 +334,10 @@ def parsed(text: bytes | str) -> Record:
 class CallReader(RunBuilder):
     """Hands over each call of a session with its answer.
 
-    `looked` has the ids of calls that only look, whose answers are not parsed; `known`: a record was of a conversation;
-    `worked`: seconds of work until now, and `sent` until the call that was just answered.
+    `known`: a record was of a conversation; `worked`: seconds of work until now, and `sent` until the call that was
+    just answered.
     """
 
-    looked: set[bytes] = field(default_factory=set[bytes])
     known: bool = False
     worked: float = 0.0
     sent: float = 0.0
@@ -362,8 +352,6 @@ class CallReader(RunBuilder):
     def called(self, tool: object, arguments: object, call_id: object = None) -> None:
         """Note a call until it is answered."""
         name = tool if isinstance(tool, str) and tool.strip() else "tool"
-        if name.lower() in LOOKS:
-            self.looked.add(str(call_id).encode("utf-8", "replace"))
         self._open[str(call_id)] = name, unpacked(arguments), self.worked
 
     def answered(self, content: str, call_id: object = None, *, failed: bool = False, exit_code: object = None) -> None:
@@ -377,7 +365,7 @@ class CallReader(RunBuilder):
         """Read the lines of a session from the first of a conversation on; return how many are not JSON."""
         bad = 0
         for place, line in enumerate(lines, start=1):
-            record = record_of(line, self.looked)
+            record = record_of(line)
             bad += record == {}
             self.known = self.known or (record is not None and is_record(record))
             if record and self.known:

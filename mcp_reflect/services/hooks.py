@@ -107,7 +107,7 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
         return None
     file = await _read(context, hook, transcript)
     for waited in range(_WAITS if hook.transcript else 0):
-        if file.calls >= state.step or (waited and file.ledger.partial):
+        if file.ledger.step >= state.step or (waited and file.ledger.partial):
             break
         await asyncio.sleep(_PAUSE)  # a host writes its transcript a moment after it calls the hook
         file = await _read(context, hook, transcript)
@@ -116,7 +116,7 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
         context.log.error("last_word_unread", reason=file.fault or "the session has no last message")
         return None
     # A subagent that changed nothing may report what its caller told it.
-    unsure = (hook.of_agent and not file.ledger.changes) or file.calls < state.step
+    unsure = (hook.of_agent and not file.ledger.changes) or file.ledger.step < state.step
     ledger = replace(file.ledger, partial=True) if unsure else file.ledger
     notes = state.notes.last_word
     stopped = at_stop(message, ledger, notes, way=way, again=hook.again)
