@@ -182,14 +182,7 @@ class SessionReader(CallReader):
                 draft, form = replace(draft, correction=correction), form and not checks
         found = replace(found, thing=thing[:300], draft=draft, form=form)
         numbers = {*found.failed[:3], found.worked}
-        right = draft.right_call.get("arguments") if isinstance(draft.right_call, dict) else None
-        steps = {*parts_of(found.tool, right)[:-1]} if found.kind is FindingKind.PREPARED else set[Part]()
-        lines = [
-            (item.line, _told(item))
-            for item in self._calls
-            if item.call.number in numbers
-            or (item.call.number > min(numbers) and steps.intersection(parts_of(item.call.tool, item.call.arguments)))
-        ]
+        lines = [(item.line, _told(item)) for item in self._calls if item.call.number in numbers]
         lines.append((worked.line, _told(worked)))
         self._note(found, self.worked - min((item.began for item in failed), default=self.worked), lines)
 

@@ -230,13 +230,6 @@ BOLD = """**Summary:** Went fine.
 **Improvements**
 + more tests
 **Recommendation**: Add tests."""
-LABELS = """Summary: Went fine.
-Strengths:
-• fast
-• clear
-Improvements:
-– more tests
-Recommendation: Add tests."""
 NUMBERED = """1. **Summary**: Went fine.
 2. **What went well**:
    - fast
@@ -259,7 +252,7 @@ Went fine.
 Add tests."""
 
 
-@pytest.mark.parametrize("text", [HASHES, BOLD, LABELS, NUMBERED, LEVELS])
+@pytest.mark.parametrize("text", [HASHES, BOLD, NUMBERED, LEVELS])
 def test_headings_of_every_form_are_read(text: str) -> None:
     read = read_insights(text)
     assert read.summary == "Went fine."

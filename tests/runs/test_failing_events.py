@@ -1,5 +1,7 @@
 """What counts as a failing event, of which category; loops, and errors that come back."""
 
+from typing import Any
+
 import pytest
 
 from mcp_reflect.models.common import Json
@@ -130,27 +132,21 @@ def test_text_that_only_speaks_of_errors_is_no_failure(call: str | tuple[str, Js
     assert diagnosis.category is None
 
 
-def test_an_error_field_fails_whatever_the_content_says() -> None:
-    diagnosis = diagnose(Run().call("fetch", {"url": "u"}, "fine", error="ETIMEDOUT").trace())
-    assert (diagnosis.first_failing_event, diagnosis.category) == ("e2", C.TIMEOUT)
+CALL: dict[str, Any] = {"id": "a", "type": EventType.TOOL_CALL, "tool": "bash", "arguments": {"command": "x"}}
 
 
-def test_an_error_event_fails_without_a_call() -> None:
-    diagnosis = diagnose(Run().says(EventType.ERROR_EVENT, "CUDA out of memory. Tried to allocate 2 GiB").trace())
-    assert (diagnosis.first_failing_event, diagnosis.category) == ("e1", C.RESOURCE_EXHAUSTION)
-
-
-def test_a_call_that_carries_its_own_error_is_the_failing_event() -> None:
-    event = Event(id="a", type=EventType.TOOL_CALL, tool="bash", arguments={"command": "ls"}, error="permission denied")
+@pytest.mark.parametrize(
+    ("event", "category"),
+    [
+        (Event(id="a", type=EventType.TOOL_RESPONSE, tool="fetch", content="fine", error="ETIMEDOUT"), C.TIMEOUT),
+        (Event(id="a", type=EventType.ERROR_EVENT, content="CUDA out of memory."), C.RESOURCE_EXHAUSTION),
+        (Event(**CALL, error="permission denied"), C.PERMISSION),
+        (Event(**CALL, content="bash: x: command not found"), C.DEPENDENCY),
+    ],
+)
+def test_an_event_tells_of_a_failure_by_its_error_its_kind_or_the_answer_in_it(event: Event, category: C) -> None:
     diagnosis = diagnose(Trace(task="t", outcome=Outcome.ERROR, events=(event,)))
-    assert (diagnosis.first_failing_event, diagnosis.category) == ("a", C.PERMISSION)
-
-
-def test_a_call_that_carries_its_own_answer_is_read() -> None:
-    event = Event(
-        id="a", type=EventType.TOOL_CALL, tool="bash", arguments={"command": "x"}, content="bash: x: command not found"
-    )
-    assert diagnose(Trace(task="t", outcome=Outcome.FAILURE, events=(event,))).category is C.DEPENDENCY
+    assert (diagnosis.first_failing_event, diagnosis.category) == ("a", category)
 
 
 def test_an_exit_code_in_the_metadata_decides() -> None:

@@ -85,18 +85,6 @@ def test_a_react_run_loses_the_environments_verdict_and_the_ground_truth() -> No
     assert "1942" not in json.dumps(case)
 
 
-def test_a_terminal_runs_the_code_of_the_message_before_it() -> None:
-    steps = [
-        {"role": "assistant", "agent": "Coder", "content": "Run this:\n```python\nprint(1)\n```"},
-        {"role": "user", "agent": "Computer_terminal", "content": "exitcode: 0 (execution succeeded)\nCode output: 1"},
-    ]
-    record: dict[str, Any] = {"id": "w", "task": "x", "steps": steps, "outcome": "failure", "mistake_reason": "secret"}
-    events = case_of("whowhen", record)["events"]
-    assert [event["type"] for event in events] == ["llm_call", "tool_call", "tool_response"]
-    assert events[1]["arguments"] == {"code": "print(1)\n"}
-    assert "secret" not in json.dumps(events)
-
-
 def test_a_lesson_that_the_agent_told_leaves_nothing_open_and_replaces_the_rules() -> None:
     run = (
         Run()
