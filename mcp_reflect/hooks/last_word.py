@@ -1,6 +1,6 @@
 """When the agent stops: its last message is held once where the session does not show what it claims."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from typing import Final, Literal
 from mcp_reflect.hooks.claims import Claim, claims_of
 from mcp_reflect.models.warning import LastWord
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.proofs.kinds import CHECKS, ProofKind
+from mcp_reflect.proofs.kinds import ProofKind
 from mcp_reflect.proofs.ledger import Ledger, Proof
 from mcp_reflect.signature import digest
 
@@ -59,19 +59,6 @@ _NOT_STALE: Final = frozenset({ProofKind.COMMIT, ProofKind.PUSH})
 # Programs that ask a service. One that was only started takes up changes by itself, as a development server.
 _ASKS: Final = frozenset("curl wget http https kubectl docker docker-compose systemctl fly helm".split())
 _OF_A_SCHEMA: Final = lazy_compile(r"(?i)migrat|alembic|schema|models?\b|prisma|\.sql$|flyway|entit")
-_NAMES: Final = {
-    ProofKind.TESTS: "tests",
-    ProofKind.BUILD: "a build",
-    ProofKind.TYPES: "a type check",
-    ProofKind.LINT: "a linter",
-    ProofKind.FORMAT: "a check of the format",
-    ProofKind.COMMIT: "a commit",
-    ProofKind.PUSH: "a push",
-    ProofKind.MIGRATION: "a migration",
-    ProofKind.DEPLOYMENT: "a deployment",
-    ProofKind.HEALTH: "a request to the service",
-    ProofKind.IMAGE: "a build of an image",
-}
 
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
@@ -122,11 +109,6 @@ def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
     return Doubt(claim, DoubtKind.STALE, proof, changed[-1]) if changed else None
 
 
-def unsaid(found: Sequence[Doubt], said: Collection[str]) -> list[Doubt]:
-    """Return the doubts that the session was not told yet."""
-    return [doubt for doubt in found if doubt.key not in said]
-
-
 def text_of(found: Sequence[Doubt]) -> str:
     """Return what the agent is told, in at most MOST_TEXT characters."""
     lines = [_line(doubt) for doubt in found[:_MOST_SHOWN]]
@@ -140,9 +122,7 @@ def _line(doubt: Doubt) -> str:
     said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof
     if proof is None:
-        kinds = doubt.claim.kinds
-        what = "tests, a build or a linter" if kinds == CHECKS else _NAMES[next(iter(kinds))]
-        return f"{said} This session holds no run of {what}."
+        return f"{said} This session holds no run that shows it ({', '.join(sorted(doubt.claim.kinds))})."
     command = f"`{_cut(proof.command, 100)}`"
     if doubt.verdict is DoubtKind.FAILED:
         return f"{said} The last run of {command} failed" + (
@@ -176,7 +156,7 @@ def at_stop(
     """
     found = doubts(message, ledger)
     notes = _settled(notes, found, ledger)
-    new = [] if again or way == "off" else unsaid(found, notes.said)
+    new = [] if again or way == "off" else [doubt for doubt in found if doubt.key not in notes.said]
     if not new:
         return Stopped(None, notes)
     text = text_of(new)

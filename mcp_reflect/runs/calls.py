@@ -117,11 +117,6 @@ class Call:
             self.error, self.marked = event.error or content or "error", True
 
     @property
-    def event_ids(self) -> tuple[str, ...]:
-        """The call's event, and its answer's where that is another."""
-        return tuple(dict.fromkeys(name for name in (self.event_id, self.answer_id) if name is not None))
-
-    @property
     def failing_event(self) -> str:
         """The event in which a failure showed: the answer, or the call that carries its own."""
         return self.answer_id or self.event_id
