@@ -1,6 +1,7 @@
 """One small session, as each agent and library writes it: tests are run, fail, and pass with a path set."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 TASK = "Run the tests of the billing module"
@@ -13,6 +14,11 @@ def lines(records: list[Any]) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
+def steps(call: Callable[[str, str], Any], result: Callable[[str, str, int], Any]) -> list[Any]:
+    """The call that fails, its answer, the call that works, its answer; each with its exit code."""
+    return [call("a", FAILING), result("a", MISSING, 4), call("b", WORKING), result("b", PASSED, 0)]
+
+
 def claude() -> str:
     def line(kind: str, content: Any, **more: Any) -> dict[str, Any]:
         message = {"role": kind, "content": content}
@@ -21,9 +27,10 @@ def claude() -> str:
     def call(name: str, command: str) -> dict[str, Any]:
         return line("assistant", [{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}])
 
-    def result(name: str, text: str, *, failed: bool) -> dict[str, Any]:
-        block = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}
-        return line("user", [block], toolUseResult="Error" if failed else {"stdout": text})
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
+        told = f"Exit code 4\n{text}" if code else text
+        block = {"type": "tool_result", "tool_use_id": name, "content": told, "is_error": bool(code)}
+        return line("user", [block], toolUseResult="Error" if code else {"stdout": text})
 
     return lines(
         [
@@ -33,10 +40,7 @@ def claude() -> str:
             line("user", TASK),
             line("assistant", [{"type": "thinking", "thinking": "hm", "signature": "s"}]),
             line("assistant", [{"type": "text", "text": "I run them."}]),
-            call("t1", FAILING),
-            result("t1", f"Exit code 4\n{MISSING}", failed=True),
-            call("t2", WORKING),
-            result("t2", PASSED, failed=False),
+            *steps(call, result),
             {"type": "summary", "summary": "Ran tests", "leafUuid": "u"},
         ]
     )
@@ -63,10 +67,7 @@ def codex() -> str:
             {"timestamp": "t", "type": "event_msg", "payload": {"type": "user_message", "message": TASK}},
             {"timestamp": "t", "type": "turn_context", "payload": {"model": "gpt-5-codex"}},
             item(type="reasoning", summary=[], encrypted_content="..."),
-            call("a", FAILING),
-            output("a", MISSING, 4),
-            call("b", WORKING),
-            output("b", PASSED, 0),
+            *steps(call, output),
         ]
     )
 
@@ -80,57 +81,37 @@ def openai() -> str:
             "tool_calls": [{"id": name, "type": "function", "function": function}],
         }
 
-    return json.dumps(
-        [
-            {"role": "system", "content": "You are an engineer."},
-            {"role": "user", "content": TASK},
-            call("a", FAILING),
-            {"role": "tool", "tool_call_id": "a", "content": f"{MISSING}\nexit code: 4"},
-            call("b", WORKING),
-            {"role": "tool", "tool_call_id": "b", "content": PASSED},
-        ]
-    )
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": name, "content": f"{text}\nexit code: 4" if code else text}
+
+    asked = [{"role": "system", "content": "You are an engineer."}, {"role": "user", "content": TASK}]
+    return json.dumps([*asked, *steps(call, result)])
 
 
 def responses() -> str:
     def call(name: str, command: str) -> dict[str, Any]:
         return {"type": "function_call", "name": "bash", "arguments": json.dumps({"command": command}), "call_id": name}
 
-    return json.dumps(
-        [
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": TASK}]},
-            call("a", FAILING),
-            {"type": "function_call_output", "call_id": "a", "output": f"{MISSING}\nexit code: 4"},
-            call("b", WORKING),
-            {"type": "function_call_output", "call_id": "b", "output": PASSED},
-        ]
-    )
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
+        output = f"{text}\nexit code: 4" if code else text
+        return {"type": "function_call_output", "call_id": name, "output": output}
+
+    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": TASK}]}
+    return json.dumps([asked, *steps(call, result)])
 
 
 def anthropic() -> str:
     def call(name: str, command: str) -> dict[str, Any]:
-        return {
-            "role": "assistant",
-            "content": [{"type": "tool_use", "id": name, "name": "bash", "input": {"command": command}}],
-        }
+        block = {"type": "tool_use", "id": name, "name": "bash", "input": {"command": command}}
+        return {"role": "assistant", "content": [block]}
 
-    def result(name: str, text: str, *, failed: bool) -> dict[str, Any]:
-        block = {
-            "type": "tool_result",
-            "tool_use_id": name,
-            "content": [{"type": "text", "text": text}],
-            "is_error": failed,
-        }
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
+        content = [{"type": "text", "text": text}]
+        block = {"type": "tool_result", "tool_use_id": name, "content": content, "is_error": bool(code)}
         return {"role": "user", "content": [block]}
 
-    whole = [
-        {"role": "user", "content": [{"type": "text", "text": TASK}]},
-        call("a", FAILING),
-        result("a", MISSING, failed=True),
-        call("b", WORKING),
-        result("b", PASSED, failed=False),
-    ]
-    return json.dumps({"model": "m", "messages": whole})
+    asked = {"role": "user", "content": [{"type": "text", "text": TASK}]}
+    return json.dumps({"model": "m", "messages": [asked, *steps(call, result)]})
 
 
 def langchain() -> str:
@@ -138,15 +119,11 @@ def langchain() -> str:
         listed = [{"name": "bash", "args": {"command": command}, "id": name, "type": "tool_call"}]
         return {"type": "ai", "content": "", "tool_calls": listed}
 
-    return json.dumps(
-        [
-            {"type": "human", "content": TASK},
-            call("a", FAILING),
-            {"type": "tool", "content": MISSING, "tool_call_id": "a", "status": "error", "name": "bash"},
-            call("b", WORKING),
-            {"type": "tool", "content": PASSED, "tool_call_id": "b", "status": "success", "name": "bash"},
-        ]
-    )
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
+        status = "error" if code else "success"
+        return {"type": "tool", "content": text, "tool_call_id": name, "status": status, "name": "bash"}
+
+    return json.dumps([{"type": "human", "content": TASK}, *steps(call, result)])
 
 
 def gemini() -> str:
@@ -172,9 +149,9 @@ def pi() -> str:
         part = {"type": "toolCall", "id": name, "name": "bash", "arguments": {"command": command}}
         return line(role="assistant", content=[part], stopReason="toolUse")
 
-    def result(name: str, text: str, *, failed: bool) -> dict[str, Any]:
+    def result(name: str, text: str, code: int) -> dict[str, Any]:
         content = [{"type": "text", "text": text}]
-        return line(role="toolResult", toolCallId=name, toolName="bash", content=content, isError=failed)
+        return line(role="toolResult", toolCallId=name, toolName="bash", content=content, isError=bool(code))
 
     return lines(
         [
@@ -182,10 +159,7 @@ def pi() -> str:
             line(role="user", content=[{"type": "text", "text": TASK}]),
             {"type": "model_change", "provider": "anthropic", "modelId": "m"},
             line(role="assistant", content=[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Ok."}]),
-            call("a", FAILING),
-            result("a", MISSING, failed=True),
-            call("b", WORKING),
-            result("b", PASSED, failed=False),
+            *steps(call, result),
         ]
     )
 

@@ -276,22 +276,19 @@ def test_a_test_run_repeated_between_different_edits_is_no_loop() -> None:
     assert found(run, "`pytest` failed three times (e4, e8, e12)")
 
 
-def test_searches_without_a_result_are_quoted_in_one_sentence() -> None:
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (3, 'Search found nothing three times in a row (e2, e4, e6): "w0", "w1", "w2".'),
+        (8, ('Search found nothing 8 times in a row (e2, e4, e6, e8, e10, e12 and 2 more): '
+             '"w0", "w1", "w2", "w3" and 4 more.')),
+    ],
+)  # fmt: skip
+def test_searches_without_a_result_are_quoted_in_one_sentence(number: int, told: str) -> None:
     run = Run()
-    for query in ("X", "Y", "Z"):
-        run.text(f"Search[{query}]", f"Could not find [{query}]. Similar: []")
-    assert found(run, EMPTY)[0].text == 'Search found nothing three times in a row (e2, e4, e6): "X", "Y", "Z".'
-
-
-def test_of_many_searches_without_a_result_the_first_ones_are_quoted() -> None:
-    run = Run()
-    for number in range(8):
-        run.text(f"Search[word{number}]", "No results found.")
-    (finding,) = found(run, EMPTY)
-    assert finding.text == (
-        "Search found nothing 8 times in a row (e2, e4, e6, e8, e10, e12 and 2 more): "
-        '"word0", "word1", "word2", "word3" and 4 more.'
-    )
+    for query in range(number):
+        run.text(f"Search[w{query}]", f"Could not find [w{query}]. Similar: []")
+    assert found(run, EMPTY)[0].text == told
 
 
 def test_a_result_in_between_ends_a_run_of_empty_searches() -> None:

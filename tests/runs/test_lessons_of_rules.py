@@ -208,6 +208,11 @@ UNPROVED: dict[str, Run] = {
     "a value of the task in the environment": Run()
     .bash("pytest", "E   KeyError: DATABASE_URL")
     .bash("DATABASE_URL=postgres://shop@db/orders pytest", "3 passed in 1s"),
+    "a step beside which another program ran": Run()
+    .bash("npm ci", "npm error code EUSAGE")
+    .bash("node repair.js", "written")
+    .bash("npm install --package-lock-only", "up to date")
+    .bash("npm ci", "added 1 package, and audited 2 packages in 1s"),
     "another thing": Run()
     .call("get_user", {"id": 5}, "Error: user 5 not found")
     .call("get_user", {"id": 6}, '{"id": 6}'),
@@ -306,9 +311,3 @@ def test_a_step_between_two_equal_calls_is_the_correction_whatever_only_looked_a
     run = run.bash("npm install --package-lock-only", "up to date").bash("npm ci", ADDED)
     lesson = only(run.bash("npm test", "npm error Missing script: test"))
     assert lesson.correction == "Run `npm install --package-lock-only` before `npm ci`."
-
-
-def test_no_step_is_the_correction_where_another_program_ran_beside_it() -> None:
-    run = Run().bash("npm ci", OUT_OF_SYNC).bash("node repair.js", "written")
-    run = run.bash("npm install --package-lock-only", "up to date").bash("npm ci", ADDED)
-    assert diagnose(run.trace(Outcome.PARTIAL)).corrections == ()
