@@ -7,7 +7,7 @@ from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
 from mcp_reflect.critique.numbers import NUMBER, Unit, matches, plain_text, read, unit_of, within_percent, write
-from mcp_reflect.critique.sums import CONSTANTS, Chain, Sum, Token, Value, chains, parse, tokens
+from mcp_reflect.critique.sums import Chain, Sum, Token, chains, parse, tokens
 from mcp_reflect.critique.work import Finding, Fix, Work
 
 _MOST_STEPS: Final = 400
@@ -33,7 +33,6 @@ _ROUNDED: Final = re.compile(
     r"(?:~|\b(?:about|approx\w*|roughly|around|nearly|almost|circa)\b)\W{0,3}[$€£]?\d",
     re.IGNORECASE,
 )
-_SENTENCE_END: Final = re.compile(r"(?<!\.)[.;!?]\s|\n")
 # A ratio or rate of its own, not of the units.
 _SCALED: Final = re.compile(
     r"\b(?:scale[sd]?|map|model|drawing|work(?:ing|day|week)?s?|business|shift|school|per (?:day|week|person)|ratio|"
@@ -46,38 +45,27 @@ def check_arithmetic(work: Work) -> Iterable[Finding]:
     """Check every relation between sums that can be read; the others say nothing."""
     if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
         return
-    known, left = dict(CONSTANTS), _MOST_TOKENS
+    left = _MOST_TOKENS
     for number, step in enumerate(work.steps[:_MOST_STEPS], 1):
         found = tokens(step, left) if left > 0 else []
         left -= len(found)
-        for chain in chains(found, known) if not _OTHER_ARITHMETIC.search(step[:20_000]) else ():
+        for chain in chains(found) if not _OTHER_ARITHMETIC.search(step[:20_000]) else ():
             for index in range(len(chain.signs)):
                 if finding := _judged(step, number, chain, index):
                     yield finding
-            _bind(chain, known)
-
-
-def _bind(chain: Chain, known: dict[str, Value]) -> None:
-    """`A = (3 - 5) = -2` gives A the value stated last that can be read."""
-    for index, named in enumerate(chain.lefts):
-        if named is not None and named.name is not None and chain.signs[index] != "is":
-            stated = [right.value for right in chain.rights[index:] if right and right.value]
-            known.pop(named.name, None)
-            known |= {named.name: stated[-1]} if stated else {}
 
 
 def _judged(step: str, number: int, chain: Chain, index: int) -> Finding | None:
     """Return the finding on one relation."""
     left, sign, right = chain.lefts[index], chain.signs[index], chain.rights[index]
-    if left is None or right is None or left.name is not None:
+    if left is None or right is None:
         return None
     start, end = left.tokens[0].start, right.tokens[-1].end
     claim, before, behind = step[start:end], step[max(0, start - 60) : start], step[end : end + 50]
-    about = sign == "≈" or _is_rounded(step, start, end)
-    converted = _converted(left, right)
-    if converted:
+    about = sign == "≈" or bool(_ROUNDED.search(before[-30:] + claim + behind[:40]))
+    if converted := _converted(left, right):
         holds, expected = (None, None) if _SCALED.search(before + behind) else _as_converted(*converted, right, about)
-    elif sign == "is" and (not left.operators or right.literal is None):
+    elif (sign == "is" and (not left.operators or right.literal is None)) or _is_mixed(left, right):
         return None
     else:
         holds, expected = _rule(left, right, about=about)
@@ -88,19 +76,11 @@ def _judged(step: str, number: int, chain: Chain, index: int) -> Finding | None:
     refuted = _REFUTED.search(before) or _REFUTED.search(behind) or re.match(r"[ .)*`]*\?", behind[:12])
     if holds is None or expected is None or refuted:
         return None
-    if not converted and _reads_otherwise(chain, index, left, right, expected):
+    if not converted and _reads_otherwise(left, right, expected):
         return None
     fix = _fix(step, chain, index, right, expected)
     shown = fix.text if fix else plain_text(expected)
-    detail = f"the left side is {shown}"
-    return Finding(step=number, wrong=True, claim=claim, expected=shown, detail=detail, fix=fix)
-
-
-def _is_rounded(step: str, start: int, end: int) -> bool:
-    """True if the sentence says near the claim that it is rounded."""
-    before = _SENTENCE_END.split(step[max(0, start - 30) : start])[-1]
-    behind = _SENTENCE_END.split(step[end : end + 40])[0]
-    return bool(_ROUNDED.search(f"{before}{step[start:end]}{behind}"))
+    return Finding(step=number, wrong=True, claim=claim, expected=shown, detail=f"the left side is {shown}", fix=fix)
 
 
 _Ruling = tuple[bool | None, Fraction | None]
@@ -109,32 +89,28 @@ _Ruling = tuple[bool | None, Fraction | None]
 
 def _converted(left: Sum, right: Sum) -> tuple[Fraction, Unit, Unit] | None:
     """Return the left number with its unit and the other unit, where a quantity is given in another unit."""
-    first, second = left.literal, right.literal
-    if first is None or second is None or left.value is None or left.percents:
+    if left.literal is None or right.literal is None or left.value is None:
         return None
-    one, other = unit_of(first.label), unit_of(second.label)
-    same = one is None or other is None or one.measure != other.measure or one.name == other.name
-    return None if one is None or other is None or same else (left.value.exact, one, other)
+    one, other = unit_of(left.literal.label), unit_of(right.literal.label)
+    if one is None or other is None or one.measure != other.measure or one.name == other.name:
+        return None
+    return left.value, one, other
 
 
 def _as_converted(value: Fraction, one: Unit, other: Unit, right: Sum, about: bool) -> _Ruling:
     stated = right.literal
     if stated is None or right.value is None:
         return None, None
-    shown, places = right.value.exact, stated.decimals
+    shown, places = right.value, stated.decimals
     values = [value * first / second for first in one.factors for second in other.factors]
     if one.system == other.system:
         rulings = [matches(each, shown, places, about=about) for each in values]
-    else:  # between systems factors are rounded: up to 1 % they agree, up to 10 % they prove nothing
-        percent = 3 if abs(values[0] - shown) <= Fraction(1, 2 * 10 ** max(places, 0)) else 1
-        rulings = [
-            True
-            if within_percent(values[0], shown, percent)
-            else None
-            if within_percent(values[0], shown, 10)
-            else False
-        ]
-    return (True if True in rulings else None if None in rulings else False), values[0]
+        return (True if True in rulings else None if None in rulings else False), values[0]
+    # Between systems factors are rounded: up to 1 % they agree, up to 10 % they prove nothing.
+    percent = 3 if abs(values[0] - shown) <= Fraction(1, 2 * 10 ** max(places, 0)) else 1
+    if within_percent(values[0], shown, percent):
+        return True, values[0]
+    return None if within_percent(values[0], shown, 10) else False, values[0]
 
 
 def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
@@ -148,48 +124,54 @@ def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
     return next((ruling for ruling in rulings if ruling[0]), (None, None) if unsure else rulings[0])
 
 
-def _equate(left: Sum, a: Value | None, right: Sum, b: Value | None, *, about: bool) -> _Ruling:
+def _equate(left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, about: bool) -> _Ruling:
     if a is None or b is None:
         return None, None
     first, second = left.literal, right.literal
     if second and not first:
-        return matches(a.nearest(b.exact), b.exact, _decimals(second, b.exact), about=about), a.exact
+        return matches(_near(a, b, left), b, _decimals(second, b), about=about), a
     if first and not second:
-        return matches(b.nearest(a.exact), a.exact, _decimals(first, a.exact), about=about), b.exact
-    close = within_percent(a.exact, b.exact)
-    if abs(a.exact - b.exact) <= a.spread + b.spread or (about and close):
+        return matches(_near(b, a, right), a, _decimals(first, a), about=about), b
+    close = within_percent(a, b)
+    if abs(a - b) <= left.spread + right.spread or (about and close):
         return True, None
     decimal = any(token.decimals for side in (left, right) for token in side.tokens)
-    unsure = first or (about and within_percent(a.exact, b.exact, 5)) or (decimal and close)
-    return (None, None) if unsure else (False, a.exact)
+    unsure = first or (about and within_percent(a, b, 5)) or (decimal and close)
+    return (None, None) if unsure else (False, a)
+
+
+def _near(value: Fraction, shown: Fraction, side: Sum) -> Fraction:
+    """Return the number next to the one shown that a sum may be worth."""
+    return min(max(shown, value - side.spread), value + side.spread)
 
 
 def _decimals(literal: Token, value: Fraction) -> int:
     """Return the decimals of a number as it is written; a percent sign adds two."""
-    return literal.decimals + (2 if value and literal.value.exact / value == 100 else 0)
+    return literal.decimals + (2 if value and literal.value / value == 100 else 0)
 
 
-def _reads_otherwise(chain: Chain, index: int, left: Sum, right: Sum, expected: Fraction) -> bool:
+def _is_mixed(left: Sum, right: Sum) -> bool:
+    """True if hours and minutes, or dollars and cents, are added or stand for one another."""
+    added = any(operator in "+-–" for operator in left.operators)
+    ours, theirs = (
+        {
+            unit.name
+            for token in side.tokens
+            for part in (token.label, *(() if added else token.label.split("/")))
+            if (unit := unit_of(part))
+        }
+        for side in (left, right)
+    )
+    return (len(ours | theirs) > 1 and (added or not theirs <= ours)) or (added and bool(ours & {"dozen", "ft"}))
+
+
+def _reads_otherwise(left: Sum, right: Sum, expected: Fraction) -> bool:
     """True if a false equality may not be a claim of one."""
-    joined = left in chain.rights[:index] or right in chain.lefts[index + 1 :]
-    unknown = any(token.kind == "name" and token.text not in CONSTANTS for token in left.tokens)
-    if unknown and right.literal is not None and not joined:
-        return True  # an equation in its own right, perhaps of another problem
     if left.literal and (left.start or right.percents or left.literal.label):
         return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
-    added = any(operator in "+-–" for operator in left.operators)
-    ours, theirs = (_units(side, rates=not added) for side in (left, right))
-    if (len(ours | theirs) > 1 and (added or not theirs <= ours)) or (added and ours & {"dozen", "ft"}):
-        return True  # hours and minutes, dollars and cents are not a plain sum
     # 5 + 3 = 8 × 2 = 16: written as one would press the keys
     begins = right.tokens[0]
-    return begins.kind == "number" and bool(right.operators) and begins.value.exact == expected
-
-
-def _units(side: Sum, *, rates: bool) -> set[str]:
-    """Return the names of the units in a sum, with `rates` those of the parts of a rate too."""
-    parts = {part for token in side.tokens for part in (token.label, *(token.label.split("/") if rates else ()))}
-    return {unit.name for part in parts if (unit := unit_of(part))}
+    return begins.kind == "number" and bool(right.operators) and begins.value == expected
 
 
 def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) -> Fix | None:
@@ -198,11 +180,11 @@ def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) ->
     if number is None:
         *_, last = takewhile(bool, chain.rights[index:])
         return Fix(start=right.tokens[0].start, end=(last or right).tokens[-1].end, text=plain_text(expected))
-    if not number.text[0].isascii():
+    if "e" in number.text.lower():
         return None
     # 0.25 before a percent sign is 25, unless the sum has seen to that itself.
     factor = Fraction(100) if right.percents else Fraction(1)
-    value = min((expected * factor, expected), key=lambda value: abs(value - number.value.exact))
+    value = min((expected * factor, expected), key=lambda value: abs(value - number.value))
     signs = [token.start for token in right.tokens if token.kind == "op" and token.start < number.start]
     start = min([number.start, *signs])
     currency = re.search(r"[$€£¥₹]?$", step[start : number.start]) or ("",)
@@ -228,9 +210,9 @@ class Equation(NamedTuple):
 
     def off(self, value: Fraction) -> Fraction | None:
         """Return by how much the left side is larger if the unknown has this value."""
-        sides = [parse(side, 0, {self.name: Value(value)}) for side in (self.left, self.right)]
+        sides = [parse(side, 0, {self.name: value}) for side in (self.left, self.right)]
         left, right = (side.value if side else None for side in sides)
-        return left.exact - right.exact if left and right else None
+        return left - right if left is not None and right is not None else None
 
     @property
     def root(self) -> Fraction | None:
@@ -266,10 +248,10 @@ def check_equations(work: Work) -> Iterator[Finding]:
             if abs(off) * 100 <= abs(root):  # a root may be given rounded
                 yield Finding(step=number, wrong=False, claim=claim)
             elif to_solve:
-                left = parse(equation.left, 0, {equation.name: Value(root)})
+                left = parse(equation.left, 0, {equation.name: root})
                 fix = None
                 if left and left.value is not None and all(token.kind != "name" for token in equation.right):
-                    text = plain_text(left.value.exact)
+                    text = plain_text(left.value)
                     fix = Fix(start=equation.right[0].start, end=equation.right[-1].end, text=text)
                 detail = f"{equation.name} = {plain_text(root)} solves the equation, and this does not hold for it"
                 yield Finding(step=number, wrong=True, claim=claim, expected=fix and fix.text, detail=detail, fix=fix)
@@ -277,7 +259,7 @@ def check_equations(work: Work) -> Iterator[Finding]:
 
 def _equations(text: str) -> Iterator[Equation]:
     """Yield each equation with a name in it; with two names, it has no name of its own."""
-    for chain in chains(tokens(text, 400), {}):
+    for chain in chains(tokens(text, 400)):
         first, second = chain.lefts[0], chain.rights[0]
         if chain.signs != ["="] or first is None or second is None:
             continue

@@ -40,9 +40,6 @@ def write(value: Fraction, like: str, *, money: bool = False, grouped: bool = Fa
     More decimals are shown only where those of `like` would be off by more than 1 %, or, behind a
     whole number, where the value has a fraction (two places for money and for what does not end).
     """
-    if "10" in like.partition(" ")[2] or "e" in like.lower():  # 6.0 × 10^8
-        mantissa = f"{float(value):.{len(re.split('[eE× ]', like)[0].partition('.')[2])}e}"
-        return re.sub(r"e[+]?(-?)0*(\d+)", r" × 10^\1\2", mantissa)
     decimals = len(like.partition(".")[2])
     if "." not in like and value.denominator != 1:
         decimals = 2 if money else next((n for n in range(1, 5) if terminates(value, n)), 2)

