@@ -11,7 +11,7 @@ from mcp_reflect.models.search import EmptyCause, Query, SearchRequest, Strategy
 from mcp_reflect.replan.attempts import is_empty
 from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters
 from mcp_reflect.replan.moves import MARGIN, ranked_suggestions
-from mcp_reflect.replan.syntax import LITERAL, Tool, is_identifier, tool_of, without_operators
+from mcp_reflect.replan.syntax import LITERAL, Tool, tool_of, without_operators
 from mcp_reflect.replan.words import Vocabulary, content, is_quoted, tokens
 
 _HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
@@ -66,18 +66,14 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         yield Finding(Strategy.REWRITE, 0.92, detail)
         return
     plain = without_operators(query.query_text)
-    if plain != " ".join(query.query_text.split()):
-        yield Finding(Strategy.REWRITE, 0.88, "the tool reads the operators in the text otherwise")
     words = content(plain)[:_READ_WORDS]
     matches = known.matches(words) if known.words else {}
-    if len(words) == 1 and is_identifier(words[0]) and not known.words:
-        yield Finding(Strategy.REWRITE, 0.86, f"the data writes {words[0]} in another form")
     if other := {term: found for term, found in matches.items() if found and found != tokens(term)}:
         written = known.written(word for found in other.values() for word in found)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
         yield Finding(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
     if lacking := ", ".join(f'"{term.strip(_QUOTES)}"' for term, found in matches.items() if not found):
-        weight = 0.6 if any(matches.values()) or known.near(" ".join(words)) else 0.2
+        weight = 0.6 if any(matches.values()) else 0.2
         detail = f"the vocabulary of {query.table} does not have {lacking:.200}, so that may not be there"
         yield Finding(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
 

@@ -10,7 +10,6 @@ from typing import Final
 from mcp_reflect.models.search import CatalogEntry, Query
 from mcp_reflect.replan.catalog import Catalog, breadth, closing_filters, in_table, widest
 from mcp_reflect.replan.syntax import (
-    LITERAL,
     Tool,
     ignoring_case,
     is_identifier,
@@ -91,24 +90,14 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     if entry and breadth(base.search_mode) == 0:
         base = replace(base, search_mode=widest(entry))
     known = places.words_of(query.table)
-    words = known.matches(content(query.query_text)[:_MOST_WORDS])
-    lacking = {tokens(term): term for term, found in words.items() if not found}
-    fields = entry.fields.items() if entry and known.words else ()
-    asked = {name: value for name, values in fields for value in values if tokens(value) in lacking}
     closing = closing_filters(query, entry)
     corrected = {name: closing.get(name, value) for name, value in query.filters.items()}
-    kept = asked | {name: value for name, value in corrected.items() if value is not None}
+    kept = {name: value for name, value in corrected.items() if value is not None}
     base = replace(base, filters={} if retry > 0 else kept)
     if any(closing.values()) or not query.query_text.strip():
         yield replace(base, query_text=query.query_text or " ".join(map(str, query.filters.values())))
     texts = list(filter(None, wordings(query, message, known, suggestions)))
-    if asked and not texts:
-        rest = [term for words, term in lacking.items() if words not in map(tokens, asked.values())]
-        yield replace(base, query_text=" ".join(rest) if breadth(base.search_mode) >= breadth("semantic") else "")
-    yield from (replace(base, query_text=text) for text in texts[:2])
-    if texts and entry and tool_of(query) not in LITERAL:
-        yield replace(base, query_text=texts[0], search_mode=widest(entry))
-    yield from (replace(base, query_text=text) for text in texts[2:])
+    yield from (replace(base, query_text=text) for text in texts)
 
 
 def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[str, ...] = ()) -> Iterator[str]:
@@ -134,7 +123,7 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
 
 
 def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterator[str]:
-    """The search in the vocabulary's own words, then in fewer of them; else the entry nearest in meaning."""
+    """The search in the vocabulary's own words, then in fewer of them."""
     plain = without_operators(text) or message
     matches = known.matches(content(plain)[:_MOST_WORDS])
     found = {term: words for term, words in matches.items() if words}
@@ -157,8 +146,6 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     if found and len(matches) < _FEW:
         yield written(*found, *added[:1])
     yield from (written(*ranked[:2]), written(*ranked[:1]), written(*added), written(*added[:1]))
-    if not found and not added and all(map(shared_table().knows, tokens(plain))):
-        yield known.near(plain)  # the word vectors are English
 
 
 def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:

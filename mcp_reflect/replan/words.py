@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from operator import mul
 from typing import Any, Final
 
@@ -119,7 +119,6 @@ def telling(words: tuple[str, ...], said: str) -> tuple[str, ...]:
 # The words of the data
 
 
-_LEAST_LIKENESS: Final = 0.38  # of English words; nearer entries were useful in the searches of users
 _ALIKE: Final = 0.8  # difflib's ratio: two letters of ten may differ
 _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be respelled
 _LONG_WORD: Final = 7  # letters of a word whose slips leave its beginning or end as it was
@@ -170,11 +169,7 @@ class Vocabulary:
 
     def matches(self, text: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         """Return the words of the data for each term, none where it has none; two terms may share one word."""
-        found = {term: self._of_term(term) for term in text}
-        for one, other in pairwise(text):
-            if (joined := fold(one + other)) in self.words:
-                found[one] = found[other] = (joined,)
-        return found
+        return {term: self._of_term(term) for term in text}
 
     def written(self, words: Iterable[str]) -> str:
         """Return folded words as the data writes them, each once: `MLOps` for a part of that name."""
@@ -188,12 +183,6 @@ class Vocabulary:
         most = max(shared.values(), default=0)
         best = min((entry for entry, count in shared.items() if count == most > 0), key=len, default="")
         return best if len(tokens(best)) > 1 else ""
-
-    def near(self, text: str) -> str:
-        """Return the entry that is nearest to a text in meaning; empty where none is near."""
-        scores = ((likeness(text, entry), entry) for entry in self.entries[:_MOST_COMPARED])
-        score, entry = max(scores, default=(0.0, ""))
-        return entry if score >= _LEAST_LIKENESS else ""
 
     def _of_term(self, term: str) -> tuple[str, ...]:
         """The words of a whole term; of one in several words, those of all its words."""

@@ -105,11 +105,6 @@ def test_any_text_can_be_cut_into_words(text: str) -> None:
     assert set(content(text)) <= set(terms(text))
 
 
-def test_words_near_in_meaning_are_offered_only_where_the_data_has_them() -> None:
-    assert Vocabulary(("invoice", "number", "lamp")).near("bills") == "invoice"
-    assert Vocabulary(("number", "lamp")).near("bills") == ""
-
-
 @pytest.mark.parametrize(
     ("word", "entry", "words"),
     [
