@@ -1,5 +1,6 @@
 """How a search is read, which tables it may go to, and what is told about it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.replan import catalog
-from mcp_reflect.replan.diagnosis import GAVE_UP, is_friendly, place_in_words
+from mcp_reflect.replan.diagnosis import is_friendly, place_in_words
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.schemas.search import read_catalog, read_proposal, read_queries, read_results
 from tests.replan.samples import FAIR, empty_state, query, request
@@ -57,28 +58,26 @@ def test_what_cannot_be_read_is_named(given: Any, field: str) -> None:
     assert caught.value.field == field
 
 
-def test_queries_that_are_no_list_are_named() -> None:
-    with pytest.raises(InputError, match="queries: is not a list"):
-        read_queries({"table": "t"})
-
-
 def test_fields_may_be_names_or_names_with_values() -> None:
     (listed, valued), _ = read_catalog([{"table": "a", "fields": ["x"]}, {"table": "b", "fields": {"x": ["1", 2]}}])
     assert (listed.fields, valued.fields) == ({"x": ()}, {"x": ("1", "2")})
-
-
-def test_a_catalog_entry_needs_a_table() -> None:
-    with pytest.raises(InputError, match=r"catalog\[0\].table: it is missing"):
-        read_catalog([{"description": "rows"}])
 
 
 def test_results_may_be_counts_or_rows() -> None:
     assert read_results({"a": 3, "b": [1, 2], "c": None, "d": []}) == {"a": 3, "b": 2, "c": 0, "d": 0}
 
 
-def test_results_of_another_kind_are_named() -> None:
-    with pytest.raises(InputError, match=r"results\.a"):
-        read_results({"a": "three"})
+@pytest.mark.parametrize(
+    ("read", "given", "told"),
+    [
+        (read_queries, {"table": "t"}, "queries: is not a list"),
+        (read_catalog, [{"description": "rows"}], r"catalog\[0\].table: it is missing"),
+        (read_results, {"a": "three"}, r"results\.a"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(read: Callable[[Any], object], given: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        read(given)
 
 
 _PLACES = catalog.Catalog(request())
@@ -156,11 +155,6 @@ def test_no_message_to_a_person_has_a_technical_word(case: Case) -> None:
 )
 def test_a_table_is_named_as_a_place_unless_its_name_is_technical(table: str, place: str) -> None:
     assert place_in_words(table) == place
-
-
-def test_giving_up_is_said_kindly_and_asks_back() -> None:
-    assert is_friendly(GAVE_UP)
-    assert GAVE_UP.endswith("?")
 
 
 @pytest.mark.parametrize(
