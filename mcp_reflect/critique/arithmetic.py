@@ -115,11 +115,10 @@ def _as_converted(value: Fraction, one: Unit, other: Unit, right: Sum, about: bo
 
 def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
     """Return the ruling under the first reading that makes the relation true, else under the plain one."""
-    readings = [(left.value, right.value)]
+    scales = [Fraction(1)]
     if (left.percents or right.percents) and not (left.percents and "*" in left.operators):
-        pairs = (left.value, right.in_percent), (left.in_percent, right.value), (left.in_percent, right.in_percent)
-        readings += pairs  # 80% may count as 80
-    rulings = [_equate(left, a, right, b, about=about) for a, b in readings]
+        scales.append(Fraction(100) if right.percents else Fraction(1, 100))  # 80% may count as 80
+    rulings = [_equate(left, left.value, right, right.value and right.value * scale, about=about) for scale in scales]
     unsure = any(holds is None for holds, _ in rulings)
     return next((ruling for ruling in rulings if ruling[0]), (None, None) if unsure else rulings[0])
 
@@ -188,9 +187,7 @@ def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) ->
     signs = [token.start for token in right.tokens if token.kind == "op" and token.start < number.start]
     start = min([number.start, *signs])
     currency = re.search(r"[$€£¥₹]?$", step[start : number.start]) or ("",)
-    grouped = abs(value) >= 1000 and re.search(r"\d,\d{3}", step[max(0, start - 80) : start]) is not None
-    money = step[number.start - 1] in "$€£¥₹"
-    text = write(abs(value), number.text, money=money, grouped=grouped)
+    text = write(abs(value), number.text)
     return Fix(start=start, end=number.start + len(number.text), text=("-" if value < 0 else "") + currency[0] + text)
 
 

@@ -7,6 +7,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
+from itertools import chain
 from typing import Final
 
 from mcp_reflect.critique.arithmetic import check_arithmetic, check_conclusions, check_equations
@@ -14,7 +15,6 @@ from mcp_reflect.critique.runs import check_reports
 from mcp_reflect.critique.work import Fence, Finding, Fix, Work, parts
 
 _LONGEST: Final = 12_000
-_DEEPEST: Final = 50
 _MOST_READ: Final = 60_000
 _LONGEST_STEP: Final = 200_000
 
@@ -37,10 +37,6 @@ _FOREIGN: Final = re.compile(
     r"\A\s*(?:elif\b|else\b|except\b|finally\b|case\b|\)|\]|\}|,|and\b|or\b)|(?:^@[^\n]{1,300}|:)\s*\Z",
     re.MULTILINE,
 )
-# Operators and words that a parser follows by calling itself: too many on one line are not worth its stack.
-_CHAIN: Final = re.compile(r"(?:[-+~]\s?){60}|(?:\*\*){60}")
-_NESTING: Final = re.compile(r"\b(?:lambda|not|await|else|if)\b")
-_MOST_NESTED: Final = 40
 # The line before a block that is meant to be wrong, unless it says that this is the repair.
 _SHOWN_AS_WRONG: Final = re.compile(
     r"\b(?:does not|doesn't|do not|don't|won't|will not|cannot|can't) (?:parse|compile|work|run|write|use)|"
@@ -69,20 +65,10 @@ def check_code(work: Work) -> Iterator[Finding]:
             read = _READERS.get(part.language)
             if read is None or not part.closed or not body.strip() or len(body) > _LONGEST or shown_as_wrong:
                 continue
-            if not _too_deep(body) and (fault := read(body)) and not _PARTIAL.search(body):
+            if (fault := read(body)) and not _PARTIAL.search(body):
                 claim = f"{part.language} block: {body.strip().split(chr(10), 1)[0][:80]}"
                 expected = f"{part.language} that parses"
                 yield Finding(step=number, wrong=True, claim=claim, expected=expected, detail=fault)
-
-
-def _too_deep(body: str) -> bool:
-    """True if brackets nest deeper than a parser should be asked to go, quotes or not: one pass."""
-    depth = 0
-    for char in body:
-        depth += (char in "([{") - (char in ")]}" and depth > 0)
-        if depth > _DEEPEST:
-            return True
-    return False
 
 
 def _json_fault(body: str) -> str | None:
@@ -95,8 +81,7 @@ def _json_fault(body: str) -> str | None:
 
 
 def _python_fault(body: str) -> str | None:
-    nested = _CHAIN.search(body) or any(len(_NESTING.findall(line)) > _MOST_NESTED for line in body.split("\n"))
-    if nested or body[:1] in " \t":
+    if body[:1] in " \t":
         return None
     fault = _parsed(ast.parse, body)
     if fault is None or _FOREIGN.search(body):
@@ -153,20 +138,13 @@ def _names(name: str) -> list[str]:
 _LONGEST_READ: Final = 10_000  # characters of a step that are read
 
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_SMALL: Final = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _DATE: Final = (
     rf"(?:[12]\d{{3}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH},? [12]\d{{3}}|"
     rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? [12]\d{{3}})(?![\w-])"
 )
 _DAY: Final = rf"(?:{'|'.join(_WEEKDAYS)}|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)"
-_SPAN: Final = rf"(?:\d{{1,6}}|{'|'.join(_SMALL)}) (?:days?|weeks?)"
 _IS: Final = r",? ?(?:is|was|will be|falls on|fell on|lands on|=|→|:)(?: on)?(?: an?)? "
-_FROM_TO: Final = (
-    rf"(?:from|between) (?P<date>{_DATE}) (?:to|until|till|and) (?P<last>{_DATE}),? ?"
-    rf"(?:is|are|=|lasts|takes|makes|there are) (?:exactly )?(?P<right>{_SPAN})"
-    r"(?= ?(?:$|[.,;:!)]|in (?:all|total)|later|inclusive|so\b|because|which))"
-)
 _NOT_MEANT: Final = re.compile(
     r"\b(?:wrong|incorrect\w*|false|invalid|reject\w*|error|mistak\w+|suppose|if it were|raises?|bad|example|not|"
     r"instead of|rather than|bug|typo|working|business|week\s?days)\b",
@@ -184,54 +162,30 @@ def _date(text: str) -> date | None:
         return None
 
 
-def _days(text: str) -> int:
-    count, unit = text.split(" ")
-    number = _SMALL.index(count.lower()) if count.lower() in _SMALL else int(count)
-    return number * (7 if unit.startswith("week") else 1)
-
-
-def _weekday(found: re.Match[str], day: date) -> str:
-    right = _WEEKDAYS[day.weekday()]
-    return found["right"] if right.startswith(found["right"].capitalize()[:3]) else right
-
-
-def _between(found: re.Match[str], day: date) -> str | None:
-    last = _date(found["last"])
-    if last is None:
-        return None
-    apart, weeks = abs((last - day).days), "week" in found["right"]
-    if _days(found["right"]) in (apart, apart + 1) or (weeks and apart % 7):  # both ends may be counted
-        return found["right"]
-    return f"{apart // 7} weeks" if weeks else f"{apart} day{'' if apart == 1 else 's'}"
-
-
-_LAWS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], str | None]], ...]] = tuple(
-    (re.compile(rf"(?<![\w-]){pattern}", re.IGNORECASE), law)
-    for pattern, law in (
-        (rf"(?P<date>{_DATE})(?:{_IS}| \()(?P<right>{_DAY})", _weekday),
-        (rf"(?P<right>{_DAY}),?(?: the)? (?P<date>{_DATE})", _weekday),
-        (_FROM_TO, _between),
-    )
+_LAWS: Final = tuple(
+    re.compile(rf"(?<![\w-]){pattern}", re.IGNORECASE)
+    for pattern in (rf"(?P<date>{_DATE})(?:{_IS}| \()(?P<day>{_DAY})", rf"(?P<day>{_DAY}),?(?: the)? (?P<date>{_DATE})")
 )
 
 
 def check_dates(work: Work) -> Iterator[Finding]:
-    """Check what the calendar decides: days of the week, the days between dates, and that there is such a day."""
+    """Check what the calendar decides: days of the week, and that there is such a day."""
     for number, step in enumerate(work.steps, start=1):
         text = step[:_LONGEST_READ]
         for found in re.finditer(rf"(?<![\w-]){_DATE}", text):
             if _date(found[0]) is None and not _NOT_MEANT.search(text[max(0, found.start() - 60) : found.end() + 60]):
                 yield Finding(step=number, wrong=True, claim=found[0], detail="there is no such day")
-        for pattern, law in _LAWS if re.search(r"[12]\d{3}", text) else ():
-            for found in pattern.finditer(text):
-                day = _date(found["date"])
-                right = law(found, day) if day else None
-                near, behind = text[max(0, found.start() - 40) : found.end() + 40], text[found.end() : found.end() + 4]
-                if right is None or _NOT_MEANT.search(near) or behind.startswith((" or ", "?")):
-                    continue
-                wrong = right != found["right"]
-                fix = Fix(start=found.start("right"), end=found.end("right"), text=right) if wrong else None
-                yield Finding(step=number, wrong=wrong, claim=found[0], expected=right if wrong else None, fix=fix)
+        for found in chain.from_iterable(law.finditer(text) for law in _LAWS):
+            day = _date(found["date"])
+            near, behind = text[max(0, found.start() - 40) : found.end() + 40], text[found.end() : found.end() + 4]
+            if day is None or _NOT_MEANT.search(near) or behind.startswith((" or ", "?")):
+                continue
+            right = _WEEKDAYS[day.weekday()]
+            if right.startswith(found["day"].capitalize()[:3]):
+                yield Finding(step=number, wrong=False, claim=found[0])
+            else:
+                fix = Fix(start=found.start("day"), end=found.end("day"), text=right)
+                yield Finding(step=number, wrong=True, claim=found[0], expected=right, fix=fix)
 
 
 Rule = Callable[[Work], Iterable[Finding]]

@@ -66,7 +66,7 @@ _PLAIN: Final = (
     (
         re.compile(
             r"\\(?:times|cdot)(?![A-Za-z])|\bmultiplied by\b|(?<=[\w)] )times(?= [\d$(])|"
-            r"(?<=[\w)%] )[xX](?= ?[$€£(]?\.?\d)|(?<=\d)(?<!\b0)[xX](?=\d)|"
+            r"(?<=[\w)%] )[xX](?= ?[$€£(]?\.?\d)|(?<=\d)(?<!\b0)[xX](?= ?\d)|"
             r"(?:(?<=%)|(?<=per cent)|(?<=/\d)|(?<=/\d\d)) of"
             r"(?: (?:the|his|her|their|its|my|our|these|all|a))?(?= [$€£]?[\d(])"
         ),
@@ -176,16 +176,12 @@ def _number(match: re.Match[str], gap: bool) -> Token:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Tokens `start` to `end` of a member as one sum. `value` is None where it cannot be known.
-
-    `in_percent` is the value if 80% counts as 80.
-    """
+    """Tokens `start` to `end` of a member as one sum. `value` is None where it cannot be known."""
 
     start: int
     end: int
     tokens: Sequence[Token]
     value: Fraction | None
-    in_percent: Fraction | None
 
     @property
     def operators(self) -> str:
@@ -319,21 +315,17 @@ def parse(found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] 
             break
         end = place + 1 if operand and not depth else end
     own = found[start:end]
-    if not own:
-        return None
-    value = _value(own, known, Fraction(1, 100))
-    percents = any(token.label == "%" for token in own)
-    return Sum(start, end, own, value, _value(own, known, Fraction(1)) if percents else value)
+    return Sum(start, end, own, _value(own, known)) if own else None
 
 
-def _value(own: Sequence[Token], known: Mapping[str, Fraction], percent: Fraction) -> Fraction | None:
+def _value(own: Sequence[Token], known: Mapping[str, Fraction]) -> Fraction | None:
     """Return what a sum is worth, None where it cannot be known or may be read in more than one way."""
     values: dict[str, Fraction | None] = {}
     texts: list[str] = []
     for place, token in enumerate(own):
         if token.kind in {"number", "name"}:
             value = token.value if token.kind == "number" else known.get(token.text)
-            values[f"n{place}"] = _apply("*", value, percent) if token.label == "%" else value
+            values[f"n{place}"] = _apply("/", value, Fraction(100)) if token.label == "%" else value
             texts.append(f"n{place}" if token.label != "%" else f"p{place}")
         else:
             texts.append({"^": "**", _IMPLICIT: "*", "–": "-"}.get(token.text, token.text))

@@ -31,7 +31,7 @@ def _results(case: dict[str, object]) -> tuple[ToolResult, ...]:
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "alarms"), [("arithmetic", 0.8, 0.03), ("dates", 0.4, 0.03), ("units", 0.5, 0.03)]
+    ("name", "found", "alarms"), [("arithmetic", 0.8, 0.03), ("dates", 0.3, 0.03), ("units", 0.5, 0.03)]
 )
 def test_cases_of_each_kind_keep_their_floors(name: str, found: float, alarms: float) -> None:
     cases = lines(name)
