@@ -1,19 +1,17 @@
 """What the plan proposes for failed searches in the style of users; a search's query found nothing."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.failed_searches import measure
 from mcp_reflect.models.search import CatalogEntry, Query, SearchPlan, SearchRequest, SearchState
 from mcp_reflect.replan.planner import plan
 from mcp_reflect.replan.words import content, tokens, vocabulary
 from mcp_reflect.schemas.search import read_catalog, read_queries
 from tests.replan.samples import empty_state, request, texts
-from tests.replan.written_searches import cases, engine
-from tests.replan.written_searches import search as search_on
 
 _CASES = json.loads((Path(__file__).parent / "cases/users/searches.json").read_text("utf-8"))
 _SEARCHES: dict[str, dict[str, Any]] = {search["id"]: search for search in _CASES["searches"]}
@@ -119,12 +117,11 @@ def test_every_proposal_is_new_and_never_question_and_query_together(search: dic
         assert all(len(tokens(new.query_text)) <= longest for new in made.new_queries)
 
 
-def test_four_of_five_empty_searches_find_something_wanted_within_two_retries() -> None:
-    missed: list[str] = []
-    for case in cases():
-        with closing(engine(case.world)) as small:
-            missed += [] if case.wanted.intersection(search_on(case, small).rows) else [case.name]
-    assert len(missed) <= 0.2 * len(cases()), missed
+def test_three_of_four_failed_searches_are_mended_within_two_calls() -> None:
+    halves = [line for line in measure() if line["reason"] == "all"]
+    mended, tried = (sum(int(str(line[name])) for line in halves) for name in ("two_calls", "searches"))
+    assert tried >= 100
+    assert mended >= 0.75 * tried
 
 
 def test_a_search_without_a_mode_is_not_proposed_again_in_the_mode_of_its_table() -> None:
