@@ -168,7 +168,7 @@ class Vocabulary:
         self.match = lru_cache(maxsize=1024)(self._match)
 
     def matches(self, text: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """Return the words of the data for each term, none where it has none; two terms may share one word."""
+        """Return the words of the data for each term, none where it has none."""
         return {term: self._of_term(term) for term in text}
 
     def written(self, words: Iterable[str]) -> str:
