@@ -187,7 +187,7 @@ def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) ->
     signs = [token.start for token in right.tokens if token.kind == "op" and token.start < number.start]
     start = min([number.start, *signs])
     currency = re.search(r"[$€£¥₹]?$", step[start : number.start]) or ("",)
-    text = write(abs(value), number.text)
+    text = write(abs(value), number.text, money=step[number.start - 1] in "$€£¥₹")
     return Fix(start=start, end=number.start + len(number.text), text=("-" if value < 0 else "") + currency[0] + text)
 
 

@@ -34,15 +34,15 @@ def terminates(value: Fraction, decimals: int) -> bool:
     return (value * Fraction(10) ** decimals).denominator == 1
 
 
-def write(value: Fraction, like: str) -> str:
+def write(value: Fraction, like: str, *, money: bool = False) -> str:
     """Return the value in the style of `like`: its decimals, its thousands.
 
     More decimals are shown only where those of `like` would be off by more than 1 %, or, behind a
-    whole number, where the value has a fraction.
+    whole number, where the value has a fraction (two places for money and for what does not end).
     """
     decimals = len(like.partition(".")[2])
     if "." not in like and value.denominator != 1:
-        decimals = next((n for n in range(1, 5) if terminates(value, n)), 2)
+        decimals = 2 if money else next((n for n in range(1, 5) if terminates(value, n)), 2)
     while value and decimals < 30 and abs(Fraction(fixed(value, decimals)) - value) > abs(value) / 100:
         decimals += 1
     whole, dot, part = fixed(value, decimals).partition(".")
