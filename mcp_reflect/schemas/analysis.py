@@ -21,11 +21,9 @@ from mcp_reflect.security.redact import quoted
 _FIX: Final = (
     'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 )
+_LONGEST_TITLE: Final = 80
 _MOST_TOLD: Final = 600  # characters of a text that is a lesson as a whole; a longer one is a report
-_ID: Final = re.compile(r"[eE]\d{1,9}")
-_CITED: Final = re.compile(
-    r"(?i)\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
-)
+_CITED: Final = re.compile(r"\be\d{1,9}\b")
 
 
 class ScoreArguments(Arguments):
@@ -112,10 +110,10 @@ def read_analysis(
 
     Args:
         value: The analysis as it was sent.
-        event_ids: The ids of the run's events, which citations must name.
+        event_ids: The ids of the run's events; of others that are cited, `ignored` has a note.
         limits: Sizes of texts and lists.
-        lenient: Leave out scores, lists and citations that cannot be used, and note them in `ignored`. Otherwise they
-            are errors, so that a language model can be asked again.
+        lenient: Leave out scores and lists that cannot be used, and note them in `ignored`. Otherwise they are errors,
+            so that a language model can be asked again.
 
     Raises:
         InputError: Names the field (`analysis.importance`), the fault and the fix.
@@ -141,20 +139,10 @@ def read_analysis(
         reflection = " ".join(filter(None, parts)) or " ".join(own)
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
-    cited = [(f"source_event_ids[{place}]", name) for place, name in enumerate(sent.source_event_ids)]
-    if all(re.fullmatch(r"e\d+", name) for name in event_ids):  # only ids of this form are looked for in a text
-        texts = (("reflection", reflection), ("mistake", mistake))
-        cited += [(field, name.lower()) for field, said in texts for name in _cited_in(said)] if event_ids else []
-    unknown = [(field, name) for field, name in cited if event_ids and name not in event_ids]
-    for field, name in unknown:
-        error = InputError(
-            f"analysis.{field}",
-            f"cites event {quoted(name)}, which is not in this trace",
-            f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out.",
-        )
-        if not lenient:
-            raise error
-        ignored.append(f"{error.field}: {error.fault}")
+    unknown = [name for name in sent.source_event_ids if event_ids and name not in event_ids]
+    ignored += [f"analysis.source_event_ids: {quoted(name)} is not in this trace" for name in unknown]
+    cited = [name for name in _CITED.findall(f"{reflection}\n{mistake}".lower()) if name in event_ids]
+    cited = [*(name for name in sent.source_event_ids if name not in unknown), *cited]
     insights = read_insights(text or reflection)
     return Analysis(
         reflection=reflection,
@@ -162,7 +150,7 @@ def read_analysis(
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
         mistake=mistake or None,
         correction=correction or (sent.strategy if mistake and lenient else None) or None,
-        source_event_ids=tuple(dict.fromkeys(name for field, name in cited if (field, name) not in unknown)),
+        source_event_ids=tuple(dict.fromkeys(cited)),
         scores=_scores(sent.scores),
         insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
         assessment=_verdict(sent, {}),
@@ -170,10 +158,6 @@ def read_analysis(
         ignored=tuple(dict.fromkeys(ignored)),
         **{name: getattr(sent, name) for name in _AS_SENT},
     )
-
-
-def _cited_in(text: str) -> list[str]:
-    return [name for match in _CITED.finditer(text) for name in _ID.findall(match[0])]
 
 
 def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, str], str]:
@@ -239,19 +223,15 @@ def _field(key: str) -> str | None:
     return field_of(AnalysisArguments, name) if name else None
 
 
-def level_of(share: float) -> str:
-    """Return a confidence in 0..1 as a word."""
-    return "high" if share >= 0.75 else "medium" if share >= 0.4 else "low"
-
-
 def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment | None:
     """Return the verdict on a decision and its execution, None where there is none and no score."""
     if not scores and sent.decision_appropriate is sent.execution_effective is None:
         return None
+    share = sent.confidence
     return Assessment(
         decision_appropriate=sent.decision_appropriate,
         execution_effective=sent.execution_effective,
-        confidence=None if sent.confidence is None else level_of(sent.confidence),
+        confidence=None if share is None else "high" if share >= 0.75 else "medium" if share >= 0.4 else "low",
         scores=scores,
     )
 
@@ -278,11 +258,7 @@ _TITLES: Final = _KNOWN.union(
 
 _BULLET: Final = re.compile(r"^\s*(?:[-*+•‣◦–—·]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
-_HASH: Final = re.compile(r"\s{0,3}#+\s*(?P<title>[^#\s].*)$")
-_BOLD: Final = re.compile(
-    r"\s*(?P<mark>\*\*\*|\*\*|__)(?P<title>[^*_\n]{1,80}?)(?P=mark)\s*(?P<colon>[:：–—-]?)\s*(?P<rest>.*)$"
-)
-_LABELED: Final = re.compile(r"\s*(?P<title>[^\W\d_][^:：\n]{0,60}?)\s*[:：]\s*(?P<rest>.*)$")
+_COLON: Final = re.compile(r"[:：]|(?:\*\*|__) ?[–—-]")
 # A known title inside of a line: after the end of a sentence or a mark, or with a capital after a small letter.
 _INSIDE: Final = lazy_compile(
     r"(?:^|(?<=[^\W\d][.!?;,…。！？；])\s+|(?<=[*`)])\s+|(?<=[a-z])\s+(?=[A-Z*]))(?=(?:(?:[-*•|]|\d{1,2}[.)])\s+)?(?:\*\*|__)?"
@@ -313,26 +289,22 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
         if heading is None:
             parts[-1][1].append(line)
         else:
-            parts.append((heading[0].strip("*_`:： \t"), [heading[1]]))
-    sections = [(title, "\n".join(body).strip()) for title, body in parts]
+            parts.append((heading[0], [heading[1]]))
+    sections = ((title, "\n".join(body).strip()) for title, body in parts)
     return [section for section in sections if any(section)]
 
 
 def _heading(line: str) -> tuple[str, str] | None:
     """Return the title that a line gives and the text after it; None where it gives none."""
-    if match := _HASH.match(line):
-        title, _, rest = match["title"].rstrip("# ").partition(":")
-        return (title, rest.strip(" *_")) if field_name(title) in _TITLES else (match["title"].rstrip("# "), "")
-    bare = _BULLET.sub("", line, count=1)
-    match = _BOLD.match(bare) or _LABELED.match(bare)
-    if match is None:
-        return (bare, "") if bare != line and field_name(bare) in _TITLES else None
-    bold = "mark" in match.re.groupindex
-    colon = not bold or match["colon"] in (":", "：") or match["title"].rstrip().endswith((":", "："))
-    named = field_name(match["title"]) in _TITLES and (colon or bool(match["colon"]))
-    return (
-        (match["title"], match["rest"]) if named or (bold and bare == line and (colon or not match["rest"])) else None
-    )
+    bare = _BULLET.sub("", line, count=1).strip()
+    title, *rest = (part.strip(" #*_") for part in _COLON.split(bare, maxsplit=1))
+    is_hash, is_bold, is_item = bare.startswith("#"), bare.startswith(("**", "__")), bare != line.strip()
+    if field_name(title) in _TITLES:
+        return (title, "".join(rest)) if rest or is_hash or is_bold or is_item else None
+    if is_hash:
+        return bare.strip(" #*_"), ""
+    is_title = is_bold and not is_item and len(title) <= _LONGEST_TITLE and "**" not in title
+    return (title, "".join(rest)) if is_title else None
 
 
 def items(body: str) -> list[str]:
