@@ -147,7 +147,7 @@ def request_of(search: dict[str, Any]) -> SearchRequest:
         user_message=search["message"],
         queries=read_queries([query]),
         results={table: 0},
-        catalog=read_catalog(catalog)[0],
+        catalog=read_catalog(catalog),
     )
 
 

@@ -52,7 +52,7 @@ class Limits:
     max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
     max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON
     max_tables: int = 200  # Entries of a catalog
-    max_catalog_words: int = 60_000  # Words of all vocabularies of a catalog; the result says what is left out
+    max_catalog_words: int = 60_000  # Words of all vocabularies of a catalog
     max_catalog_chars: int = 1_000_000  # Characters of those words
     max_recalled: int = 50  # Lessons that a recall may ask for
     max_recalled_chars: int = 100_000  # Characters of lesson text that a recall may ask for

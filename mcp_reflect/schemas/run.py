@@ -40,7 +40,6 @@ _ANALYSIS: Final = (
 ).split()
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
-_LIST: Final = 'Send a list, such as [{"tool": "bash", "arguments": {"command": "make"}}, {"error": "No rule"}].'
 _NO_OUTPUT: Final = "(no output)"
 _OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "unknown", "unknown_error")  # rules name the cause
 _NO_ERROR: Final = (False, "", "none", "None", "null")
@@ -79,12 +78,7 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, dict):
         value = [value]
     if isinstance(value, str):
-        is_log = bool(_COMMAND.match(value))
-        if not is_log and value.strip() and "\n" not in value.strip():
-            raise InputError(
-                "events", f"it is the text '{quoted(value)}', neither a list, a transcript nor a log", _LIST
-            )
-        value = value.splitlines() if is_log else [value]
+        value = value.splitlines() if _COMMAND.match(value) else [value]
     if not isinstance(value, list | tuple):
         return value
     events: list[dict[str, Any]] = []
@@ -130,8 +124,6 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
-    if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
-        item = {**item, "type": EventType.USER_FEEDBACK.value}
     event: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for name, value in ((str(name), value) for name, value in item.items() if value is not None):
@@ -140,8 +132,8 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
             event[own] = value
         else:
             metadata[own if own in ("exit_code", "command") else name] = value
-    own_metadata = event.pop("metadata", {})
-    metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
+    if isinstance(own_metadata := event.pop("metadata", None), dict):
+        metadata = {**cast("dict[str, Any]", own_metadata), **metadata}
     name = metadata.get("tool") or metadata.get("tool_name")
     if isinstance(name, str) and "tool" not in event:
         event["tool"] = name
@@ -152,8 +144,6 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
         event["type"] = _EVENT_TYPES.get(word, word)
     elif "type" in event:
         metadata["type"] = event.pop("type")
-    if not isinstance(event.get("timestamp", ""), str | int | float):
-        metadata["timestamp"] = event.pop("timestamp")
     return {**event, "metadata": metadata} if metadata else event
 
 
@@ -172,17 +162,11 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = event.get("content") or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
-    elif isinstance(event.get("error"), dict):
-        event["error"] = _error_words(event["error"], str(event.get("content") or "")) or event["error"]
-
-
-def _error_words(error: dict[str, Any], content: str) -> str | None:
-    """Return {message, code} and what the event says beside it as one text; None for an object of another form."""
-    message, code = error.get("message"), error.get("code")
-    if not isinstance(message, str) or error.keys() - {"message", "code", "type"}:
-        return None
-    words = f"{message} ({code})" if isinstance(code, str | int) else message
-    return f"{content}: {words}" if content and message not in content else content or words
+    elif isinstance(event.get("error"), dict):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
+        error = cast("dict[str, Any]", event["error"])
+        if isinstance(error.get("message"), str):
+            words = f"{error['message']} ({error['code']})" if error.get("code") else error["message"]
+            event["error"] = f"{event['content']}: {words}" if event.get("content") else words
 
 
 class ErrorArguments(Arguments):
@@ -203,14 +187,11 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, dict):
         return {"message": fields.as_text(value)}
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
-    category = error.pop("category", None)
-    word = normalized(str(category))
+    word = normalized(str(error.get("category")))
     known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
-    if known:
-        error["category"] = known[0]
-    elif category is not None and word not in _OPEN_CATEGORIES:
-        context.ignored.append(f"error.category: {quoted(category)} is not one of its values")
-    return error
+    if "category" in error and not known and word not in _OPEN_CATEGORIES:
+        context.ignored.append(f"error.category: {quoted(error['category'])} is not one of its values")
+    return {**error, "category": known[0] if known else None}
 
 
 class ReflectArguments(Arguments):
@@ -318,17 +299,18 @@ class ReflectArguments(Arguments):
 
 
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
-    """Return a title for a run without a task: the person's words, the goal, or the start of the analysis."""
-    analysis, decision = parsed(sent.get("analysis")), parsed(sent.get("decision"))
-    told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
+    """Return a title for a run without a task: the person's words, the goal, or the first text of the analysis."""
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
-    last = "A run without a task in its record" if events else None
-    if decision is not None or sent.get("execution") is not None:
-        made = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
-        last = last or f"Decide what becomes of the component '{made.get('component', '')}'"
-    texts = (*asked[:1], sent.get("goal"), *(told.get(name) for name in _ANALYSIS), *told.values(), last)
+    told = parsed(sent.get("analysis"))
+    texts = (
+        *asked[:1],
+        sent.get("goal"),
+        *(cast("dict[str, Any]", told).values() if isinstance(told, dict) else [told]),
+    )
     title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-    return title and " ".join(title.split())[:_TITLE_CHARS]
+    if title is None and sent.get("decision") is not None:
+        title = "A decision and its execution"
+    return " ".join((title or "A run without a task in its record").split())[:_TITLE_CHARS] if title or events else None
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:

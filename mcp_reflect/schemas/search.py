@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
 from typing import Annotated, Any, ClassVar, Final, TypeGuard, TypeVar, cast
 
 from pydantic import (
@@ -16,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from mcp_reflect.config import DEFAULT, Limits
+from mcp_reflect.config import DEFAULT, Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.search import CatalogEntry, Proposal, Query, Strategy
 from mcp_reflect.schemas import fields
@@ -106,33 +105,17 @@ def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT
     return tuple(queries)
 
 
-def read_catalog(
-    value: object, field: str = "catalog", limits: Limits = DEFAULT
-) -> tuple[tuple[CatalogEntry, ...], tuple[str, ...]]:
-    """Return the tables, joined where two have one name, and a note for each vocabulary that a limit has cut."""
-    tables: dict[str, CatalogEntry] = {}
-    notes: tuple[str, ...] = ()
-    words, letters = limits.max_catalog_words, limits.max_catalog_chars
+def read_catalog(value: object, field: str = "catalog", limits: Limits = DEFAULT) -> tuple[CatalogEntry, ...]:
+    """Return the tables. InputError names the field that cannot be read, or the limit of all vocabularies."""
+    tables: list[CatalogEntry] = []
     for place, item in enumerate(_items(value, field)):
         sent = _read(TableArguments, item, f"{field}[{place}]", limits)
-        ends = accumulate(map(len, sent.vocabulary[:words]))
-        vocabulary = sent.vocabulary[: sum(1 for _ in takewhile(lambda end, most=letters: end <= most, ends))]
-        words, letters = words - len(vocabulary), letters - sum(map(len, vocabulary))
-        if len(vocabulary) < len(sent.vocabulary):
-            notes += (f"vocabulary of {sent.table} cut to {len(vocabulary)} of {len(sent.vocabulary)} words",)
-        fields = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
-        before = tables.get(sent.table, CatalogEntry(table=sent.table))
-        tables[sent.table] = replace(
-            before,
-            description=" ".join(filter(None, dict.fromkeys((before.description, sent.description)))),
-            search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
-            fields={
-                **before.fields,
-                **{name: tuple(map(str, values)) if is_list(values) else () for name, values in fields.items()},
-            },
-            vocabulary=tuple(dict.fromkeys((*before.vocabulary, *vocabulary))),
-        )
-    return tuple(tables.values()), notes
+        columns = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
+        values = {name: tuple(map(str, known)) if is_list(known) else () for name, known in columns.items()}
+        tables.append(CatalogEntry(**sent.model_dump(exclude={"fields"}), fields=values))
+    limits.refuse_more("max_catalog_words", field, sum(len(table.vocabulary) for table in tables), "words")
+    limits.refuse_more("max_catalog_chars", field, sum(characters(table.vocabulary) for table in tables))
+    return tuple(tables)
 
 
 def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> Proposal:

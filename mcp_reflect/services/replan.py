@@ -36,11 +36,11 @@ _SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table'
 
 
 class _Catalog(NamedTuple):
-    """The tables as they are planned with, a note for each vocabulary that was cut, and what the bank stores."""
+    """The tables as they are planned with, what the bank stores, and a note where the catalog has to be sent again."""
 
     entries: tuple[CatalogEntry, ...] = ()
-    notes: tuple[str, ...] = ()
     stored: StoredCatalog | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str | None:
@@ -49,10 +49,10 @@ class _Catalog(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _read_catalog(text: str, limits: Limits) -> _Catalog:
-    """The catalog cleaned, read and cut. An agent sends the same one with every search of a session."""
-    entries, notes = read_catalog(clean(json.loads(text)), limits=limits)
+    """The catalog cleaned and read. An agent sends the same one with every search of a session."""
+    entries = read_catalog(clean(json.loads(text)), limits=limits)
     stored = json.dumps([asdict(entry) for entry in entries])
-    return _Catalog(entries, notes, StoredCatalog(digest(stored, 64), stored))
+    return _Catalog(entries, StoredCatalog(digest(stored, 64), stored))
 
 
 @lru_cache(maxsize=8)
@@ -136,7 +136,7 @@ async def _opened(
         text = await context.bank.searches.catalog(scope, body["catalog"])
         catalog = _Catalog(notes=("the catalog of this search is kept no longer: send it again",))
         if text is not None:
-            catalog = _Catalog(_stored_entries(text), (), StoredCatalog(body["catalog"], text))
+            catalog = _Catalog(_stored_entries(text), StoredCatalog(body["catalog"], text))
     state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, offered, state)

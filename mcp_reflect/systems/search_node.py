@@ -93,7 +93,7 @@ def _advance(
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
     message, retries = _last_question(state.get("messages") or ()), int(state.get("retry_count") or 0)
-    queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))[0]
+    queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))
     if any(query.search_mode in _MODES for query in queries):
         catalog = catalog or tuple(
             CatalogEntry(table=table) for table in dict.fromkeys(query.table for query in queries)

@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_named(given: Any, field: str) -> None:
 
 
 def test_fields_may_be_names_or_names_with_values() -> None:
-    (listed, valued), _ = read_catalog([{"table": "a", "fields": ["x"]}, {"table": "b", "fields": {"x": ["1", 2]}}])
+    listed, valued = read_catalog([{"table": "a", "fields": ["x"]}, {"table": "b", "fields": {"x": ["1", 2]}}])
     assert (listed.fields, valued.fields) == ({"x": ()}, {"x": ("1", "2")})
 
 

@@ -18,7 +18,7 @@ _SEARCHES: dict[str, dict[str, Any]] = {search["id"]: search for search in _CASE
 
 
 def _planned(search: dict[str, Any]) -> SearchPlan:
-    catalog = read_catalog(_CASES["catalogs"][search["catalog"]])[0] if search["catalog"] else ()
+    catalog = read_catalog(_CASES["catalogs"][search["catalog"]]) if search["catalog"] else ()
     queries = read_queries([search["query"]], table="search")
     request = SearchRequest(search_id=search["id"], user_message=search["message"], queries=queries, catalog=catalog)
     return plan(request, SearchState(search_id=search["id"]))

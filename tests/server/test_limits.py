@@ -51,6 +51,10 @@ CALLS: list[tuple[str, int, str, dict[str, Any], str]] = [
      "catalog[0].description"),
     ("max_filter_chars", 40, "replan_search", {**SEARCH, "queries": [{**QUERY, "filters": {"a": LONG}}]},
      "queries[0].filters"),
+    ("max_catalog_words", 1, "replan_search", {**SEARCH, "catalog": [{"table": "a", "vocabulary": ["b", "c"]}]},
+     "catalog"),
+    ("max_catalog_chars", 40, "replan_search", {**SEARCH, "catalog": [{"table": "a", "vocabulary": [LONG]}]},
+     "catalog"),
     ("max_tables", 1, "replan_search", {**SEARCH, "catalog": [{"table": "a"}, {"table": "b"}]}, "catalog"),
 ]  # fmt: skip
 # What a call has of that, where it is neither LONG nor one more than the small value.
@@ -67,7 +71,7 @@ IGNORED: list[tuple[str, int, str, dict[str, Any], str]] = [
 ]  # fmt: skip
 ELSEWHERE = {
     "max_message_bytes", "max_events", "max_event_chars",
-    "max_trace_chars", "max_catalog_words", "max_catalog_chars", "max_prompt_chars", "max_listed", "max_file_bytes",
+    "max_trace_chars", "max_prompt_chars", "max_listed", "max_file_bytes",
     "max_hook_bytes", "max_http_requests", "max_body_seconds",
 }  # fmt: skip
 
@@ -111,13 +115,6 @@ def test_no_limit_is_read_from_the_environment() -> None:
     read = Settings.from_env(limits)
     assert all(getattr(read, item.name) == item.default for item in fields(Limits))
     assert set(read.unknown) == set(limits)
-
-
-async def test_a_catalogue_is_cut_to_its_limit_and_the_result_says_so(settings: Settings) -> None:
-    catalog = [{"table": "talks", "vocabulary": ["quantum", "qubit", "photon"]}]
-    async with Engine(replace(settings, max_catalog_words=2)) as engine:
-        found = await engine.replan(**SEARCH, catalog=catalog)
-    assert "vocabulary of talks cut to 2 of 3 words" in found.notes
 
 
 def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_served(bank_path: Path) -> None:

@@ -199,12 +199,6 @@ async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(client: Cl
     assert await contents(engine) == before
 
 
-async def test_a_vocabulary_of_many_megabytes_is_cut_with_a_note(engine: Engine) -> None:
-    vocabulary = ["a" * 100] * 100_000
-    found = await engine.replan(**{**QUANTUM, "catalog": [{**QUANTUM["catalog"][0], "vocabulary": vocabulary}]})
-    assert found.notes == ("vocabulary of sessions cut to 10000 of 100000 words",)
-
-
 @pytest.mark.parametrize("table", ["sessions", "elsewhere"])
 async def test_a_report_of_rows_after_giving_up_is_a_success(engine: Engine, table: str) -> None:
     first = await engine.replan(**QUANTUM, retry_count=2)
