@@ -186,7 +186,7 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
         return False
     fault = explain([error]).fault
     details, value, place = error.get("ctx", {}), values[name], error["loc"][1:2]
-    bound = details.get("le", details.get("ge", details.get("bound")))
+    bound = details.get("le", details.get("ge"))
     if not place and bound is not None:
         values[name] = bound
         context.ignored.append(f"{name}: {fault}, {bound:g} used")
@@ -212,7 +212,6 @@ _FAULTS: Final = {
     "missing": ("it is missing", "Send it."),
     "greater_than_equal": ("{value} is too small", "Send {ge} or more."),
     "less_than_equal": ("{value} is too large", "Send {le} or less."),
-    "over_bound": ("{value} is too large", "Send {bound} or less."),
     "over_limit": ("it has {count} {what}", "Send at most {bound}."),
     "string_too_short": ("it is empty", "Send text."),
     "string_too_long": ("it has {length} characters", "Send at most {max_length}."),
@@ -347,18 +346,6 @@ def in_all(name: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-def at_most(name: str) -> AfterValidator:
-    """Refuse a number above the limit `name`."""
-
-    def check(value: int, info: ValidationInfo) -> int:
-        bound = getattr(ReadContext.of(info).limits, name)
-        if value > bound:
-            raise PydanticCustomError("over_bound", "too large", {"bound": bound})
-        return value
-
-    return AfterValidator(check)
-
-
 def not_blank(text: str) -> str:
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise ValueError("it is empty|Send text.")
@@ -425,14 +412,6 @@ def share_of(value: Any) -> Any:
     return value / (10 if value <= 10 else _PERCENT) if tenths_or_percent else value
 
 
-def _as_share(value: Any, info: ValidationInfo) -> Any:
-    share = share_of(value)
-    plain = value.strip() if isinstance(value, str) else value
-    if share != value and str(plain).replace(".", "", 1).isdigit() and float(plain) >= 2:
-        ReadContext.of(info).ignored.append(f"{info.field_name}: {float(plain):g} read as {share:g}")
-    return share
-
-
 def _as_count(value: Any) -> Any:
     if isinstance(value, str):
         match = re.match(r"\s*(\d{1,9})(?![\d.])", value)
@@ -469,7 +448,7 @@ Label: TypeAlias = Annotated[
 Phrase: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_phrase_chars"), _Text]
 Labels: TypeAlias = Annotated[tuple[Label, ...], most("max_list_items"), BeforeValidator(_as_labels)]
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], most("max_list_items"), BeforeValidator(as_list)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1), BeforeValidator(_as_share)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1), BeforeValidator(share_of)]
 Count: TypeAlias = Annotated[int, BeforeValidator(_as_count)]
 Detail: TypeAlias = Annotated[bool, Field(description="Answer with every field")]
 Judgment: TypeAlias = Annotated[JsonValue, in_all("max_analysis_chars"), BeforeValidator(as_json)]

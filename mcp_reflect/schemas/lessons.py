@@ -81,10 +81,7 @@ def _as_call(value: Any, info: ValidationInfo) -> Any:
     tool = call.get("tool", call.get("tool_name", call.get("name")))
     if tool is None and isinstance(command := call.get("command"), str):
         return command
-    try:
-        return json.dumps({"tool": str(tool or ""), "arguments": arguments}, ensure_ascii=False)
-    except RecursionError:
-        raise ValueError("it is nested too deep|Send the arguments that matter.") from None
+    return json.dumps({"tool": str(tool or ""), "arguments": arguments}, ensure_ascii=False)
 
 
 _Call: TypeAlias = Annotated[
@@ -96,6 +93,10 @@ _Call: TypeAlias = Annotated[
     WithJsonSchema({}),
 ]
 """A call: a shell command as text, or {tool, arguments}."""
+
+
+def _up_to(most: int) -> Any:
+    return Field(ge=1, le=most, json_schema_extra={"maximum": most})
 
 
 class RecallArguments(Arguments):
@@ -113,14 +114,8 @@ class RecallArguments(Arguments):
     task_type: fields.Label | None = None
     context: fields.Task | None = None
     symptoms: Annotated[fields.Phrases, Field(description="Error texts you see")] = ()
-    limit: Annotated[
-        fields.Count, Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled}), fields.at_most("max_recalled")
-    ] = 3
-    max_chars: Annotated[
-        fields.Count,
-        Field(ge=1, json_schema_extra={"maximum": DEFAULT.max_recalled_chars}),
-        fields.at_most("max_recalled_chars"),
-    ] = 1500
+    limit: Annotated[fields.Count, _up_to(DEFAULT.max_recalled)] = 3
+    max_chars: Annotated[fields.Count, _up_to(DEFAULT.max_recalled_chars)] = 1500
     tags: Annotated[fields.Labels, Field(description="Any of them")] = ()
     kinds: Annotated[tuple[RecordKind, ...], Field(max_length=3)] = ()
     min_importance: fields.Share = 0
@@ -326,11 +321,9 @@ _OUTCOMES: Final[dict[str, Any]] = {
 def _outcome(value: Any) -> Any:
     if isinstance(value, int | float):
         return "partial" if 0 < value < 1 else value > 0
-    word = str(value)
-    first = word.partition(",")[0].partition(" - ")[0]
-    meaning = _OUTCOMES.get(normalized(word), _OUTCOMES.get(normalized(first)))
+    meaning = _OUTCOMES.get(normalized(str(value).partition(",")[0]))
     if meaning is None:
-        fault = f"'{quoted(word, 40)}' is not one of its values"
+        fault = f"'{quoted(value, 40)}' is not one of its values"
         raise InputError("success", fault, "Send helped, irrelevant, wrong or partial.")
     return meaning
 
