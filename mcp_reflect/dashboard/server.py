@@ -18,6 +18,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.loopback import HOST, listening
 from mcp_reflect.models.access import ANY_PROJECT, Principal, Role
 from mcp_reflect.models.common import json_of
+from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.curation import USES
 
@@ -120,15 +121,20 @@ async def read_body(request: Request) -> dict[str, Any]:
     """Return the JSON object of a request. Raises InputError for another type, other JSON or too many bytes."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise InputError("content-type", "it is not application/json", "Send JSON.")
+    value = json_of(await bounded_body(request))
+    if not isinstance(value, dict):
+        raise InputError("body", "it is not an object of JSON", "Send one.")
+    return value
+
+
+async def bounded_body(request: Request) -> bytes:
+    """Return the bytes of a request. Raises InputError for too many."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY_BYTES:
             raise InputError("body", f"it is longer than {MAX_BODY_BYTES} bytes", "Send less.")
-    value = json_of(body)
-    if not isinstance(value, dict):
-        raise InputError("body", "it is not an object of JSON", "Send one.")
-    return value
+    return body
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -161,7 +167,6 @@ class OwnBoard:
         self._place = place
         self._tickets: set[str] = set()
         self._own = engine
-        self._others: dict[str, Engine] = {}  # of the projects that the person has looked at
 
     def issue_ticket(self) -> str:
         """Return a new ticket."""
@@ -179,11 +184,6 @@ class OwnBoard:
                 *board_routes(self._person, log),
             ]
         )
-
-    async def close(self) -> None:
-        """Close the engines that were made here."""
-        for engine in self._others.values():
-            await engine.close()
 
     async def _anyone(self, request: Request) -> Viewer:
         """Refuse a request that does not come from this machine's own page."""
@@ -207,11 +207,11 @@ class OwnBoard:
         own, project = self._own, request.query_params.get("project")
         if project is None or project == own.scopes.own.project:
             return viewer
-        if project not in self._others:
-            if project not in await own.bank.lessons.projects(own.scopes.own.tenant):
-                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
-            self._others[project] = type(own)(replace(own.settings, project=project))
-        return viewer._replace(engine=self._others[project])
+        tenant = own.scopes.own.tenant
+        if project not in await own.bank.lessons.projects(tenant):
+            raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
+        settings = replace(own.settings, project=project)
+        return viewer._replace(engine=type(own)(settings, store=own.bank, scopes=Scopes.of(settings, tenant)))
 
     async def _page(self, _: Viewer, __: Request) -> Response:
         return page_response()
@@ -244,7 +244,4 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
             board.application(), log_level="warning", access_log=False, lifespan="off", server_header=False
         )
         announce(f"http://{place}/#{board.token}", f"http://{place}/#{board.issue_ticket()}")
-        try:
-            await uvicorn.Server(config).serve([listener])
-        finally:
-            await board.close()
+        await uvicorn.Server(config).serve([listener])

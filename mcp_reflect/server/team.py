@@ -4,8 +4,8 @@ Any replica answers any request.
 """
 
 import asyncio
+import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any, Final
@@ -34,6 +34,7 @@ from mcp_reflect.dashboard.server import (
     Viewer,
     answering,
     board_routes,
+    bounded_body,
     json_response,
     page_response,
     read_body,
@@ -46,7 +47,6 @@ from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
-from mcp_reflect.server.http import PATH, configure
 from mcp_reflect.server.service import name_agent, tools
 from mcp_reflect.server.tenants import (
     CALLER,
@@ -64,6 +64,8 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX
 
+PATH: Final = "/mcp"
+_IDLE_SECONDS: Final = 30  # after which a connection without a request is closed
 _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
 _READY_SECONDS: Final = 3.0
 _PROBES: Final = ("/healthz", "/readyz")
@@ -98,7 +100,7 @@ class Replica:
     ) -> None:
         anyone = None if options.authenticates else _anyone(own or Scopes.of(settings))
         self._bank = bank
-        self.metrics = Metrics(bank) if options.metrics else None
+        self.metrics = Metrics() if options.metrics else None
         self._team = Team(
             settings, bank, log, options.lessons, self.metrics and self.metrics.note_call, is_own=options.own
         )
@@ -210,7 +212,11 @@ class TeamApi:
 
     async def _login(self, request: Request) -> Response:
         """Put an accepted token into a cookie that scripts cannot read and other pages cannot send."""
-        token = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+        try:
+            sent = (await bounded_body(request)).decode("utf-8", "replace")
+        except InputError as error:
+            return _login_form(str(error), 413)
+        token = parse_qs(sent).get("token", [""])[0].strip()
         if self._verifier is None or await self._verifier.verify_token(token) is None:
             return _login_form("This token is not accepted.", 401)
         response = RedirectResponse("/", 303, HEADERS)
@@ -265,7 +271,7 @@ def _login_form(said: str, status: int) -> Response:
 class Metrics:
     """Counts calls and requests, and answers Prometheus at an address of its own."""
 
-    def __init__(self, bank: Bank) -> None:
+    def __init__(self) -> None:
         try:
             prometheus: Any = import_module("prometheus_client")  # an extra, for those who ask for figures
         except ImportError:
@@ -276,11 +282,8 @@ class Metrics:
         own: dict[str, Any] = {"registry": self.registry}
         self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", ("tool", "outcome"), **own)
         self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own)
-        self._quarantined = prometheus.Counter("mcp_reflect_quarantined", "Records put into quarantine", **own)
         self._requests = prometheus.Counter("mcp_reflect_requests", "Requests over HTTP", ("status",), **own)
-        self._bank = bank
         self._tools = {tool["name"] for tool in tools()}
-        self.registry.register(self)
         prometheus.ProcessCollector(registry=self.registry)
 
     def serve(self, host: str, port: int) -> int:
@@ -293,13 +296,6 @@ class Metrics:
             ) from None
         return server.server_port
 
-    def collect(self) -> Iterator[Any]:
-        """Yield the figures of the pool of connections, where the bank has one."""
-        state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
-        for name, value in state.items():
-            about = f"{name} of the pool of connections"
-            yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
-
     def note_call(self, tool: str, result: object, seconds: float) -> None:
         """Count a call of a tool with its result."""
         label = tool if tool in self._tools else "unknown"
@@ -307,9 +303,6 @@ class Metrics:
         outcome = "asked" if not answered else "error" if result.is_error else "ok"
         self._calls.labels(tool=label, outcome=outcome).inc()
         self._seconds.labels(tool=label).observe(seconds)
-        content: dict[str, Any] = (answered and result.structured_content) or {}
-        stored: list[dict[str, Any]] = [content, *content.get("lessons", ())]  # what a recall shows has no status
-        self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
 
     def note_request(self, status: int) -> None:
         """Count a request with the status of its answer."""
@@ -360,7 +353,6 @@ class Front:
                 path=scope["path"],
                 status=status,
                 milliseconds=round((time.monotonic() - began) * 1000, 1),
-                bytes=scope.get("body_bytes", 0),
                 caller=caller and caller.name,
             )
 
@@ -402,7 +394,13 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         replica = Replica(settings, options, bank, log, listener.getsockname()[1], own)
         if replica.metrics and options.metrics:
             log.info("metrics", port=replica.metrics.serve(*options.metrics))
-        config = configure(replica.app, settings, replica.url, _FINISH_SECONDS)
+        sys.stdout.write(f"{replica.url}\n")
+        sys.stdout.flush()
+        config = uvicorn.Config(
+            replica.app, limit_concurrency=settings.max_http_requests, timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_FINISH_SECONDS, lifespan="on", log_level="warning", access_log=False,
+            server_header=False,
+        )  # fmt: skip
         await uvicorn.Server(config).serve([listener])
         await replica.close()
     finally:

@@ -69,7 +69,6 @@ def serving(settings: Settings) -> Generator[Served]:
                 made.append((uvicorn.Server(config), board))
                 ready.set()
                 await made[0][0].serve([door])
-                await board.close()
 
         thread = threading.Thread(target=asyncio.run, args=(work(),))
         thread.start()

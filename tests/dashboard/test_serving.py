@@ -202,7 +202,7 @@ async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Se
         ("state", {**moved(stored.lesson_id, "gone")}, "body"),
         ("edit", {"id": stored.lesson_id}, "body"),
         ("edit", {"id": stored.lesson_id, "changes": {"state": "retired"}}, "changes"),
-        ("edit", {"id": stored.lesson_id, "changes": {"importance": 7}}, "importance"),
+        ("edit", {"id": stored.lesson_id, "changes": {"importance": 700}}, "importance"),
         ("merge", {"ids": [stored.lesson_id]}, "merge"),
         ("edit", [], "body"),
         ("edit", b"{", "body"),
