@@ -74,18 +74,6 @@ def test_what_is_held_is_approved_and_rejected(acting: Opened, bank: Path) -> No
     }
 
 
-def test_approving_looks_like_every_other_choice(acting: Opened) -> None:
-    article = acting.view("deciding").locator("article").first
-    colors = {
-        button.evaluate("button => getComputedStyle(button).backgroundColor")
-        for button in (
-            article.get_by_role("button", name="Look at it closely"),
-            article.locator("[data-action=approve]"),
-        )
-    }
-    assert len(colors) == 1
-
-
 def test_what_is_alike_is_merged_and_the_merge_undone(acting: Opened, bank: Path) -> None:
     view = acting.view("deciding")
     before = view.locator("[data-action=merge]").count()

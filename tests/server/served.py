@@ -1,31 +1,16 @@
-"""A server over a fresh bank, and what its prompts say."""
+"""What prompts, resources and completions say."""
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from mcp import Client
 from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 
-from mcp_reflect.config import Settings
-from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
-from tests.conftest import place_empty_bank
 
 MISTAKE = "Ran pytest without PYTHONPATH in the billing service"
 CORRECTION = "Run PYTHONPATH=src pytest in the billing service"
 TASK = "Run pytest for the billing service"
-
-
-@asynccontextmanager
-async def served(folder: Path, **settings: Any) -> AsyncGenerator[tuple[Client, Engine]]:
-    """A client of a server whose bank is in `folder`, and the engine behind it."""
-    if not (folder / "bank.db").exists():
-        place_empty_bank(folder / "bank.db")
-    engine = Engine(Settings(bank=folder / "bank.db", project="billing", **settings))
-    async with engine, Client(build(engine=engine)) as client:
-        yield client, engine
 
 
 async def prompt_text(client: Client, name: str, arguments: Mapping[str, str] | None = None) -> str:

@@ -246,14 +246,6 @@ AT_WORK = read_calls(RECORDED)
 SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 200, "store_lesson": 340}
 
 
-def test_sixty_calls_of_twelve_kinds_of_work_are_tried_in_forty_forms() -> None:
-    every = RECORDED.read_text(encoding="utf-8").splitlines()  # with those that are kept apart
-    assert len(every) >= 60
-    assert len({call["work"] for call in AT_WORK}) >= 12
-    assert {call["tool"] for call in map(json.loads, every)} == {call["tool"] for call in WRITTEN}
-    assert len(VARIATIONS) >= 40
-
-
 @one_era
 async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(client: Client) -> None:
     for call in [*WRITTEN[:5], *WRITTEN[60::2]]:

@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,19 +49,6 @@ def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) 
                 importing.stdin.flush()
         assert len(seen) > 1  # more than one batch, or nothing was between
         assert seen[-1] == 150
-
-
-def test_a_recall_is_answered_inside_a_transaction_of_an_import(bank_path: Path) -> None:
-    with server(bank_path) as running:
-        told(running, "store_lesson", LESSON)
-        with closing(sqlite3.connect(bank_path, isolation_level=None)) as importing:
-            importing.execute("BEGIN IMMEDIATE")
-            importing.execute("UPDATE lessons SET importance = 0.9")
-            found = told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True})
-            assert found["lessons"][0]["importance"] == 0.5  # as it was before the transaction
-            importing.execute("COMMIT")
-        again = json.dumps(told(running, "recall_lessons", {"task": "deploy on a Friday", "detail": True}))
-        assert '"importance": 0.9' in again
 
 
 LINES = 150

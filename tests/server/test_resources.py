@@ -1,6 +1,7 @@
 """The bank as resources: lessons, reflections, the graph, and the prompts."""
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,15 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextResourceContents
 
+from mcp_reflect.config import Settings
 from mcp_reflect.llm.prompts import Prompts, shipped_folder
+from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
 from tests.server.calls import FAILED_RUN, LESSON, told
-from tests.server.served import completed_uri, prompt_text, resource_text, served
+from tests.server.served import completed_uri, prompt_text, resource_text
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:
@@ -181,11 +184,10 @@ Do this: $task
 """
 
 
-async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(tmp_path: Path) -> None:
-    async with served(tmp_path) as (client, _):
-        uris = [str(one.uri) for one in (await client.list_resources()).resources]
-        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
-        shown = {name: json.loads(await resource_text(client, f"prompt://{name}")) for name in Prompts().names()}
+async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(client: Client) -> None:
+    uris = [str(one.uri) for one in (await client.list_resources()).resources]
+    templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+    shown = {name: json.loads(await resource_text(client, f"prompt://{name}")) for name in Prompts().names()}
     assert [uri for uri in uris if uri.startswith("prompt://")] == [
         f"prompt://{name}"
         for name in ("start_task", "review_task", "critique_answer", "replan_search", "distill_lessons")
@@ -199,11 +201,10 @@ async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(tm
         assert all(f"${place}" in one["text"] for place in one["inputs"])
 
 
-async def test_an_override_shows_itself_and_serves_the_prompt(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    async with served(tmp_path, prompts_dir=tmp_path / "mine") as (client, _):
+async def test_an_override_shows_itself_and_serves_the_prompt(settings: Settings, tmp_path: Path) -> None:
+    async with Client(build(replace(settings, prompts_dir=tmp_path))) as client:
         before = await prompt_text(client, "start_task", {"task": "Mend it"})
-        (tmp_path / "mine" / "start_task.md").write_text(MINE, "utf-8")
+        (tmp_path / "start_task.md").write_text(MINE, "utf-8")
         shown = json.loads(await resource_text(client, "prompt://start_task"))
         after = await prompt_text(client, "start_task", {"task": "Mend it"})
     assert (shown["overridden"], shown["version"], shown["text"]) == (True, 9, MINE)
@@ -211,14 +212,13 @@ async def test_an_override_shows_itself_and_serves_the_prompt(tmp_path: Path) ->
     assert after.startswith("In our house.")
 
 
-async def test_names_are_completed_and_an_unknown_one_is_not_found(tmp_path: Path) -> None:
-    async with served(tmp_path) as (client, _):
-        assert (
-            await completed_uri(client, "prompt://{name}", "re")
-            == (
-                "reflect_decision reflect_error reflect_failure reflect_partial reflect_success reflect_timeout replan "
-                "replan_search review_task"
-            ).split()
-        )
-        with pytest.raises(MCPError, match="prompt://critic"):
-            await client.read_resource("prompt://critic")
+async def test_names_are_completed_and_an_unknown_one_is_not_found(client: Client) -> None:
+    assert (
+        await completed_uri(client, "prompt://{name}", "re")
+        == (
+            "reflect_decision reflect_error reflect_failure reflect_partial reflect_success reflect_timeout replan "
+            "replan_search review_task"
+        ).split()
+    )
+    with pytest.raises(MCPError, match="prompt://critic"):
+        await client.read_resource("prompt://critic")
