@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
@@ -81,6 +82,8 @@ async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path:
     [
         ("0.0.0.0:0", (), "other machines can reach 0.0.0.0, and there is no token"),
         ("127.0.0.1:x", (), "it is not [HOST:]PORT"),
+        ("-1", (), "--http"),
+        ("65536", (), "--http"),
         ("no-such-host.invalid:0", (), "--http"),
         ("127.0.0.1:0", ("--oauth-issuer", "https://login.example.com"), "--oauth-jwks"),
         ("127.0.0.1:0", ("--public-url", "lessons.example.com"), "--public-url: it is not an address"),
@@ -93,6 +96,43 @@ def test_an_address_that_cannot_be_served_is_refused_in_words(
     assert (done.returncode, done.stdout) == (2, "")
     assert fault in done.stderr
     assert "Traceback" not in done.stderr
+
+
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+def answer(url: str, body: bytes, length: int | None = None, **headers: str) -> int:
+    """The status of a request; `length` announces more than is sent."""
+    sent = {**SENT, "Content-Length": str(length or len(body)), **headers}
+    place = urlsplit(url)
+    with closing(HTTPConnection(place.netloc, timeout=20)) as connection:
+        connection.request("POST", place.path, body, sent)
+        return connection.getresponse().status
+
+
+def test_http_without_tokens_is_for_this_machine_and_its_own_pages_alone(bank_path: Path) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
+    with serving(bank_path, host="0") as (url, _):
+        assert urlsplit(url).hostname == "127.0.0.1"
+        assert answer(url, hello) == 200
+        assert answer(url, hello, Host="evil.example.com") == 421
+        assert answer(url, hello, Host=f"{urlsplit(url).netloc}.evil.example.com") == 421
+        assert answer(url, hello, Origin="http://evil.example.com") == 403
+        assert answer(url, hello, Origin=f"http://{urlsplit(url).netloc}.evil.example.com") == 403
+        assert answer(url, hello, Origin=f"http://{urlsplit(url).netloc}") == 200
+        assert answer(url, b"[" * 100_000) == 400
+        assert answer(url, hello, length=5 << 20) == 413
+
+
+def test_a_port_that_another_has_is_named() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = run_forked(("serve", "--http", port))
+    assert done.returncode == 2
+    assert f"--http: 127.0.0.1:{port} cannot be used" in done.stderr
 
 
 def test_another_address_is_served_with_a_token_or_a_flag_that_says_without(bank_path: Path) -> None:
