@@ -158,9 +158,7 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
     code = str(event.get("metadata", {}).get("exit_code", "")).strip()
     if code.lstrip("-").isdigit() and len(code) < 10:
         event["metadata"]["exit_code"] = int(code)
-    if event.get("error") is True:  # {"error": true, "content": "..."}
-        event["error"] = event.get("content") or "error"
-    elif event.get("error") in _NO_ERROR:
+    if event.get("error") in _NO_ERROR:
         del event["error"]
     elif isinstance(event.get("error"), dict):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
         error = cast("dict[str, Any]", event["error"])
@@ -261,15 +259,10 @@ class ReflectArguments(Arguments):
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Move fields of an analysis that were sent beside it into it."""
+        """Make an analysis of its fields where they were sent in its place."""
         beside = {name: values[name] for name in _ANALYSIS if name in values}
-        if not beside:
+        if not beside or "analysis" in values:
             return values
-        analysis = parsed(values.get("analysis"))
-        if isinstance(analysis, str):
-            beside = {"reflection": analysis, **beside}
-        elif isinstance(analysis, dict):
-            beside = {**beside, **cast("dict[str, Any]", analysis)}
         return {**{name: value for name, value in values.items() if name not in beside}, "analysis": beside}
 
     @model_validator(mode="before")

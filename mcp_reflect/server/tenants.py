@@ -3,7 +3,6 @@
 A caller shows a token of the bank, or a JWT of an OAuth 2.1 authorization server.
 """
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -224,7 +223,6 @@ class Team:
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._used: dict[str, Bucket] = {}
-        self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
         """Return the service of a caller's tenant and projects."""
@@ -238,18 +236,14 @@ class Team:
             service.is_of_team = not self._is_own
             self._services[scopes] = service
         self._services.move_to_end(scopes)
-        while len(self._services) > _MOST_SERVICES:
-            _, oldest = self._services.popitem(last=False)
-            closing = asyncio.create_task(oldest.close())
-            self._closing.add(closing)
-            closing.add_done_callback(self._closing.discard)
+        if len(self._services) > _MOST_SERVICES:
+            self._services.popitem(last=False)  # it holds nothing but the shared bank
         return self._services[scopes]
 
     async def close(self) -> None:
         """Close the services; the bank stays open."""
         while self._services:
             await self._services.popitem()[1].close()
-        await asyncio.gather(*self._closing)
 
     def seconds_to_wait(self, tenant: str) -> float:
         """Return the seconds until a tenant may send a request; 0 counts the request."""
