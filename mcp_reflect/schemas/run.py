@@ -291,19 +291,15 @@ class ReflectArguments(Arguments):
         return self
 
 
-def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
+def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
     """Return a title for a run without a task: the person's words, the goal, or the first text of the analysis."""
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
     told = parsed(sent.get("analysis"))
-    texts = (
-        *asked[:1],
-        sent.get("goal"),
-        *(cast("dict[str, Any]", told).values() if isinstance(told, dict) else [told]),
-    )
-    title = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-    if title is None and sent.get("decision") is not None:
-        title = "A decision and its execution"
-    return " ".join((title or "A run without a task in its record").split())[:_TITLE_CHARS] if title or events else None
+    said = cast("dict[str, Any]", told).values() if isinstance(told, dict) else [told]
+    last = "A decision and its execution" if sent.get("decision") else "A run without a task in its record"
+    texts = (*asked[:1], sent.get("goal"), *said, last if events or sent.get("decision") else None)
+    title = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return " ".join(title.split())[:_TITLE_CHARS]
 
 
 def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
@@ -324,7 +320,6 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
 
 _START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
-_NAMES: Final = {*EventType, *ErrorCategory}  # which no cut may change
 _CLEANED: Final = 8  # times what is kept: cleaning all of a text of many megabytes takes seconds
 
 
@@ -343,7 +338,7 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
             return {name: cut(item) for name, item in cast("dict[str, Any]", value).items()}
         if isinstance(value, list):
             return [cut(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, str) or len(value) <= limits.max_event_chars or value in _NAMES:
+        if not isinstance(value, str) or len(value) <= limits.max_event_chars:
             return value
         text, gone = _cut_text(value, limits.max_event_chars)
         lost["characters"] += gone
@@ -380,15 +375,13 @@ def _cut_text(text: str, most: int) -> tuple[str, int]:
 
     It is cleaned first: half of a secret would not be known as one.
     """
-    half = most * _CLEANED // 2
-    parts = [text] if len(text) <= 2 * half else [text[:half], text[-half:]]
-    cleaned = "".join(map(clean_text, parts))
-    gone = len(text) - sum(map(len, parts)) + max(len(cleaned) - most, 0)
-    if not gone:
+    end = most * _CLEANED // 2
+    is_huge = len(text) > 2 * end
+    cleaned = clean_text(text[:end] + text[-end:] if is_huge else text)
+    if len(cleaned) <= most and not is_huge:
         return cleaned, 0
-    kept = min(most, len(cleaned))
-    tail = cleaned[len(cleaned) - (kept - kept // 2) :]
-    return f"{cleaned[: kept // 2]}\n[… {gone} characters cut …]\n{tail}", gone
+    gone, half = len(text) - most, most // 2
+    return f"{cleaned[:half]}\n[… {gone} characters cut …]\n{cleaned[-half:]}", gone
 
 
 class StepArguments(Arguments):

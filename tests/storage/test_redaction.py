@@ -98,15 +98,6 @@ async def test_a_secret_that_a_cut_would_halve_is_taken_out_first(bank_path: Pat
     assert found_in(bank_path.parent) == {}
 
 
-async def test_a_cut_to_a_few_characters_leaves_the_type_of_an_event_and_of_an_error(bank_path: Path) -> None:
-    async with Engine(Settings(bank=bank_path, project="app", max_event_chars=3)) as engine:
-        events = [{"type": "tool_response", "tool": "bash", "error": "refused to run"}]
-        error = {"category": "timeout_error", "message": "it took too long"}
-        made = await engine.reflect(task="deploy", outcome="failure", events=events, error=error)
-    assert made.cut
-    assert made.error_category == "timeout_error"
-
-
 async def test_a_secret_at_the_end_of_what_a_recall_keeps_of_its_task_is_taken_out(
     engine: Engine, bank_path: Path
 ) -> None:
