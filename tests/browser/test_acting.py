@@ -183,15 +183,6 @@ def test_a_refresh_does_not_take_the_search_from_a_person_who_types(acting: Open
     expect(acting.page.locator(".row").filter(has_text="Friday").first).to_be_visible()
 
 
-def test_every_action_that_the_server_has_is_a_button_somewhere(acting: Opened) -> None:
-    acting.view("deciding")
-    seen = {*acting.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")}
-    acting.view("lessons")
-    pick(acting, "Friday")
-    seen |= {*acting.page.locator("[data-action]").evaluate_all("all => all.map(one => one.dataset.action)")}
-    assert seen == {"approve", "reject", "merge", "edit", "history", "forget"}
-
-
 def test_the_address_that_the_browser_is_started_with_opens_it_once(open_page: Open, served: Served) -> None:
     ticket = served.board.issue_ticket()
     opened = open_page(f"http://{served.place}/#{ticket}")
