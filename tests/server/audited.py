@@ -51,13 +51,7 @@ def seen(event: str, arguments: tuple[Any, ...]) -> None:
 def told(argument: object) -> str:
     if isinstance(argument, bytes):
         return argument.decode("utf-8", "replace")
-    return (
-        argument
-        if isinstance(argument, str)
-        else repr(cast("Any", argument))
-        if isinstance(argument, list | tuple)
-        else ""
-    )
+    return str(cast("Any", argument)) if isinstance(argument, str | list | tuple) else ""
 
 
 class Seen(sqlite3.Connection):

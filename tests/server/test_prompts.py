@@ -7,7 +7,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_reflect.security.injection import DATA_RULE
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
-from tests.server.served import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text
+from tests.server.calls import CORRECTION, TASK, a_lesson, a_reflection, completed, prompt_text
 
 pytestmark = one_era
 NAMES = ["start_task", "review_task", "critique_answer", "replan_search", "distill_lessons"]

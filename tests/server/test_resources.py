@@ -17,8 +17,7 @@ from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
-from tests.server.calls import FAILED_RUN, LESSON, told
-from tests.server.served import completed_uri, prompt_text, resource_text
+from tests.server.calls import FAILED_RUN, LESSON, completed_uri, prompt_text, resource_text, told
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:
