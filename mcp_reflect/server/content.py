@@ -150,21 +150,15 @@ def without_orders(value: Any) -> Any:
     Records are judged when they are written. Traces, reasons and the names of tools are kept as they came: they are
     evidence, which a person reads on the command line, and are judged when a model may read them.
     """
-    judged: dict[str, str] = {}
-
-    def judge(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {judge(str(name)): judge(item) for name, item in cast("dict[Any, Any]", value).items()}
-        if isinstance(value, list | tuple):
-            return [judge(item) for item in cast("list[Any]", value)]
-        if not isinstance(value, str) or (len(value) <= _LONGEST_NAME and value.isascii() and len(value.split()) <= 1):
-            return value
-        if value not in judged:
-            reason = suspicion((value,))
-            judged[value] = value if reason is None else waits(reason)
-        return judged[value]
-
-    return judge(value)
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {without_orders(str(name)): without_orders(item) for name, item in items}
+    if isinstance(value, list | tuple):
+        return [without_orders(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, str) or (len(value) <= _LONGEST_NAME and value.isascii() and len(value.split()) <= 1):
+        return value
+    reason = suspicion((value,))
+    return value if reason is None else waits(reason)
 
 
 _MOST_REFLECTIONS: Final = 12
