@@ -1,13 +1,10 @@
 """The statistics, at the tool's side (bank://stats), in Python and on the command line."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from mcp import Client
 
-from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
@@ -90,14 +87,3 @@ async def test_without_hold_out_there_is_no_uplift(engine: Engine) -> None:
     uplift: Any = (await engine.get_stats())["uplift"]
     assert uplift["shown"] == {"tasks": 0, "success": None}
     assert uplift["held_out"] == {"tasks": 0, "success": None}
-
-
-def test_the_command_says_the_same(settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(settings.bank))
-    monkeypatch.setenv("MCP_REFLECT_BANK_SIZE", "100")
-    assert main(["stats", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["bank_capacity"], found["retries_triggered"]) == (100, 0)
-    assert main(["stats"]) == 0
-    said = capsys.readouterr().out
-    assert ["bank", "capacity", "100"] in [line.split() for line in said.splitlines()]

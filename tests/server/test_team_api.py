@@ -59,6 +59,7 @@ async def test_the_dashboard_asks_for_a_token_once_and_keeps_it_from_scripts_and
             assert "form-action 'self'" in first.headers["content-security-policy"]
             assert (await http.get("/api/board")).status_code == 401
             assert (await http.post("/login", data={"token": "mcpr_wrong_one"})).status_code == 401
+            assert (await http.post("/login", data={"token": "x" * 5_000_000})).status_code == 413
             evil = {"Origin": "https://evil.example"}
             assert (await http.post("/login", data={"token": token}, headers=evil)).status_code == 403
         async with team.http() as http:
