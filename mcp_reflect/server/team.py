@@ -70,6 +70,13 @@ _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call 
 _READY_SECONDS: Final = 3.0
 _PROBES: Final = ("/healthz", "/readyz")
 
+COOKIE: Final = "mcp_reflect_token"
+_LOGIN: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Lessons · mcp-reflect</title>
+<h1>Lessons of your team</h1><form method="post" action="/login"><p><label>Your token
+<input type="password" name="token" required autocomplete="off"></label> <button>Show them</button></form><p>{}</p>
+"""
+_LOGIN_POLICY: Final = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamOptions:
@@ -93,7 +100,7 @@ class TeamOptions:
 
 
 class Replica:
-    """A replica: its application, and whether it takes requests."""
+    """A replica: MCP, and beside it what hooks, the command line and the dashboard behind a login ask."""
 
     def __init__(
         self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int, own: Scopes | None = None
@@ -110,7 +117,8 @@ class Replica:
         authentication = self._authentication(options, log)
         keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
         server = TeamServer(self._team, request_state_security=keys, **authentication)
-        self._api = TeamApi(self._team, authentication.get("token_verifier"), secure=self.url.startswith("https://"))
+        self._verifier: TokenVerifier | None = authentication.get("token_verifier")  # None: it asks for no token
+        self._reflecting: set[asyncio.Task[None]] = set()
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
@@ -137,7 +145,17 @@ class Replica:
         }
 
     def _routes(self, options: TeamOptions) -> list[Route]:
-        routes = [Route("/healthz", self._health), Route("/readyz", self._ready), *self._api.routes()]
+        """Return the routes beside MCP; all but the probes, the page and the login need a token."""
+        log = self._team.log
+        own = {"page": show_board, "hook": self._hook, "whoami": self._whoami}
+        routes = [
+            Route("/healthz", self._health),
+            Route("/readyz", self._ready),
+            Route("/", self._page, methods=["GET"]),
+            Route("/login", self._login, methods=["POST"]),
+            *(Route(f"/api/{name}", answering(self._enter, do, log), methods=["POST"]) for name, do in own.items()),
+            *board_routes(self._enter, log),
+        ]
         if options.oauth:
             values: Any = {"resource_url": self.url, "authorization_servers": [options.oauth.issuer]}
             routes += create_protected_resource_routes(**values, scopes_supported=list(SCOPES))
@@ -145,7 +163,7 @@ class Replica:
 
     async def close(self) -> None:
         """Wait for the reflections that are running."""
-        await self._api.close()
+        await asyncio.gather(*self._reflecting)
 
     async def _health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -161,38 +179,6 @@ class Replica:
         if opened.read_only:
             return JSONResponse({"status": "bank", "error": "read-only"}, 503)
         return JSONResponse({"status": "ready", "schema": opened.schema})
-
-
-COOKIE: Final = "mcp_reflect_token"
-_LOGIN: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Lessons · mcp-reflect</title>
-<h1>Lessons of your team</h1><form method="post" action="/login"><p><label>Your token
-<input type="password" name="token" required autocomplete="off"></label> <button>Show them</button></form><p>{}</p>
-"""
-_LOGIN_POLICY: Final = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-
-class TeamApi:
-    """What the service answers beside MCP: hooks, the command line, and the dashboard behind a login.
-
-    `verifier` reads tokens; None if the service asks for none.
-    """
-
-    def __init__(self, team: Team, verifier: TokenVerifier | None, *, secure: bool) -> None:
-        self._team = team
-        self._verifier = verifier
-        self._secure = secure
-        self._reflecting: set[asyncio.Task[None]] = set()
-
-    def routes(self) -> list[Route]:
-        """Return the routes; all but the login need a token."""
-        log = self._team.log
-        own = {"page": show_board, "hook": self._hook, "whoami": self._whoami}
-        return [
-            Route("/", self._page, methods=["GET"]),
-            Route("/login", self._login, methods=["POST"]),
-            *(Route(f"/api/{name}", answering(self._enter, do, log), methods=["POST"]) for name, do in own.items()),
-            *board_routes(self._enter, log),
-        ]
 
     async def _enter(self, request: Request) -> Viewer:
         """Return who makes a request, with the engine of the project that it names."""
@@ -220,7 +206,7 @@ class TeamApi:
         if self._verifier is None or await self._verifier.verify_token(token) is None:
             return _login_form("This token is not accepted.", 401)
         response = RedirectResponse("/", 303, HEADERS)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=self._secure)
+        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=self.url.startswith("https://"))
         return response
 
     async def _whoami(self, viewer: Viewer, _: Request) -> Response:
@@ -257,10 +243,6 @@ class TeamApi:
                     await engine.reflect(**run)
         except McpReflectError as error:  # the hook has its answer already
             engine.log.warning("session_not_reflected", error=str(error))
-
-    async def close(self) -> None:
-        """Wait for the reflections that are running."""
-        await asyncio.gather(*self._reflecting)
 
 
 def _login_form(said: str, status: int) -> Response:
