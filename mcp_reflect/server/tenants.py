@@ -159,6 +159,7 @@ def _words(value: Any) -> tuple[str, ...]:
 PROJECT_HEADER: Final = b"mcp-reflect-project"
 """Names the project of calls that name none; it has to be one of the token's."""
 
+_MINUTE: Final = 60.0  # seconds
 _MOST_SERVICES: Final = 200  # engines that are kept; all of them share the bank
 _WRITING: Final = {
     "reflect": "reflect on a run",
@@ -183,25 +184,6 @@ NoteCall = Callable[[str, object, float], None]
 """Takes the tool, the result and the seconds of a call."""
 
 
-class Bucket:
-    """Calls that may be made per minute; it refills evenly. 0: any number."""
-
-    def __init__(self, a_minute: float) -> None:
-        self._a_minute = a_minute
-        self._left = float(a_minute)
-        self._filled = time.monotonic()
-
-    def take(self) -> float:
-        """Use a call; return the seconds until there is one if there is none now."""
-        now = time.monotonic()
-        self._left = min(self._left + (now - self._filled) * self._a_minute / 60, self._a_minute)
-        self._filled = now
-        if self._a_minute and self._left < 1:
-            return (1 - self._left) * 60 / self._a_minute
-        self._left -= 1
-        return 0.0
-
-
 class Team:
     """The services of recent callers, over one bank, and the limits of their tenants."""
 
@@ -222,7 +204,7 @@ class Team:
         self._most_lessons = most_lessons
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
-        self._used: dict[str, Bucket] = {}
+        self._used: dict[str, tuple[float, int]] = {}  # when the minute of a tenant began, and its requests
 
     def service(self, caller: Caller) -> Service:
         """Return the service of a caller's tenant and projects."""
@@ -247,7 +229,14 @@ class Team:
 
     def seconds_to_wait(self, tenant: str) -> float:
         """Return the seconds until a tenant may send a request; 0 counts the request."""
-        return self._used.setdefault(tenant, Bucket(self.settings.max_calls_per_minute)).take()
+        most, now = self.settings.max_calls_per_minute, time.monotonic()
+        began, count = self._used.get(tenant, (now, 0))
+        if now - began >= _MINUTE:
+            began, count = now, 0
+        if most and count >= most:
+            return began + _MINUTE - now
+        self._used[tenant] = began, count + 1
+        return 0.0
 
     async def refuse_more_lessons(self, tenant: str) -> None:
         """Raise InputError if a tenant has as many lessons as it may have (0: any number)."""

@@ -169,7 +169,7 @@ async def test_a_tenant_over_its_calls_waits_and_another_does_not(settings: Sett
         assert [await status(team, ada) for _ in range(4)] == [200, 200, 200, 429]
         async with team.http(ada) as http:
             answer = await http.post("/mcp", json=CALL, headers=SENT)
-        assert 1 <= int(answer.headers["retry-after"]) <= 21
+        assert 1 <= int(answer.headers["retry-after"]) <= 61
         assert await status(team, zoe) == 200
 
 
