@@ -89,7 +89,7 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
     after = json.loads(said(capsys, "show", ids[1], "--json"))
     assert (after["mistake"], after["importance"]) == ("Deployed on a Saturday", 0.7)
     assert not list(tmp_path.glob("lesson-*"))
-    for change, fault in (("0.7/7.0", "importance: "), ("why/blame", "a lesson has no field 'blame'")):
+    for change, fault in (("0.7/700.0", "importance: "), ("why/blame", "a lesson has no field 'blame'")):
         editor.write_text(f"#!/bin/sh\nsed -i s/{change}/ $1\n")
         person = Person(["lessons", "edit", ids[1]], given)
         assert person.leaves() == 2
