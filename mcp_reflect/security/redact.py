@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
@@ -31,17 +31,33 @@ _UNSEEN: Final = lazy_compile(
 )
 _SHORT: Final = 5_000  # characters of a text of which every view is read
 _LEAST: Final = 20  # characters of one word from which on it can be a key
+# A long text is read in pieces: a search holds the interpreter for all of its text, and other calls wait meanwhile
+_PIECE: Final = 100_000
+_OVERLAP: Final = 20_000  # characters of the longest secret
 _PASSES: Final = 6  # a cut may lay bare another secret; one pass is enough for nearly every text
 _LONGEST_KEPT: Final = 20_000  # characters of a text whose clean form is kept
 
 
 def normalize(text: str) -> str:
-    """Return a text as it is shown: without terminal sequences and unseen characters."""
+    """Return a text as it is shown: without terminal sequences, overstrikes and unseen characters."""
     if not (text.encode().translate(None, _PLAIN) if text.isascii() else _UNSEEN.search(text)):
         return text
     if "\x1b" in text or not text.isascii():
         text = _TERMINAL.sub("", text)
+    if "\b" in text:
+        text = "\n".join(_without_overstrikes(line) if "\b" in line else line for line in text.split("\n"))
     return _UNSEEN.sub("", text)
+
+
+def _without_overstrikes(line: str) -> str:
+    """Return a line without what a backspace takes back: bold and underlined text of `man`."""
+    kept: list[str] = []
+    for sign in line:
+        if sign != "\b":
+            kept.append(sign)
+        elif kept:
+            kept.pop()
+    return "".join(kept)
 
 
 def clean_text(text: str) -> str:
@@ -54,18 +70,30 @@ def clean_text(text: str) -> str:
 
 def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
     """Return the text with marks for its secrets; with `keep_lines`, each line of a secret has its own."""
-    for _ in range(_PASSES):
-        found = _find(text)
-        for changes, across in _views(text):
-            found += _find_in_view(text, changes, across=across) if changes else ()
-        if not found:
+    for attempt in range(_PASSES):
+        spans: list[Secret] = []
+        start = 0
+        while start < len(text):
+            piece = text[start : start + _PIECE + _OVERLAP]
+            found = _find_everywhere(piece) if not attempt or START in piece else ()  # a piece without a cut is done
+            spans += [(first + start, end + start, kind) for first, end, kind in found]
+            line = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
+            start = line if len(piece) == _PIECE + _OVERLAP else len(text)
+        if not spans:
             break
-        text = _replaced(text, found, keep_lines=keep_lines)
+        text = _replaced(text, spans, keep_lines=keep_lines)
     return text
 
 
 # One call redacts the same text several times: at the entrance, for the index, for the disk.
 _cleaned: Final = lru_cache(maxsize=2_000)(_without_secrets)
+
+
+def _find_everywhere(text: str) -> list[Secret]:
+    found = _find(text)
+    for changes, across in _views(text):
+        found += _find_in_view(text, changes, across=across) if changes else ()
+    return found
 
 
 def _find(text: str) -> list[Secret]:
@@ -138,8 +166,15 @@ _BASE64: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4000}={0,2}")
 _CONTINUED: Final = lazy_compile(r"\\[ \t]{0,8}\r?\n[ \t]{0,80}")
 _FOLDED_BLOCK: Final = lazy_compile(r":[ \t]{0,8}>[+-]?[ \t]{0,8}\n")  # of YAML
 _INDENT: Final = lazy_compile(r"\n[ \t]{1,80}")
+_PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, numbered lines, logs; cells of tables
+    r"^(?:[ \t]{0,20}(?:[+>|#*]|//|--?)(?=[ \t\w\"'-])[ \t]?|[\w./-]{1,80}:\d{1,7}:(?:\d{1,5}:)?[ \t]?"
+    r"|[ \t]{0,8}\d{1,6}[:|\t][ \t]?|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,12}[ \t]{1,4}(?:\S{1,40}[ \t]{1,4})?"
+    r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?)|<br ?/?>|\\\|",
+    re.MULTILINE,
+)
 _WIDTHS: Final = frozenset((40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132))  # columns at which programs wrap
 _LEAST_WIDTH: Final = 32
+_MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
 
 
@@ -155,13 +190,15 @@ def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
         yield [(*code.span(), unquote(code[0])) for code in codes], False
     if not text.isascii():
         yield [(*sign.span(), chr(ord(sign[0]) - 0xFEE0)) for sign in _WIDE.finditer(text)], False
-    if "\n" not in text:
+    if "\n" not in text and "<br" not in text:
         return
     yield [(*end.span(), "") for end in _CONTINUED.finditer(text)], False
     if block := _FOLDED_BLOCK.search(text):
         ends = _INDENT.finditer(text, block.end() - 1)
         yield [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends], False
     if len(text) <= _SHORT or _has_names(text) or long_words(text):
+        signs = {"<": "\n", "\\": "|"}
+        yield [(*prefix.span(), signs.get(prefix[0][0], "")) for prefix in _PREFIX.finditer(text)], False
         yield _wraps(text), True
 
 
@@ -194,6 +231,8 @@ def _wraps(text: str) -> list[Change]:
         len(line) in widths and (line[-1:].isalnum() or following[:1].isalnum()) and not following[:1].isspace()
         for line, following in pairwise(lines)
     ]
+    runs = ((wraps, len([*run])) for wraps, run in groupby(wrapped))
+    wrapped = [wraps for wraps, count in runs for wraps in [wraps and count <= _MOST_LINES] * count]
     changes: list[Change] = []
     place = 0
     for line, before, after in zip(lines, [False, *wrapped], [*wrapped, False], strict=True):

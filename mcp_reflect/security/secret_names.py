@@ -107,6 +107,7 @@ _ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
 _ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
 _FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
+_DRAWN: Final = lazy_compile(r"(?i)(?:secret|token|key)s?$")  # its value is drawn; that of `auth` may be a method
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 
@@ -211,7 +212,8 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
         return False
     if not password:
         drawn_by_person = values.is_password(value) and len(value) >= (8 if sign["open"] else 12)
-        names = values.is_reference(value) or values.is_setting(value) or _PAIR.match(value) or " " in value
+        setting = values.is_setting(value) and not _DRAWN.search(text, name.start, name.end)
+        names = values.is_reference(value) or setting or _PAIR.match(value) or " " in value
         return not names and (values.is_random(value) or drawn_by_person)
     if sign["open"]:
         return "://" not in value and not values.is_folder(value) and not any(map(values.is_said, value.split()))
@@ -266,6 +268,7 @@ _TO: Final = lazy_compile(
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
+_OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
 _OF: Final = lazy_compile(r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z")  # behind `pass`; it is mostly a verb with an object
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
@@ -300,9 +303,14 @@ def _told(text: str, name: _Name) -> Secret | None:
         moved = sign[0].strip() in ("to", "on") and not name.foreign  # `Pass the password to it`; it is Polish for `is`
         if moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start):
             return None
+        other = sign[0] == "=" and bool(_OTHER_NAME.search(between))
         for form in () if _CALL.match(text, sign.end(), end) else (_QUOTED, _BARE, _PLAIN):
             value = form.match(text, sign.end(), sign.end() + _LONGEST)
-            if value and _is_told(value["secret"], name, sign[0].strip(), form):
+            if (
+                value
+                and _is_told(value["secret"], name, sign[0].strip(), form)
+                and (not other or values.strange(value["secret"]))
+            ):
                 return (*value.span("secret"), "password")
     return None
 

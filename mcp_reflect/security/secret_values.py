@@ -45,6 +45,9 @@ _SAID: Final = frozenset(
     interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
 )
 _ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
+# Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
+_SHOWN: Final = ("EXAMPLE", "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "4eC39HqLyjWDarjtT1zdp7dc", "6LeIxAcTAAAAA",
+                 "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "mF_9.B5f-4.1JqM", "dXNlcjpwYXNz")  # fmt: skip
 _ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*)+[;,)]?$")
 _PATH: Final = lazy_compile(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
@@ -54,6 +57,7 @@ _FOLDER: Final = lazy_compile(r"(?:~|\.{1,2})?(?:/[\w.-]{1,40}){2,12}/?$")
 _SETTING: Final = lazy_compile(  # at most three digits
     r"(?!(?:\D*\d){4})(?:[a-z]{2,16}|[A-Z]{2,16})(?:[-_.:/](?:(?:[a-z]{1,16}|[A-Z]{1,16})\d{0,3}|\d{1,3}[a-z]?)){1,5}$"
 )
+_UUID: Final = lazy_compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _BASE64: Final = lazy_compile(r"[A-Za-z0-9+/_=]{32,200}$")
 # Numbers, sizes, versions, dates, algorithms, names with underscores, calls and arguments: words of prose, no passwords
 _SPOKEN: Final = lazy_compile(
@@ -66,8 +70,8 @@ RANDOM_LENGTH: Final = 16  # characters from which on a value of mixed signs is 
 
 
 def is_example(value: str) -> bool:
-    """True if a key calls itself an example, as those of AWS's documents do."""
-    return "EXAMPLE" in value
+    """True if a key calls itself an example, as those of AWS's documents do, or is known as one."""
+    return any(shown in value for shown in _SHOWN)
 
 
 def is_placeholder(value: str) -> bool:
@@ -132,6 +136,8 @@ def is_random(value: str) -> bool:
     """True for a long value that looks random: digits among letters, and no words."""
     if len(value) < RANDOM_LENGTH or " " in value or is_reference(value) or is_setting(value):
         return False
+    if _UUID.match(value):
+        return True
     digits = sum(map(str.isdigit, value))
     letters = sum(map(str.isalpha, value))
     if not digits:  # one of some 400 random values of 24 characters has none

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.security.redact import clean, clean_text, cuts, normalize
+from mcp_reflect.security.secret_values import is_random
 from tests.security.corpus import CASES, cases
 from tests.security.disguise import DISGUISES, readable, survives
 
@@ -52,6 +53,25 @@ def test_the_secret_numbers_of_a_jwk_are_cut_out_and_other_values_of_short_names
     key = {"kty": "EC", "crv": "P-256", "x": "of a point", "d": number}
     assert json.loads(clean_text(json.dumps(key))) == {**key, "d": "[redacted:private_key]"}
     assert clean_text(json.dumps({"chart": "bar", "d": number})) == json.dumps({"chart": "bar", "d": number})
+
+
+@pytest.mark.parametrize(
+    ("value", "random"),
+    [
+        ("4821903847561928", False),
+        ("482190384756192a", True),
+        ("48219038475619a", False),
+        ("482190384 56192a", False),
+        ("48a1-90b3-75c1-28-3d", True),
+        ("48a1-90b3-75c1-2-+-d", False),
+        ("aBcDeFgHiJkLmNoPqRsTuVwX", True),
+        ("aBcDeFgHiJkLmNoPqRsTuVw", False),
+        ("aBcDeFgHiJkL-mNoPqRsTuVwX", False),
+        ("3f2504e0-4f89-11d3-9a0c-0305e82c3301", True),
+    ],
+)
+def test_a_value_is_random_by_its_length_and_by_digits_among_its_letters(value: str, random: bool) -> None:
+    assert is_random(value) == random
 
 
 def test_what_is_written_as_json_stays_json() -> None:
@@ -115,12 +135,16 @@ def _lines_with_secrets(count: int) -> str:
     return "".join(f"password=hR7k{at}N9x! {SECRET}{at}\n" for at in range(count // 60))
 
 
+def _taken_back(count: int) -> str:
+    return "x" * (count // 2) + "\b" * (count // 2)
+
+
 @pytest.mark.parametrize(
     "unit",
     [
         *("=" * 80 + "\n", "*#" * 40 + "\n", "password " * 9 + "\n", '{"a": "b", "c": [1, 2]}\n', "AbC1" * 19 + "\n"),
         *("password=", "\x1b[1", "recovery code ab12-", "machine a login b ", "-----BEGIN PRIVATE KEY-----\n"),
-        *(_lines_with_secrets, _distinct_rows),
+        *(_lines_with_secrets, _distinct_rows, _taken_back),
     ],
     ids=lambda unit: str(getattr(unit, "__name__", repr(unit))),
 )
@@ -143,6 +167,7 @@ def test_eight_times_the_text_takes_no_more_than_some_eight_times_the_work(unit:
         ("\x1b[31mghp\x1b[0m", "ghp"),
         ("\x1b]0;title\x07text", "text"),
         ("\x1b]8;;https://a.example\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("N\bNA\bAM\bME\bE", "NAME"),
         ("I\ufff9g\ufffan\ufffbore", "Ignore"),
         ("tab\tand\nline", "tab\tand\nline"),
     ],
@@ -221,11 +246,23 @@ def test_a_password_or_a_header_s_word_is_cut_with_its_last_sign_and_out_of_its_
     assert clean_text(text) == cleaned
 
 
-@pytest.mark.parametrize("unit", ["2026-01-02 10:11:12 job took 5 ms\n", "took five ms, "])
-def test_a_secret_is_cut_out_of_a_long_text_with_and_without_lines(unit: str) -> None:
-    cleaned = clean_text(f"{unit * 9_000} PASSWORD=hR7kQ2vN9x! {unit * 9_000}")
+@pytest.mark.parametrize("at", [99_000, 100_000, 119_000, 250_000])
+def test_a_secret_is_cut_out_of_a_long_text_wherever_it_stands(at: int) -> None:
+    key = "\n".join([KEY[0], *(f"{number:04}{'AbC1dEf2' * 7}" for number in range(60)), KEY[-1]])
+    lines = "2026-01-02 10:11:12 job took 5 ms\n" * 12_000
+    cleaned = clean_text(f"{lines[:at]}\nPASSWORD=hR7kQ2vN9x!\n{key}\n{lines[at:]}")
+    assert "hR7kQ2vN9x" not in cleaned
+    assert "AbC1dEf2" not in cleaned
+    assert cleaned.count("[redacted:") == 2
+
+
+@pytest.mark.parametrize("at", [0, 99_980, 100_000, 119_990, 199_990, 239_990])
+def test_a_secret_is_cut_out_of_one_long_line_wherever_it_stands(at: int) -> None:
+    line = "took five ms, " * 18_000
+    cleaned = clean_text(f"{line[:at]} PASSWORD=hR7kQ2vN9x! {line[at:]}")
     assert "hR7kQ2vN9x" not in cleaned
     assert cleaned.count("[redacted:") == 1
+    assert len(cleaned) > len(line)
 
 
 def test_two_sentences_are_no_name_and_value() -> None:
