@@ -1,6 +1,8 @@
 """Settings, and the log."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,14 +122,19 @@ async def test_an_event_of_a_tool_names_the_call(settings: Settings, capfd: pyte
     assert stored["request"] is not None
 
 
-@pytest.mark.parametrize(("level", "style"), [("warning", "json"), ("info", "text")])
-async def test_a_call_is_logged_as_the_settings_say(
+@pytest.mark.sqlite
+@pytest.mark.parametrize(("level", "style"), [("error", "json"), ("warning", "text")])
+async def test_a_damaged_record_is_logged_as_the_settings_say(
     settings: Settings, level: str, style: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with Engine(replace(settings, log_level=level, log_format=style)) as engine:
         await engine.store_lesson(**LESSON)
+        with closing(sqlite3.connect(engine.bank.path)) as other, other:
+            other.execute("PRAGMA ignore_check_constraints = ON")
+            other.execute("UPDATE lessons SET tags = '[broken'")
+        assert await engine.bank.lessons.latest(engine.scopes.own) == []
     said = capsys.readouterr().err
-    assert ("event='lesson_stored'" in said) == (style == "text")
+    assert ("event='bank_record_damaged'" in said) == (style == "text")
 
 
 @pytest.mark.parametrize(("level", "written"), [("warning", True), ("error", False)])

@@ -23,8 +23,9 @@ from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.projects import ProjectCounts
-from mcp_reflect.storage.sqlite import files
+from mcp_reflect.storage.sqlite import backup, files
 
+_MOST_NAMED: Final = 10  # records with damaged texts
 _MOST_WAITING: Final = 1000  # records in quarantine that are counted
 _PROBE_SECONDS: Final = 10.0
 
@@ -99,18 +100,21 @@ async def examine(engine: Engine) -> dict[str, Any]:
 
 def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Add what is known about a bank's file to the report; yield a sentence for each thing that is wrong with it."""
-    file, sound = path.stat(), not files.is_damaged(path)
+    file, (sound, unreadable) = path.stat(), backup.check(path)
     aside, copies = files.all_aside(path), files.all_copies(path)
     report |= {
         "mode": oct(file.st_mode & 0o777),
         "bytes": file.st_size,
-        "sound": sound,
+        "sound": sound and not unreadable,
         "set_aside": [str(file) for file in aside],
         "copies": [str(file) for file in copies],
     }
     if not sound:
         fix = "restore --latest" if copies else "export"
         yield f"The bank is damaged. Run: mcp-reflect {fix}"
+    if unreadable:
+        names = ", ".join(unreadable[:_MOST_NAMED])
+        yield f"These records have damaged texts: {names}. Run: mcp-reflect restore --latest"
     if aside:
         fault = f"{aside[-1]} was set aside because it is damaged."
         yield f"{fault} docs/operations.md says how SQLite reads what was written since the last copy. Then delete it."

@@ -15,6 +15,7 @@ from mcp_reflect.storage.repository import (
     Row,
     Writing,
     brief_transaction,
+    readable,
     record_from,
     scoped,
     transaction,
@@ -62,20 +63,20 @@ class FindingRepository(Repository):
         if sum(row["asked"] > 0 for row in of_session) >= MOST_ASKS:
             return None
         left = [row for row in of_session if row["state"] == FindingState.OPEN and not row["asked"]]
-        if not left:
-            return None
-        tx.run("finding_asked", scoped(scope, id=left[0]["id"], asked=1, now=self.clock.now()))
-        return _stored(left[0]).finding
+        for stored in readable(left[:1], _stored, self.context.log):
+            tx.run("finding_asked", scoped(scope, id=stored.id, asked=1, now=self.clock.now()))
+            return stored.finding
+        return None
 
     async def open_in(self, scope: Scope, session: str) -> list[StoredFinding]:
         """Return the open findings of a session, in order."""
         rows = await self.db.rows("findings_of_session", scoped(scope, session=session))
-        return [found for found in map(_stored, rows) if found.state is FindingState.OPEN]
+        return [found for found in readable(rows, _stored, self.context.log) if found.state is FindingState.OPEN]
 
     async def waiting(self, scope: Scope, *, every_project: bool = False) -> list[StoredFinding]:
         """Return the open findings of a project, or of every one, those that cost most first."""
         rows = await self.db.rows("findings_waiting", scoped(scope, limit=_MOST_WAITING, every=int(every_project)))
-        return [*map(_stored, rows)]
+        return readable(rows, _stored, self.context.log)
 
     @transaction
     def note_asked(self, tx: Writing, scope: Scope, ids: Sequence[str], times: int) -> None:

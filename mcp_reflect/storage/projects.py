@@ -14,8 +14,8 @@ from mcp_reflect.storage.repository import (
     Repository,
     Row,
     Writing,
-    lesson_from,
     lesson_values,
+    lessons_from,
     scoped,
 )
 from mcp_reflect.storage.retrieval import index
@@ -143,7 +143,7 @@ def _give(tx: Writing, tenant: str, old: str, project: str) -> int:
     They keep their ids, trust, history and outcomes.
     """
     values = {"tenant": tenant, "project": project, "old": old}
-    lessons = [lesson_from(row) for row in tx.rows("project_lessons", values)]
+    lessons = lessons_from(tx.rows("project_lessons", values), tx.log)
     _move(tx, Scope(tenant, project), lessons)
     for table in _DROPPED:
         tx.run(f"project_drop_{table}", values)

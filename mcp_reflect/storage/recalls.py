@@ -210,7 +210,8 @@ class RecallRepository(Repository):
         """Index anew, some records at a time, what an older release indexed."""
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
             while await self.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}):
-                await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED))
+                if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
+                    break  # the rest is damaged
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""

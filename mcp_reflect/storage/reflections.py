@@ -16,6 +16,7 @@ from mcp_reflect.storage.repository import (
     Row,
     Writing,
     lesson_from,
+    readable,
     record_from,
     scoped,
     transaction,
@@ -99,7 +100,7 @@ class ReflectionRepository(Repository):
     async def latest(self, scope: Scope, *, limit: int = 50) -> list[StoredReflection]:
         """Return reflections of a scope, newest first."""
         rows = await self.db.rows("reflection_list", scoped(scope, limit=limit))
-        return [*map(_reflection_from, rows)]
+        return readable(rows, _reflection_from, self.context.log)
 
     async def findings(self, scope: Scope, *, limit: int = 200) -> dict[str, list[str]]:
         """Return the findings without a lesson, the latest first, by the id of the reflection that has them."""

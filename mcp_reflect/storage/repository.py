@@ -130,13 +130,28 @@ def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[
             values[name] = read(values[name])
         return model(**{field: values[field] for field in kind.__dataclass_fields__})
     except (LookupError, TypeError, ValueError) as error:
-        fix = "`mcp-reflect restore --latest` brings back the daily copy."
-        raise BankError(f"The record {row[0]} is damaged. {fix}") from error
+        raise damaged(row) from error
 
 
 def lesson_from(row: Row) -> Lesson:
     """Return a row of `lessons` as the record; BankError if the row is damaged."""
     return record_from(row, Lesson, _LESSON_READERS)
+
+
+def lessons_from(rows: Iterable[Row], log: Log) -> list[Lesson]:
+    """Return rows of `lessons` as records; a damaged one is logged and left out."""
+    return readable(rows, lesson_from, log)
+
+
+def readable(rows: Iterable[Row], read: Callable[[Row], _Record], log: Log) -> list[_Record]:
+    """Return the result of `read` for each row; a damaged row is logged and left out."""
+    records: list[_Record] = []
+    for row in rows:
+        try:
+            records.append(read(row))
+        except (BankError, ValueError):
+            log.warning("bank_record_damaged", record=name_of(row))
+    return records
 
 
 def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
@@ -164,15 +179,30 @@ def _wording(lesson: Lesson) -> tuple[str | None, ...]:
     return (lesson.mistake, lesson.correction, lesson.why, lesson.task_type, lesson.context, lesson.external_id)
 
 
+def damaged(row: Row) -> BankError:
+    """Return the error that a row is damaged."""
+    return BankError(
+        f"The record {name_of(row)} is damaged. `mcp-reflect restore --latest` brings back the daily copy."
+    )
+
+
+def name_of(row: Row) -> str:
+    """Return the name of a row for a person."""
+    return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
+
+
 _MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
 
 
 class Reading(ABC):
     """Named queries in one transaction of an engine."""
 
+    def __init__(self, log: Log) -> None:
+        self.log = log
+
     @abstractmethod
     def rows(self, name: str, values: Values) -> list[Row]:
-        """Return the rows of a named query."""
+        """Return the rows of a named query; BankError if a query by id (`_by_id`) finds a damaged row."""
 
     @abstractmethod
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
@@ -183,8 +213,8 @@ class Reading(ABC):
         return next(iter(self.rows(name, values)), None)
 
     def lessons(self, name: str, scope: Scope, **values: Any) -> list[Lesson]:
-        """Return the records of a named query."""
-        return [lesson_from(row) for row in self.rows(name, scoped(scope, **values))]
+        """Return the records of a named query; a damaged one is logged and left out."""
+        return lessons_from(self.rows(name, scoped(scope, **values)), self.log)
 
     def existing(self, name: str, scope: Scope, field: str, record_id: str, fix: str) -> Row:
         """Return the row of a query by id; NotFoundError names `field`, and says how to `fix` it."""
@@ -197,7 +227,8 @@ class Reading(ABC):
 class Writing(Reading):
     """A transaction: the same, and named statements that write. Every text is redacted when it is bound."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log) -> None:
+        super().__init__(log)
         self.ran: set[str] = set()
 
     @abstractmethod
@@ -340,7 +371,7 @@ class Repository:
         self.clock = context.clock
 
     async def lessons(self, name: str, scope: Scope, **values: Any) -> list[Lesson]:
-        """Return the records of a named query."""
+        """Return the records of a named query; a damaged one is logged and left out."""
         return await self.db.look(scope.tenant, lambda reading: reading.lessons(name, scope, **values))
 
 

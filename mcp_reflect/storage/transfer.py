@@ -17,6 +17,7 @@ from mcp_reflect.storage.repository import (
     Repository,
     Writing,
     lesson_from,
+    lessons_from,
     says_nothing_new,
     scoped,
 )
@@ -58,7 +59,7 @@ class Transfer(Repository):
                     own = {name: json.loads(row[name]) if name == "body" else row[name] for name in names}
                     own["created_at"] = iso(row["created_at"], exact=True)
                     past[f"{kind}s", row[record]].append(own)
-            for lesson in map(lesson_from, rows):
+            for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}

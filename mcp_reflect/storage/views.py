@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import Filter, Lesson, State, Trust, waits
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.repository import Reading, Repository, Row, scoped
+from mcp_reflect.storage.repository import Reading, Repository, Row, readable, scoped
 from mcp_reflect.storage.warnings import counts
 
 _MOST_RECALLS: Final = 100
@@ -146,9 +147,12 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
             for link in links
             if link["from_id"] in places and link["to_id"] in places
         ],
-        "recalls": _table(reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads),
+        "recalls": _table(
+            reading.log, reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads
+        ),
         "recall_days": [list(row) for row in reading.rows("board_recall_days", where)],
         "warnings": _table(
+            reading.log,
             reading.rows("board_warnings", events),
             _WARNING_COLUMNS,
             at=int,
@@ -166,13 +170,11 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     return table
 
 
-def _table(rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
-    values = [[readers.get(name, _same)(row[name]) for name in columns] for row in rows]
-    return {"columns": columns, "rows": values}
+def _table(log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
+    def values(row: Row) -> list[Any]:
+        return [readers[name](row[name]) if name in readers else row[name] for name in columns]
 
-
-def _same(value: Any) -> Any:
-    return value
+    return {"columns": columns, "rows": readable(rows, values, log)}
 
 
 def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:

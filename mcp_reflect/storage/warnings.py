@@ -30,6 +30,7 @@ from mcp_reflect.storage.repository import (
     Values,
     Writing,
     brief_transaction,
+    readable,
     record_from,
     scoped,
     transaction,
@@ -234,7 +235,7 @@ class WarningRepository(Repository):
 
 def _failures(reading: Reading, query: str, scope: Scope, **values: Any) -> tuple[KnownFailure, ...]:
     rows = reading.rows(query, scoped(scope, **values))
-    return tuple(record_from(row, KnownFailure, _FAILURE_READERS) for row in rows)
+    return tuple(readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log))
 
 
 def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -> dict[str, tuple[Lesson, ...]]:

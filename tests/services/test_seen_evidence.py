@@ -11,7 +11,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import OutcomeResult
 from mcp_reflect.runs.text import output_digest, shown_part
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.sqlite.files import is_damaged
+from mcp_reflect.storage.sqlite.backup import check
 from tests.held_clock import HeldClock
 
 PYTEST = "tests/test_orders.py ....\n\n============== 43 passed in 2.52s =============="
@@ -109,7 +109,7 @@ async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, s
 async def test_digests_are_not_taken_for_damaged_texts(engine: Engine, bank_path: Path) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
     await engine.close()
-    assert not is_damaged(bank_path)
+    assert check(bank_path) == (True, [])
 
 
 @pytest.mark.sqlite  # it reads the file

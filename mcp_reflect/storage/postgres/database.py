@@ -106,8 +106,8 @@ def sent(value: Any) -> Any:
 class PostgresTransaction(Writing):
     """Runs named SQL on a connection."""
 
-    def __init__(self, connection: Connection[PostgresRow]) -> None:
-        super().__init__()
+    def __init__(self, connection: Connection[PostgresRow], log: Log) -> None:
+        super().__init__(log)
         self.connection = connection
 
     def rows(self, name: str, values: Values) -> list[Row]:
@@ -207,7 +207,7 @@ class Database(repository.Database):
             if mode not in READS and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
             self._begin(connection, mode, tenant, opened)
-            result = work(PostgresTransaction(connection))
+            result = work(PostgresTransaction(connection, self._log))
             try:
                 connection.commit()
             except psycopg.OperationalError as error:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from mcp_reflect.errors import BankError, NotABankError
+from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.models.common import Scope
 from mcp_reflect.storage.postgres.database import Database, PostgresTransaction, sent
-from mcp_reflect.storage.repository import Writing, lesson_from
+from mcp_reflect.storage.repository import Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval import index
 from mcp_reflect.storage.sqlite import backup, files
 from mcp_reflect.storage.sqlite.database import explained
@@ -53,6 +53,8 @@ async def move(path: Path, target: Database, tenant: str, projects: Mapping[str,
         files.copy_to(path, copy)
         if reason := files.prepare(copy, _SECONDS).read_only:
             raise BankError(f"{path} cannot be moved: {reason}")
+        if damaged := backup.unreadable(copy):
+            raise BankDamagedError(f"{path} has damaged texts: {damaged[0]}. Run: mcp-reflect restore --latest")
         with closing(files.connect(copy)) as source, files.write_lock(source):
             tables = [table for table in backup.tables(source) if table != _VECTORS]
             tenants = _rename(source, tables, tenant, projects)
@@ -102,7 +104,7 @@ def _put(writing: Writing, copy: Path, tables: Sequence[str], tenant: str) -> di
                 sets = ({name: sent(row[name]) for name in row.keys()} for row in batch)  # noqa: SIM118 - not a dict
                 connection.cursor().executemany(insert, sets)
                 if table == "lessons":
-                    lessons = map(lesson_from, batch)
+                    lessons = readable(batch, lesson_from, writing.log)
                     entries = [index.entry(Scope(tenant, lesson.project), lesson) for lesson in lessons]
                     index.add(writing, [entry for entry in entries if entry])
     return counts

@@ -14,7 +14,7 @@ from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.signature import fingerprint
 from mcp_reflect.stemmer import ENGLISH, STOP_WORDS, stem
-from mcp_reflect.storage.repository import Derived, Reading, Row, Values, Writing, lesson_from
+from mcp_reflect.storage.repository import Derived, Reading, Row, Values, Writing, lesson_from, readable
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
@@ -207,7 +207,7 @@ def renew_outdated(writing: Writing, limit: int) -> int:
     for row in rows:
         remove(writing, row["id"])
         writing.run("vector_remove_words", {"id": row["id"]})
-    entries = [entry(Scope(row["tenant"], row["project"]), lesson_from(row)) for row in rows]
+    entries = readable(rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)), writing.log)
     add(writing, [one for one in entries if one])
     return len(rows)
 

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,13 @@ from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.database import explained
 
 COPIES_KEPT: Final = 7
+
+
+def check(path: Path) -> tuple[bool, list[str]]:
+    """Return whether SQLite finds the bank at `path` sound, and the records with a text that is not UTF-8."""
+    with explained(path):
+        sound = not files.is_damaged(path)
+        return sound, unreadable(path) if sound else []
 
 
 def backup(path: Path, file: Path) -> int:
@@ -106,6 +114,23 @@ def _make_room(path: Path, now: float, busy_seconds: float) -> Path | None:
 
 # Tables that are made from the lessons; the index is made anew.
 DERIVED: Final = ("features", "lesson_terms", "terms", "sizes", "vectors")
+
+
+def unreadable(path: Path) -> list[str]:
+    """Return the table and the first value of each row with a text that is not UTF-8."""
+    names: list[str] = []
+    with closing(files.connect_to_read(path)[0]) as connection:
+        ours = tables(connection)
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        for table in ours:
+            rows = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - our own schema's names
+            broken = (row for row in rows if any(_is_broken(value) for value in row))
+            names += [f"{table} {str(row[0]).encode('utf-8', 'replace').decode()}" for row in broken]
+    return names
+
+
+def _is_broken(value: object) -> bool:
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:

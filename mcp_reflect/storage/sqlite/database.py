@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -18,7 +19,7 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import READS, Bound, Mode, Row, Values, Writing, compared, queries
+from mcp_reflect.storage.repository import READS, Bound, Mode, Row, Values, Writing, compared, damaged, name_of, queries
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
@@ -76,12 +77,31 @@ def explained(path: Path) -> Generator[None]:
 class SqliteTransaction(Writing):
     """Runs named SQL on a connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__()
+    def __init__(self, connection: sqlite3.Connection, log: Log) -> None:
+        super().__init__(log)
         self._connection = connection
 
     def rows(self, name: str, values: Values) -> list[Row]:
-        return self._connection.execute(queries()[name], compared(values)).fetchall()
+        """Return the rows of a named query. A row with a text that is not UTF-8 is logged and left out.
+
+        BankError if a query by id (its name ends with `_by_id`) finds only such a row.
+        """
+        try:
+            return self._select(name, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+        self._connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        try:
+            rows = self._select(name, values).fetchall()
+        finally:
+            self._connection.text_factory = str
+        lost = [row for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)]
+        if name.endswith("_by_id") and lost:
+            raise damaged(rows[0])
+        for row in lost:
+            self.log.warning("bank_record_damaged", record=name_of(row))
+        return [row for row in rows if row not in lost]
 
     def execute(self, name: str, values: Bound) -> int:
         return self._connection.execute(queries()[name], values).rowcount
@@ -91,6 +111,9 @@ class SqliteTransaction(Writing):
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
         return " AND ".join("(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups)
+
+    def _select(self, name: str, values: Values) -> sqlite3.Cursor:
+        return self._connection.execute(queries()[name], compared(values))
 
 
 class _Session(sqlite3.Connection):
@@ -217,7 +240,7 @@ class Database(repository.Database):
             try:
                 if number_of(raw, "user_version") != opened.schema:
                     return None
-                result = work(SqliteTransaction(raw))
+                result = work(SqliteTransaction(raw, self._log))
                 if mode not in READS:
                     raw.commit()
             finally:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
@@ -22,8 +21,6 @@ ENDINGS = ("-wal", "-shm", "-journal", "")
 
 # A file with another ending that is not a database was named by mistake, and is left alone.
 _DATABASE_ENDINGS: Final = (".db", ".db3", ".sqlite", ".sqlite3", ".bank")
-
-_TEXT: Final = partial(str, encoding="utf-8", errors="replace")  # of a text that was damaged, the rest is read
 
 _Kind = TypeVar("_Kind", bound=sqlite3.Connection)
 
@@ -101,7 +98,6 @@ def connect(
     address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if alone else ''}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = _TEXT
     if not read_only:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         # A log that is restarted is cut, so that its size says how long it is.
