@@ -302,7 +302,8 @@ class Stored:
 class OutcomeDraft:
     """An outcome to be recorded. `success` is 1, 0.5 (partial) or 0; a recall, lessons, or both are named.
 
-    `backed`: an agent's word, with results or a quotation that it typed.
+    `of_task` credits none of the recall's lessons: it is the task's outcome alone. `backed`: an agent's word, with
+    results or a quotation that it typed.
     """
 
     success: float
@@ -310,6 +311,7 @@ class OutcomeDraft:
     lesson_ids: tuple[str, ...]
     evidence: Evidence
     note: str | None
+    of_task: bool = False
     backed: bool = False
 
 

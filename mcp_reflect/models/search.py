@@ -24,6 +24,11 @@ class EmptyCause(StrEnum):
     WRONG_MODE = "wrong_mode"
     UNKNOWN = "unknown"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "EmptyCause":  # noqa: ARG003 - enum gives it by name
+        """A search that an earlier version stored may name a cause that is not here any more."""
+        return cls.UNKNOWN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:

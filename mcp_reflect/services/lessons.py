@@ -1,5 +1,6 @@
 """Recall, store, forget, edit and import lessons, and record whether they helped."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -53,6 +54,7 @@ _TOLD: Final[Mapping[Evidence, str]] = {
     Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
     Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
 }
+_UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _SIMILAR: Final = "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
@@ -82,6 +84,13 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     if stored.similar and not stored.reason:
         other, text = stored.similar
         stored = replace(stored, reason=_SIMILAR.format(id=short_id(other), text=clip(text, 160)))
+    if context.by_rules:  # what rules made of the same event in this session is its evidence
+        from mcp_reflect.runs.text import shares_words
+
+        words = " ".join((draft.text, *draft.symptoms))
+        for other in await context.bank.lessons.latest(scope):
+            if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
+                await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
     context.log.info("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
     return replace(stored, guard=guard, ignored=sent.ignored)
 
@@ -135,8 +144,9 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
             shown = () if draft.evidence is Evidence.USER else await _shown(context, scope, draft, results)
             if not shown or doubt_of(draft, shown):
                 draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD[draft.evidence]
+        draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
-        reason = reason or (None if updated else _HELD_OUT)
+        reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     evidence = "told" if draft.backed else draft.evidence.value
     context.log.info("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
     return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
@@ -161,6 +171,18 @@ async def _shown(
         if part := max(parts, key=len, default=""):
             shown.append(replace(result, content=part, exit_code=0 if worked else result.exit_code or 1))
     return shown
+
+
+async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> OutcomeDraft:
+    """Name the lessons of a recall whose advice the calls that hooks saw follow, if the outcome names none itself."""
+    if not draft.recall_id or draft.lesson_ids:
+        return draft
+    heads = await context.bank.warnings.worked_since(scope, context.clock.now() - _SESSION_SECONDS)
+    # A head is `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names.
+    acts = [re.compile(rf"(?<!\w){re.escape(head.partition(':')[2] or head)}(?!\w)", re.IGNORECASE) for head in heads]
+    shown = await context.bank.recalls.lessons_of(scope, draft.recall_id) if acts else []
+    used = [lesson.id for lesson in shown if any(act.search(lesson.correction or lesson.text) for act in acts)]
+    return replace(draft, lesson_ids=tuple(used), of_task=bool(shown) and not used)
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:

@@ -49,6 +49,7 @@ _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 _UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
+_FROM_THE_BANK: Final = "This is the reflection that the bank holds of the same run; nobody was asked anew."
 _ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
@@ -85,7 +86,10 @@ async def store(context: Context, generated: Generated) -> Reflection:
     else:
         stored = await reflections.next_version(generated.scope, generated.before, draft)
     context.log.info("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
-    return replace(from_stored(stored), ignored=draft.reflection.ignored)
+    reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
+    if stored.thinker == RULES:
+        context.by_rules.update(lesson.id for lesson in reflection.lessons)
+    return reflection
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
@@ -127,7 +131,10 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
         context.log.info("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
-        return Generated(reflection=replace(from_stored(equal), ignored=sent.ignored), scope=scope)
+        found = replace(from_stored(equal), ignored=sent.ignored)
+        if validation is not None:  # a graph that names another model wants to know that it was not asked
+            found = replace(found, note=_FROM_THE_BANK)
+        return Generated(reflection=found, scope=scope)
     draft = await _draft(context, scope, sent, run, validation, client)
     return Generated(reflection=draft.reflection, scope=scope, draft=draft, before=before)
 

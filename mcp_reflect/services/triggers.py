@@ -1,7 +1,7 @@
 """Whether to reflect at a step. All processes of a run share one count of reflections per step.
 
-Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client. With the
-prompt start_task, a session begins another task, whose steps are counted anew.
+Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client. Where a step
+number goes back, or with the prompt start_task, a session begins another task, whose steps are counted anew.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankReadOnlyError
+from mcp_reflect.models.common import Scope
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import StepArguments
 from mcp_reflect.services.context import Context
@@ -61,14 +62,26 @@ async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advi
 
 async def begin_task(context: Context) -> None:
     """Begin to count the steps of the session anew."""
+    context.latest_step[context.scopes.own] = 0
     with suppress(BankReadOnlyError):
         await context.bank.steps.reset(context.scopes.own, context.session)
+
+
+async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArguments) -> None:
+    """Count anew where the steps of the session go back: a run that has no name begins again."""
+    if sent.run_id is not None or "step_number" not in sent.model_fields_set:
+        return
+    if sent.step_number < context.latest_step.get(scope, 0):
+        with suppress(BankReadOnlyError):
+            await context.bank.steps.reset(scope, context.session)
+    context.latest_step[scope] = sent.step_number
 
 
 async def _advise(context: Context, sent: StepArguments) -> Advice:
     scope, steps = context.scopes.named(sent.project), context.bank.steps
     if not context.settings.enabled:
         return Advice(reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false).")
+    await _forget_an_earlier_task(context, scope, sent)
     limit = context.settings.max_reflections_per_step
     trigger, reason = trigger_of(sent, context.settings) or (None, "Nothing calls for a reflection at this step.")
     run_id = sent.run_id or context.session

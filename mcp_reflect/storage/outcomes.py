@@ -84,7 +84,7 @@ class OutcomeRepository(Repository):
         values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now(), "recall_id": recall_id}
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
-            concerned = _lessons(tx, scope, draft)
+            concerned = [] if draft.of_task else _lessons(tx, scope, draft)
             if irrelevant:
                 link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
                 tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in concerned])

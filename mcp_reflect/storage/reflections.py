@@ -87,6 +87,11 @@ class ReflectionRepository(Repository):
                 _replace_earlier(tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now)
         return self._written(tx, scope, draft, before.id)
 
+    @transaction
+    def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
+        """Make a lesson of rules the evidence of another lesson, which was told of the same event."""
+        _keep_as_evidence(tx, scope, lesson_id, evidence)
+
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
         return await self.db.look(scope.tenant, lambda reading: _by_id(reading, scope, reflection_id))

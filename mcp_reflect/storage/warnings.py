@@ -57,6 +57,11 @@ _FAILURE_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 class WarningRepository(Repository):
     """Failing calls, sessions, and warnings."""
 
+    async def worked_since(self, scope: Scope, since: float) -> frozenset[str]:
+        """Return the heads of the calls that worked in sessions that hooks watched since then."""
+        rows = await self.db.rows("sessions_since", scoped(scope, since=since))
+        return frozenset(head for row in rows for head in json.loads(row["worked"]))
+
     async def outputs_since(self, scope: Scope, since: float, *, worked: bool) -> list[bytes]:
         """Return digests of the latest outputs of calls that worked, or failed, in sessions watched since then."""
         values = scoped(scope, since=since, worked=worked, limit=_MOST_COMPARED)

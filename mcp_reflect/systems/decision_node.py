@@ -72,7 +72,7 @@ def reflection_node(
     by_rules = reflection.insights is not None and reflection.thinker == RULES
     text = markdown(insights.raw_sections) if by_rules else reflection.reflection
     return {
-        **_gained(state, checked, text, success=True),
+        **_gained(state, checked, text, success=True, note=reflection.note),
         "reflection_insights": {
             "summary": _title(text) or insights.summary or reflection.reflection,
             "strengths": list(insights.strengths),
@@ -103,11 +103,13 @@ def _title(text: str) -> str | None:
     return line.lstrip("#").strip(" *") or None if line.startswith("#") else None
 
 
-def _gained(state: Mapping[str, Any], checked: Validation, text: str, *, success: bool) -> dict[str, Any]:
+def _gained(
+    state: Mapping[str, Any], checked: Validation, text: str, *, success: bool, note: str | None = None
+) -> dict[str, Any]:
     return {
         "reflection": text,
         "reflections": [*(state.get("reflections") or ()), text],
-        "validation_results": _validation(checked, success=success),
+        "validation_results": _validation(checked, success=success) | ({"note": note} if note else {}),
     }
 
 

@@ -102,6 +102,18 @@ async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_
     assert [hit.id for hit in recalled.lessons if hit.kind == "lesson"] == [stored.lesson_id]
 
 
+async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_evidence(engine: Engine) -> None:
+    (old,) = (await engine.reflect(**FAILED_RUN)).lessons
+    other = await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Tuesday")
+    assert (await detail(engine, old.id))["state"] is State.ACTIVE
+    own = await engine.store_lesson(
+        mistake="orders/setings.toml does not exist", correction="Read orders/settings.toml"
+    )
+    assert (await detail(engine, old.id))["state"] is State.RETIRED
+    assert (await detail(engine, own.lesson_id))["links"] == [old.id]
+    assert (await detail(engine, other.lesson_id))["links"] == []
+
+
 async def test_a_run_that_is_read_twice_is_learned_from_once(engine: Engine) -> None:
     (first,) = (await engine.reflect(**FAILED_RUN, run_id="s-1#1")).lessons
     longer = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "llm_call", "content": "Done."}]}
@@ -111,7 +123,25 @@ async def test_a_run_that_is_read_twice_is_learned_from_once(engine: Engine) -> 
     assert (await detail(engine, first.id))["strength"] == 2
 
 
-async def test_without_ids_all_lessons_of_the_recall_share_the_outcome(engine: Engine) -> None:
+async def test_without_ids_only_lessons_whose_advice_the_calls_follow_are_credited(engine: Engine) -> None:
+    used = await engine.store_lesson(mistake="Deployed the shop by hand", correction="Run make deploy for the shop")
+    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+    recall = await engine.recall(task="deploy the shop")
+    assert len(recall.lessons) == 2
+    await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
+    outcome = await engine.record_outcome(success=True, recall_id=recall.recall_id)
+    assert [item.id for item in outcome.updated] == [used.lesson_id]
+
+
+async def test_where_the_calls_follow_no_lesson_none_is_credited_and_the_answer_says_so(engine: Engine) -> None:
+    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+    recall = await engine.recall(task="deploy the shop")
+    await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
+    outcome = await engine.record_outcome(success=True, recall_id=recall.recall_id)
+    assert (outcome.updated, "name the lesson_ids" in (outcome.reason or "")) == ((), True)
+
+
+async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outcome(engine: Engine) -> None:
     await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
     recall = await engine.recall(task="deploy the shop")
     assert len((await engine.record_outcome(success=True, recall_id=recall.recall_id)).updated) == 1

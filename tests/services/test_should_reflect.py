@@ -92,6 +92,17 @@ async def test_without_a_run_the_steps_of_the_session_have_the_budget(client: Cl
 ALARM: dict[str, Any] = {"confidence": 0.1, "risk_level": 0.95, "tool_failures": 4}
 
 
+async def test_a_step_number_that_goes_back_begins_another_task(client: Client) -> None:
+    steps = (1, 1, 1, 2, 1)
+    answers = [await told(client, "should_reflect", {**ALARM, "step_number": step}) for step in steps]
+    assert [answer["reflect"] for answer in answers] == [True, True, False, True, True]
+    calm = [{"confidence": 0.9, "step_number": step} for step in (1, 2, 3)]  # steps without a yes count, too
+    for _ in range(2):
+        assert (await told(client, "should_reflect", {**ALARM, "step_number": 1}))["reflect"]
+        for call in (*calm, {**ALARM}):
+            await told(client, "should_reflect", call)
+
+
 async def test_the_prompt_start_task_begins_another_task(client: Client) -> None:
     for _ in range(2):
         answers = [await told(client, "should_reflect", {**ALARM, "step_number": 1}) for _ in range(3)]
