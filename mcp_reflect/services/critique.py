@@ -1,6 +1,7 @@
 """Check a piece of work: the lines that decide its claims, what is certainly wrong, and the verdicts on the rest."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -26,6 +27,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import read_outputs
+from mcp_reflect.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
 
@@ -88,6 +90,8 @@ class _Call:
         best = Version(verified=after, author=author) if len(after.wrong) <= len(current.wrong) else first
         if not after.wrong:
             stopped = Stopped.PASSED
+        elif set(after.issues) == set(current.issues):
+            stopped = Stopped.SAME_ISSUES
         else:
             stopped = Stopped.BUDGET if iteration >= self.session["max_iterations"] else None
         return Run(first=first, best=best, iterations=iteration, stopped=stopped)
@@ -240,6 +244,9 @@ async def critique(
         shown = await asyncio.to_thread(read_outputs, Path(path))
         session["tool_results"] = await asyncio.to_thread(_cleaned, shown)
         session["evidence"] = f"{len(shown)} outputs of this session" if shown else None
+    message = _digest(sent)
+    if sent.critique_id is not None and session.get("answer") is not None and session.get("message") == message:
+        return from_json(Critique, session["answer"])
     call = _Call(context, replace(client, on_text=on_text), session, began + CALL_SECONDS, on_start, on_complete)
     by_host = sent.analysis is not None or sent.verdicts is not None
     run = await (call.judged(sent) if by_host else call.run())
@@ -259,6 +266,7 @@ async def critique(
     after = {  # the next call of this critique adds its verdicts to those on the same steps
         **session,
         "iterations": run.iterations if by_host else 0,
+        "message": message,
         "retries": session.get("retries", 0) + answer.should_retry,
         "improvements": session.get("improvements", 0) + (run.best is not run.first),
         "answer": await asyncio.to_thread(plain, answer),
@@ -314,6 +322,8 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
             "lessons": told,
         }
     stored = await context.bank.critique_sessions.load(scope, sent.critique_id)
+    if sent.max_iterations is not None:
+        stored["max_iterations"] = sent.max_iterations
     for name, value in work.items():
         if value in (None, [], stored[name]):
             continue
@@ -343,6 +353,14 @@ def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
 
 def _cleaned(results: Sequence[ToolResult]) -> list[dict[str, Any]]:
     return clean([asdict(result) for result in clipped_results(results)])
+
+
+def _digest(sent: CritiqueArguments) -> str | None:
+    """Identify what a call adds to a critique: verdicts, an analysis, evidence."""
+    if sent.critique_id is None:
+        return None
+    results = [result.model_dump(mode="json") for result in sent.tool_results]
+    return digest(json.dumps([sent.analysis, sent.verdicts, results], sort_keys=True), 32)
 
 
 def _work(session: Mapping[str, Any]) -> Work:

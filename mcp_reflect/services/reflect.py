@@ -96,7 +96,7 @@ async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflect
     """Find reflections by the arguments of a recall: those that fit the `task` first, then the most important ones."""
     values = {"max_chars": context.settings.max_recalled_chars, **arguments, "task": arguments.get("task") or "any"}
     sent = read(RecallArguments, values, context.settings)
-    scope, reflections, found = context.scopes.own, context.bank.reflections, list[StoredReflection]()
+    scope, reflections, found = context.scopes.named(sent.project), context.bank.reflections, list[StoredReflection]()
     if arguments.get("task"):
         asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
         recall = await context.bank.recalls.recall(scope, asked, applied=False)
@@ -314,6 +314,8 @@ async def _draft(
     if review is not None:
         reflection = _with_review(reflection, judgement, review, run)
     assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
+    for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
+        reflection = replace(reflection, **{name: score.score}) if name in ("importance", "confidence") else reflection
     if validation is not None:
         validation = replace(validation, reflection_success=not judgement.failed)
     reflection = replace(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from mcp_reflect.config import Settings
 from mcp_reflect.critique.judging import FIELDS, PRAISE, read_opinion
@@ -33,8 +33,9 @@ _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
 _START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
 _SCORE: Final = re.compile(
-    r"[*_`#]*\b(?:quality[ _])?(?:score|rating)\b[*_`:=\s]*(?:is|of)?\s*(\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?)[*_]*\.?",
-    re.IGNORECASE,
+    r"""(?ix)[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]*(?:is|of|at)?\s*
+    (\d+(?:\.\d+)?(?:\s*(?:/|out\ of)\s*\d+|\s*%)?)[*_]*\.?(?!\d)
+    |(?<![\d/])(\d+(?:\.\d+)?\s*(?:/|out\ of)\s*(?:5|10|100))(?=\s*(?:[.,;:!)\n-]|$))\.?"""
 )
 _COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
 _OF_BANK: Final = ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
@@ -250,21 +251,27 @@ def _read(reply: str) -> tuple[Opinion, float | None]:
     text: Json = reply
     if found is not None:
         sent, issues = found.get("quality_score", found.get("score")), found.get("issues")
-        issues = [_issue(item) for item in issues] if isinstance(issues, list) else issues
+        issues = [_issue(item) for item in cast("list[Json]", issues)] if isinstance(issues, list) else issues
         text = {"issues": issues, "suggested_fix": as_text(found.get("suggested_fix"))}
     elif match := _SCORE.search(reply):
-        sent, text = match[1], f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
+        sent = match[1] or match[2]
+        text = f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
     share = share_of(sent)
     score = float(share) if isinstance(share, int | float) and 0 <= share <= 1 else None
     try:
-        return read_opinion(text, "reply"), score
+        opinion = read_opinion(text, "reply")
     except InputError:
-        return Opinion(), score
+        opinion = Opinion()
+    if isinstance(text, str) and not opinion.issues and score is not None and score < _START and " " in text:
+        opinion = replace(opinion, issues=(text,))  # a low score in prose: the words beside it are the fault
+    return opinion, score
 
 
 def _issue(item: Json) -> Json:
-    names = ("issue", "description", "text", "message")
-    return next((item[name] for name in names if item.get(name)), as_text(item)) if isinstance(item, dict) else item
+    if not isinstance(item, dict):
+        return item
+    texts = [value for value in item.values() if isinstance(value, str)]
+    return next((item[key] for key in ("issue", "description", "text", "message") if item.get(key)), ": ".join(texts))
 
 
 def _score_of_words(opinion: Opinion, reply: str) -> float:

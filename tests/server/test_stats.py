@@ -24,6 +24,8 @@ async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_cou
     await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
     after = await read(client, "bank://stats")
     assert (after["retries_triggered"], after["improvements_made"], after["critiques"]) == (1, 1, 1)
+    await told(client, "critique", {"critique_id": first["critique_id"], "analysis": analysis})
+    assert await read(client, "bank://stats") == after
 
 
 @one_era

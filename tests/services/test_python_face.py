@@ -83,6 +83,34 @@ def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings:
     assert not settings.bank_path.exists()
 
 
+@pytest.mark.parametrize("error", [TimeoutError(), ValueError("key sk-1"), KeyError("x")])
+async def test_rules_reflect_where_a_model_that_was_passed_raises_anything(
+    settings: Settings, error: BaseException
+) -> None:
+    class Failing:
+        async def complete(self, request: Any) -> Any:
+            del request
+            raise error
+
+    async with Engine(settings, llm=Failing()) as engine:
+        found = await engine.reflect(**FAILED_RUN)
+    assert found.thinker == "rules"
+    assert f"raised {type(error).__name__}" in (found.note or "")
+    assert "no reply within" not in (found.note or "")
+    assert "sk-1" not in (found.note or "")
+
+
+async def test_a_scorer_of_ones_own_may_set_importance_and_confidence(settings: Settings) -> None:
+    class Judge:
+        def score(self, trace: Any) -> dict[str, float]:
+            del trace
+            return {"importance": 0.95, "confidence": 0.15}
+
+    async with Engine(settings, scorer=Judge()) as engine:
+        found = await engine.reflect(**FAILED_RUN)
+    assert (found.importance, found.confidence) == (0.95, 0.15)
+
+
 def test_the_size_of_the_bank_is_passed_on_and_goes_before_the_setting(settings: Settings) -> None:
     assert Engine(settings, reflection_bank_size=100).settings.bank_size == 100
     assert Engine(settings).settings.bank_size is None

@@ -48,6 +48,14 @@ def test_the_edges_of_the_graph_decide_how_often_it_relaxes() -> None:
     assert relax_and_retry({**state, "max_retries": 2})["planned_queries"] == []
 
 
+def test_a_later_retry_relaxes_to_the_master_search() -> None:
+    later = relax_and_retry({**STATE, **relax_and_retry(STATE)})
+    (query,) = later["planned_queries"]
+    assert (query["search_mode"], query["query_text"], query["limit"]) == ("master", QUERY["query_text"], 20)
+    assert query["score_threshold"] <= 0.2
+    assert later["retry_count"] == 2
+
+
 def _replanned(tmp_path: Path, reply: str | None = None, **more: Any) -> dict[str, Any]:
     settings = Settings(bank=tmp_path / "bank.db")
     if reply is None:
