@@ -20,6 +20,7 @@ override is broken, its error names file and line, and the shipped template serv
 
 import json
 import re
+import stat
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -131,12 +132,13 @@ class Prompts:
             fix = f"The prompts are {', '.join(self.names())}."
             raise PromptError(str(self.shipped / name), 1, "there is no such prompt", fix)
         shipped = _template(self.shipped / f"{name}.md")
-        path = self.overrides and self.overrides / f"{name}.md"
-        if path is None or not path.exists():
+        if self.overrides is None:
             return shipped
         try:
-            override = _template(path)
+            override = _template(self.overrides / f"{name}.md")
             _refuse_misfit(override, shipped)
+        except FileNotFoundError:
+            return shipped
         except PromptError as error:
             return replace(shipped, problem=error)
         return replace(override, overridden=True)
@@ -168,7 +170,11 @@ class Prompts:
 def _template(path: Path) -> Template:
     file = str(path)
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would wait for a writer
+            raise PromptError(file, 1, "is not a regular file", "Replace it by one.")
         text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         fault = f"cannot be read ({type(error).__name__})"
         raise PromptError(file, 1, fault, "Make it a readable file of UTF-8 text.") from None

@@ -65,6 +65,16 @@ def test_doctor_checks_a_bank_in_a_folder_that_may_only_be_read(command: Command
     assert any("can only be read" in fault for fault in report["degraded"])
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
+def test_a_pipe_among_prompt_templates_is_named_and_not_waited_for(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_REFLECT_PROMPTS_DIR", str(command.folder))
+    os.mkfifo(command.folder / "critique.md")
+    assert "is not a regular file" in str(command.json_status("doctor", code=1)["degraded"])
+    assert "critique" in command("prompts", "list")
+
+
 KEY = SECRETS["github_token"]
 WORDS = [
     ("{}",),

@@ -151,7 +151,8 @@ def test_name_and_inputs_may_be_left_out(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text_or_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "correct.md").write_bytes(b"---\nname: \xff\n")
     (tmp_path / "dream.md").mkdir()
-    assert ["cannot be read" in error.fault for error in Prompts(tmp_path).check()] == [True, True]
+    faults = [error.fault for error in Prompts(tmp_path).check()]
+    assert faults == ["cannot be read (UnicodeDecodeError)", "is not a regular file"]
 
 
 def test_check_names_broken_overrides_and_strays(tmp_path: Path) -> None:
