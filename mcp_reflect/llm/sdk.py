@@ -1,7 +1,9 @@
 """Claude by Anthropic's SDK; by OpenAI's, each endpoint of chat completions: Ollama, vLLM, LM Studio and more."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -30,7 +32,7 @@ from mcp_reflect.llm.providers import MAIN, Endpoint, Spec, is_near, open_endpoi
 from mcp_reflect.security.redact import quoted
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
+    from httpx2 import AsyncByteStream, AsyncClient, Response
     from openai import AsyncOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -38,6 +40,7 @@ OPENAI_URL_SETTING = "OPENAI_BASE_URL"
 OPENAI_KEY_NAME = "OPENAI_API_KEY"
 _NO_KEY = "none"  # the SDKs insist on a key
 _LONGEST_QUOTE = 300  # characters
+_LONGEST_BODY = 16 * 1024 * 1024  # bytes
 _Answered = TypeVar("_Answered")
 _SCHEMA_WORDS = ("output_config", "output_format", "response_format", "json_schema", "structured output", "grammar")
 """Words in an error which say that the endpoint does not take the schema."""
@@ -217,17 +220,47 @@ async def call(endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"]
 def open_client(endpoint: Endpoint, seconds: float) -> "AsyncClient":
     """Return the HTTP client of one request. `seconds` is how long the endpoint may be silent.
 
-    It follows no redirect, which could carry the key to another host. A machine nearby is not asked through a proxy.
-    Raises `LLMSettingError` where the proxy of the environment cannot be used.
+    It follows no redirect, which could carry the key to another host, and ends a body after 16 MiB. A machine nearby
+    is not asked through a proxy. Raises `LLMSettingError` where the proxy of the environment cannot be used.
     """
-    from httpx2 import AsyncClient  # noqa: PLC0415 - imported with the first request
+    from httpx2 import AsyncByteStream, AsyncClient  # noqa: PLC0415 - imported with the first request
+
+    end = time.monotonic() + seconds
+
+    class Limited(AsyncByteStream):
+        def __init__(self, body: "AsyncByteStream") -> None:
+            self._body = body
+            self.aclose = body.aclose
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = _LONGEST_BODY
+            async for chunk in self._body:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+    async def check(response: "Response") -> None:
+        """Bound the body, and let the SDK not wait longer than the request may last."""
+        if _wait(response.headers) >= end - time.monotonic():
+            response.headers["x-should-retry"] = "false"  # the SDKs go by this header
+        response.stream = Limited(cast("AsyncByteStream", response.stream))
 
     is_tls = endpoint.url.lower().startswith("https://")  # a TLS context costs some 70 ms
     try:
-        return AsyncClient(timeout=seconds, verify=is_tls, trust_env=not is_near(endpoint.url))
+        is_far, hooks = not is_near(endpoint.url), {"response": [check]}
+        return AsyncClient(timeout=seconds, verify=is_tls, trust_env=is_far, event_hooks=hooks)
     except (ImportError, ValueError):
         fix = "Name an http proxy, install socksio for a SOCKS one, or unset it"
     raise LLMSettingError("HTTPS_PROXY", "the proxy of the environment cannot be used", fix)
+
+
+def _wait(headers: Mapping[str, str]) -> float:
+    """Return the seconds that an endpoint asks to wait; a date counts as too long."""
+    try:
+        return float(headers.get("retry-after", 0))
+    except ValueError:
+        return math.inf
 
 
 def error_of(error: Exception, endpoint: Endpoint) -> LLMError:

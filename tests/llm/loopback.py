@@ -50,7 +50,12 @@ class Trickle:
     """Sends a body byte by byte without end, until the client goes away."""
 
 
-Step = Answer | Drop | HangUp | Hang | Trickle
+@dataclass(frozen=True, slots=True)
+class Flood:
+    """Sends a body of a megabyte at a time without end, until the client goes away."""
+
+
+Step = Answer | Drop | HangUp | Hang | Trickle | Flood
 
 
 class Loopback:
@@ -128,16 +133,20 @@ class Loopback:
                 await reader.read()
                 self._gone.set()
             case Trickle():
-                await self._endless(reader, writer)
+                await self._endless(reader, writer, b" ", pause=0.005)
+            case Flood():
+                await self._endless(reader, writer, b" " * 1_000_000, pause=0)
 
-    async def _endless(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _endless(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, piece: bytes, *, pause: float
+    ) -> None:
         writer.write(_head(200, {"content-type": "application/json", "content-length": "100000000000"}))
         left = asyncio.ensure_future(reader.read())
         try:
             while not left.done():
-                writer.write(b" ")
+                writer.write(piece)
                 await writer.drain()
-                await asyncio.wait({left}, timeout=0.005)
+                await asyncio.wait({left}, timeout=pause)
         finally:
             left.cancel()
             await asyncio.wait({left})

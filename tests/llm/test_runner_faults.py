@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.contract import every_dialect, failing, left_nothing_behind
 from tests.llm.dialects import KEY, Dialect
-from tests.llm.loopback import Answer, Hang, Loopback, Step, Trickle
+from tests.llm.loopback import Answer, Flood, Hang, Loopback, Step, Trickle
 from tests.llm.reflect_calls import both_eras, bound_to, reflect, rows, serving
 
 pytestmark = every_dialect
@@ -22,9 +22,9 @@ for sdk in ("httpx2", "anthropic", "openai"):
 Play = Callable[[Dialect], list[Step]]
 
 
-def _later(answer: Answer) -> Answer:
-    """The same answer, which asks not to be tried again."""
-    return Answer(status=answer.status, body=answer.body, headers={"x-should-retry": "false"})
+def _later(answer: Answer, wait: str) -> Answer:
+    """The same answer, which asks to wait."""
+    return Answer(status=answer.status, body=answer.body, headers={"retry-after": wait})
 
 
 FAULTS: dict[str, tuple[Play, str]] = {
@@ -36,9 +36,14 @@ FAULTS: dict[str, tuple[Play, str]] = {
     "a wrong key": (lambda d: [failing(d, 401, f"Incorrect API key provided: {KEY}")], "HTTP 401"),
     "no credit": (lambda d: [failing(d, 402)], "HTTP 402"),
     "an unknown model": (lambda d: [failing(d, 404)], "HTTP 404"),
-    "too many requests": (lambda d: [_later(failing(d, 429))], "HTTP 429"),
-    "an overload": (lambda d: [_later(failing(d, 529))], "HTTP 529"),
+    "too many requests": (lambda d: [_later(failing(d, 429), "40")], "HTTP 429"),
+    "too many requests until a date": (
+        lambda d: [_later(failing(d, 429), "Wed, 21 Oct 2099 07:28:00 GMT")],
+        "HTTP 429",
+    ),
+    "an overload": (lambda d: [_later(failing(d, 529), "100")], "HTTP 529"),
     "another API": (lambda _: [Answer(body={"hello": "world"})], "Check that the address is this provider's API"),
+    "a flood": (lambda _: [Flood()], "a body that is not a reply"),
     "a hang": (lambda _: [Hang()], "no reply within 1"),
     "a trickle": (lambda _: [Trickle()], "no reply within 1"),
 }
