@@ -117,6 +117,7 @@ class Settings(Limits):
     llm_planner: str = setting("", "Another model for planning searches.")
     llm_evaluator: str = setting("", "Another model for evaluations.")
     llm_dreamer: str = setting("", "Another model for dreaming.")
+    llm_key_file: str = setting("", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment.")
     llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may use.")
     llm_tokens_per_day: str = setting("", "The most tokens in a day (UTC), over all servers of a bank.")
     enabled: bool = setting(default=True, meaning="False: should_reflect always says no. reflect is still answered.")

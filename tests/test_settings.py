@@ -40,6 +40,7 @@ SETTINGS: list[tuple[str, Any, str, Any]] = [
         (f"LLM_{role}", "", "off", "off")
         for role in ("REFLECTOR", "CRITIC", "CORRECTOR", "PLANNER", "EVALUATOR", "DREAMER")
     ),
+    ("LLM_KEY_FILE", "", "/x/keys", "/x/keys"),
     ("LLM_TOKENS_PER_CALL", "", "5000", "5000"),
     ("LLM_TOKENS_PER_DAY", "", "5000", "5000"),
     ("PROMPTS_DIR", None, "/x/prompts", Path("/x/prompts")),

@@ -2,10 +2,13 @@
 
 import asyncio
 import ipaddress
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -24,6 +27,7 @@ from mcp_reflect.security.redact import quoted
 
 MAIN = "MCP_REFLECT_LLM"
 OFF = "off"
+_KEY_FILE = "MCP_REFLECT_LLM_KEY_FILE"
 _EXAMPLES = '"anthropic:claude-sonnet-5-5", "openai:qwen3@http://localhost:11434/v1", "claude-code" or "off"'
 _PROGRAMS = ("claude-code", "codex", "gemini")  # they know their model
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]*")
@@ -78,9 +82,8 @@ def parse_base_url(setting: str, text: str) -> str:
     except ValueError:
         parts, usable = urlsplit(""), False
     if usable and "@" in parts.netloc:
-        raise LLMSettingError(
-            setting, "the address holds a user name or a password", "Put the key into the environment"
-        )
+        fix = "Put the key into the environment or a key file"
+        raise LLMSettingError(setting, "the address holds a user name or a password", fix)
     if not usable or parts.query or parts.fragment or not text.isprintable() or " " in text:
         fix = "Write an http or https address such as http://localhost:11434/v1, without a query"
         raise LLMSettingError(setting, "the address cannot be used", fix)
@@ -94,6 +97,24 @@ def is_near(url: str) -> bool:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
         return "." not in host or host.endswith((".local", ".localhost", ".lan", ".internal", ".home.arpa"))
+
+
+def _read_keys(path: Path) -> dict[str, str]:
+    """Return the keys of a file, `NAME=KEY` in each line, by name. Raises `LLMSettingError` where it cannot be used."""
+    try:
+        mode, text = path.stat().st_mode, path.read_text("utf-8-sig", "replace")
+    except OSError as error:
+        fault = f"{path} cannot be read ({error.strerror})"
+        raise LLMSettingError(_KEY_FILE, fault, "Name a file that holds the key") from None
+    if os.name == "posix" and mode & 0o077:  # Windows has no such mode bits
+        fault = f"{path} has mode {stat.S_IMODE(mode):04o}, so others can read the key"
+        raise LLMSettingError(_KEY_FILE, fault, f"Run: chmod 600 {path}")
+    lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
+    pairs = [line.partition("=") for line in lines if line and not line.startswith("#")]
+    if not pairs or not all(separator for _, separator, _ in pairs):
+        fix = "Write a line NAME=KEY for each key (ANTHROPIC_API_KEY=..., OPENAI_API_KEY=...)"
+        raise LLMSettingError(_KEY_FILE, f"{path} does not hold keys", fix)
+    return {name.strip(): key.strip().strip("\"'") for name, _, key in pairs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +136,18 @@ def open_endpoint(
 ) -> Endpoint:
     """Return the endpoint of `spec`: its own address, else the one in `url_setting`, else the `usual` one.
 
-    The key is the first under one of `key_names`; the usual address needs one, and an error names the last. Raises
-    `LLMSettingError` where the address or the key cannot be used, a key is missing, or it would cross a public network
-    in clear text.
+    The key is the first under one of `key_names`, in the key file or else in the settings; the usual address needs
+    one, and an error names the last. Raises `LLMSettingError` where the address, the file or the key cannot be used, a
+    key is missing, or it would cross a public network in clear text.
     """
     url = spec.base_url or parse_base_url(url_setting, settings.get(url_setting, "").strip() or usual)
-    key_name = next((name for name in key_names if settings.get(name, "").strip()), key_names[-1])
-    key = settings.get(key_name, "").strip()
+    path = settings.get(_KEY_FILE, "").strip()
+    keys = {**settings, **(_read_keys(Path(path).expanduser()) if path else {})}
+    key_name = next((name for name in key_names if keys.get(name, "").strip()), key_names[-1])
+    key = keys.get(key_name, "").strip()
     if not key and url == usual:
-        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", "Set it")
+        fix = f"Set it, or name a file with the key in {_KEY_FILE}"
+        raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise LLMSettingError(key_name, "the key holds a blank or a character that no key has", "Copy it again")
     if key and url.lower().startswith("http://") and not is_near(url):
@@ -215,8 +239,8 @@ _OWN = {
 class Registry:
     """The language model of each role, held to the limits of the settings. Roles with the same spec share one.
 
-    `settings` maps names to texts, as the environment does; nothing else is read. Nothing is imported, opened or
-    looked up before a role is first needed.
+    `settings` maps names to texts, as the environment does; nothing else is read but the key file. Nothing is
+    imported, opened or looked up before a role is first needed.
     """
 
     def __init__(self, settings: Mapping[str, str], store: UsageStore) -> None:

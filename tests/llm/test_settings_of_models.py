@@ -1,5 +1,6 @@
 """From settings to the language model of each role, and where keys come from: they go nowhere else."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 
 from mcp_reflect.llm.protocol import LLM, LLMSettingError, Role
 from mcp_reflect.llm.providers import Model, Registry, Spec, Unusable, is_near, parse_spec
-from mcp_reflect.llm.sdk import Anthropic, OpenAI
+from mcp_reflect.llm.sdk import Anthropic, OpenAI, open_llm
+from tests.llm.dialects import ANTHROPIC
+from tests.llm.loopback import Loopback
 from tests.llm.requests import asking, registry
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-oai-2"}
@@ -118,6 +121,7 @@ async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() 
 def test_a_missing_key_is_named(spec: str, setting: str) -> None:
     (problem,) = registry({"MCP_REFLECT_LLM": spec}).problems()
     assert problem.setting == setting
+    assert "MCP_REFLECT_LLM_KEY_FILE" in problem.fix
 
 
 def test_a_local_endpoint_needs_no_key() -> None:
@@ -176,3 +180,42 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(text: str) -> N
     (problem,) = registry({"MCP_REFLECT_LLM": "anthropic:x", "ANTHROPIC_API_KEY": text}).problems()
     assert problem.setting == "ANTHROPIC_API_KEY"
     assert text not in str(problem)
+
+
+def key_file(folder: Path, content: str | bytes, mode: int = 0o600) -> dict[str, str]:
+    path = folder / "key"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.chmod(mode)
+    return {"MCP_REFLECT_LLM": "anthropic:x", "MCP_REFLECT_LLM_KEY_FILE": str(path)}
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+@pytest.mark.parametrize(
+    "content",
+    ["export ANTHROPIC_API_KEY='sk-file'\nOPENAI_API_KEY = \"sk-other\"\n", "# mine\n\nANTHROPIC_API_KEY=sk-file"],
+)
+async def test_a_key_of_the_file_comes_before_that_of_the_environment(tmp_path: Path, content: str, mode: int) -> None:
+    async with Loopback(ANTHROPIC.say("Yes", "end_turn")) as server:
+        settings = {**KEYS, **key_file(tmp_path, content, mode)}
+        await open_llm(Spec("anthropic", "x", server.url), settings).complete(asking())
+    assert server.received[0].headers["authorization"] == "Bearer sk-file"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="mode bits are POSIX")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_helps(tmp_path: Path, mode: int) -> None:
+    (problem,) = registry(key_file(tmp_path, "ANTHROPIC_API_KEY=sk-1", mode)).problems()
+    assert "so others can read the key" in problem.fault
+    assert f"chmod 600 {tmp_path / 'key'}" in problem.fix
+    assert "sk-1" not in str(problem)
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n", "sk-2", b"\xff\xfe\x00", "NAME=x\nsk-2", None])
+def test_a_file_without_keys_is_refused(tmp_path: Path, content: str | bytes | None) -> None:
+    settings = key_file(tmp_path, content or "")
+    if content is None:
+        (tmp_path / "key").unlink()
+    (problem,) = registry(settings).problems()
+    assert problem.setting == "MCP_REFLECT_LLM_KEY_FILE"
+    assert ("cannot be read" if content is None else "does not hold keys") in problem.fault
+    assert "sk-2" not in str(problem)
