@@ -78,6 +78,7 @@ SECTIONS: Final = (
     Section(
         "redaction", "Secrets", "Secrets cut in twelve disguises, look-alikes kept, and throughput.", ("redaction",)
     ),
+    Section("parse", "JSON of language models", "Replies read exactly, beside json-repair alone.", ("parse",)),
     Section("learning", "Lessons that mature", "Effectiveness after many uses with noisy outcomes.", ("learning",)),
     Section(
         "last-words",
