@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -41,6 +42,8 @@ OPENAI_KEY_NAME = "OPENAI_API_KEY"
 _NO_KEY = "none"  # the SDKs insist on a key
 _LONGEST_QUOTE = 300  # characters
 _LONGEST_BODY = 16 * 1024 * 1024  # bytes
+# OpenAI quotes a wrong key with its start and its end
+_KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _Answered = TypeVar("_Answered")
 _SCHEMA_WORDS = ("output_config", "output_format", "response_format", "json_schema", "structured output", "grammar")
 """Words in an error which say that the endpoint does not take the schema."""
@@ -292,7 +295,7 @@ def status_error(endpoint: Endpoint, status: int, body: object) -> LLMError:
     words = _message(body)
     if endpoint.key:
         words = words.replace(endpoint.key, "[key]")  # an endpoint may quote what it received
-    words = quoted(" ".join(words.split()).rstrip("."), _LONGEST_QUOTE)
+    words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
     if status in (401, 402, 403):
         fix = f"Check the key in {endpoint.key_name} and the account behind it"
         fix = fix if endpoint.key else f"Set {endpoint.key_name}"
