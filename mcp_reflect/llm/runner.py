@@ -78,8 +78,8 @@ class ModelRunner:
         self._registry = Registry(settings.llm_settings, store)
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
-        """Return the model for a role: the one given in Python, the configured one, the host's, or None."""
-        return self._llm or self._registry.llm(role) or host.llm
+        """Return the model for a role: the one given in Python, the configured one, the host's unless it is `off`."""
+        return self._llm or self._registry.llm(role) or (None if self._registry.is_off(role) else host.llm)
 
     def overridden(self) -> list[str]:
         """Return the prompts that a person's own template serves."""
