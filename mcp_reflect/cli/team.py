@@ -37,8 +37,10 @@ def add_team_arguments(parser: CliParser) -> None:
     keys = "the variable with a key of 32 characters or more, the same for all replicas; several, the newest first"
     team.add_argument("--state-key-env", metavar="NAME", help=keys)
     add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
+    add_number(team, "--tenant-bytes", 0, _MOST, default=0, metavar="N", help="bytes a minute of a tenant; 0: any")
     about = "answer Prometheus there, without a token; loopback without HOST"
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
+    team.add_argument("--metrics-by-tenant", action="store_true", help="name the tenants in the metrics of calls")
 
 
 def serve_http(options: Namespace) -> None:
@@ -67,7 +69,7 @@ def serve_http(options: Namespace) -> None:
         host=host.strip("[]") or HOST, port=int(port), public_url=options.public_url,
         allowed_hosts=tuple(options.allow_host), authenticates=bool(host) and not options.without_authentication,
         own=not host, oauth=oauth, state_keys=_state_keys(options.state_key_env), lessons=options.tenant_lessons,
-        metrics=options.metrics,
+        bytes_a_minute=options.tenant_bytes, metrics=options.metrics, names_tenants=options.metrics_by_tenant,
     )  # fmt: skip
     serve_team(team)
 

@@ -6,6 +6,7 @@ Any replica answers any request.
 import asyncio
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any, Final
@@ -47,6 +48,7 @@ from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
+from mcp_reflect.server.http import Connection, RequestLimits
 from mcp_reflect.server.service import name_agent, tools
 from mcp_reflect.server.tenants import (
     CALLER,
@@ -65,7 +67,6 @@ from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX
 
 PATH: Final = "/mcp"
-_IDLE_SECONDS: Final = 30  # after which a connection without a request is closed
 _FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
 _READY_SECONDS: Final = 3.0
 _PROBES: Final = ("/healthz", "/readyz")
@@ -96,7 +97,9 @@ class TeamOptions:
     oauth: OAuthOptions | None = None
     state_keys: tuple[str, ...] = ()
     lessons: int = 0
+    bytes_a_minute: int = 0
     metrics: tuple[str, int] | None = None
+    names_tenants: bool = False
 
 
 class Replica:
@@ -107,10 +110,11 @@ class Replica:
     ) -> None:
         anyone = None if options.authenticates else _anyone(own or Scopes.of(settings))
         self._bank = bank
-        self.metrics = Metrics() if options.metrics else None
+        self.metrics = Metrics(bank, names_tenants=options.names_tenants) if options.metrics else None
         self._team = Team(
-            settings, bank, log, options.lessons, self.metrics and self.metrics.note_call, is_own=options.own
-        )
+            settings, bank, log, options.lessons, self.metrics and self.metrics.note_call,
+            bytes_a_minute=options.bytes_a_minute, is_own=options.own,
+        )  # fmt: skip
         names = _host_names(options, port)
         origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
         self.url = options.public_url or f"http://{_bracketed(options.host)}:{port}{PATH}"
@@ -253,7 +257,7 @@ def _login_form(said: str, status: int) -> Response:
 class Metrics:
     """Counts calls and requests, and answers Prometheus at an address of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, bank: Bank, *, names_tenants: bool = False) -> None:
         try:
             prometheus: Any = import_module("prometheus_client")  # an extra, for those who ask for figures
         except ImportError:
@@ -262,10 +266,15 @@ class Metrics:
         self._prometheus = prometheus
         self.registry = prometheus.CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
-        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", ("tool", "outcome"), **own)
+        labels = ("tool", "outcome", *(("tenant",) if names_tenants else ()))
+        self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", labels, **own)
         self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own)
+        self._quarantined = prometheus.Counter("mcp_reflect_quarantined", "Records put into quarantine", **own)
         self._requests = prometheus.Counter("mcp_reflect_requests", "Requests over HTTP", ("status",), **own)
+        self._bank = bank
+        self._names_tenants = names_tenants
         self._tools = {tool["name"] for tool in tools()}
+        self.registry.register(self)
         prometheus.ProcessCollector(registry=self.registry)
 
     def serve(self, host: str, port: int) -> int:
@@ -278,13 +287,24 @@ class Metrics:
             ) from None
         return server.server_port
 
-    def note_call(self, tool: str, result: object, seconds: float) -> None:
+    def collect(self) -> Iterator[Any]:
+        """Yield the figures of the pool of connections, where the bank has one."""
+        state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
+        for name, value in state.items():
+            about = f"{name} of the pool of connections"
+            yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
+
+    def note_call(self, tenant: str, tool: str, result: object, seconds: float) -> None:
         """Count a call of a tool with its result."""
         label = tool if tool in self._tools else "unknown"
         answered = isinstance(result, CallToolResult)
         outcome = "asked" if not answered else "error" if result.is_error else "ok"
-        self._calls.labels(tool=label, outcome=outcome).inc()
+        named = {"tenant": tenant} if self._names_tenants else {}
+        self._calls.labels(tool=label, outcome=outcome, **named).inc()
         self._seconds.labels(tool=label).observe(seconds)
+        content: dict[str, Any] = (answered and result.structured_content) or {}
+        stored: list[dict[str, Any]] = [content, *content.get("lessons", ())]  # what a recall shows has no status
+        self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
 
     def note_request(self, status: int) -> None:
         """Count a request with the status of its answer."""
@@ -335,6 +355,7 @@ class Front:
                 path=scope["path"],
                 status=status,
                 milliseconds=round((time.monotonic() - began) * 1000, 1),
+                bytes=scope.get("body_bytes", 0),
                 caller=caller and caller.name,
             )
 
@@ -379,7 +400,7 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
         sys.stdout.write(f"{replica.url}\n")
         sys.stdout.flush()
         config = uvicorn.Config(
-            replica.app, limit_concurrency=settings.max_http_requests, timeout_keep_alive=_IDLE_SECONDS,
+            RequestLimits(replica.app, settings), http=Connection, timeout_keep_alive=settings.max_body_seconds,
             timeout_graceful_shutdown=_FINISH_SECONDS, lifespan="on", log_level="warning", access_log=False,
             server_header=False,
         )  # fmt: skip

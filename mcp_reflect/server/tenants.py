@@ -3,6 +3,7 @@
 A caller shows a token of the bank, or a JWT of an OAuth 2.1 authorization server.
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -180,8 +181,8 @@ class Caller:
 
 CALLER: Final = ContextVar[Caller]("caller")
 
-NoteCall = Callable[[str, object, float], None]
-"""Takes the tool, the result and the seconds of a call."""
+NoteCall = Callable[[str, str, object, float], None]
+"""Takes the tenant, the tool, the result and the seconds of a call."""
 
 
 class Team:
@@ -195,6 +196,7 @@ class Team:
         most_lessons: int,
         note_call: NoteCall | None = None,
         *,
+        bytes_a_minute: int = 0,
         is_own: bool = False,
     ) -> None:
         self.settings = replace(settings, unknown=())
@@ -204,7 +206,9 @@ class Team:
         self._most_lessons = most_lessons
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
-        self._used: dict[str, tuple[float, int]] = {}  # when the minute of a tenant began, and its requests
+        self._most_bytes = bytes_a_minute
+        self._used: dict[str, tuple[float, int, int]] = {}  # when a tenant's minute began, its requests, their bytes
+        self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
         """Return the service of a caller's tenant and projects."""
@@ -219,23 +223,30 @@ class Team:
             self._services[scopes] = service
         self._services.move_to_end(scopes)
         if len(self._services) > _MOST_SERVICES:
-            self._services.popitem(last=False)  # it holds nothing but the shared bank
+            _, oldest = self._services.popitem(last=False)
+            closing = asyncio.create_task(oldest.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
         return self._services[scopes]
 
     async def close(self) -> None:
         """Close the services; the bank stays open."""
         while self._services:
             await self._services.popitem()[1].close()
+        await asyncio.gather(*self._closing)
 
-    def seconds_to_wait(self, tenant: str) -> float:
-        """Return the seconds until a tenant may send a request; 0 counts the request."""
+    def seconds_to_wait(self, tenant: str, size: int) -> float:
+        """Return the seconds until a tenant may send a request of `size` bytes; 0 counts the request.
+
+        One request may pass the limit on bytes: a tenant that sent less than it may is not held.
+        """
         most, now = self.settings.max_calls_per_minute, time.monotonic()
-        began, count = self._used.get(tenant, (now, 0))
+        began, count, sent = self._used.get(tenant, (now, 0, 0))
         if now - began >= _MINUTE:
-            began, count = now, 0
-        if most and count >= most:
+            began, count, sent = now, 0, 0
+        if 0 < most <= count or 0 < self._most_bytes <= sent:
             return began + _MINUTE - now
-        self._used[tenant] = began, count + 1
+        self._used[tenant] = began, count + 1, sent + size
         return 0.0
 
     async def refuse_more_lessons(self, tenant: str) -> None:
@@ -264,7 +275,7 @@ class TeamServer(ReflectServer):
         caller, began = CALLER.get(), time.monotonic()
         result = await self._call_tool(caller, name, arguments, context)
         if self.team.note_call:
-            self.team.note_call(name, result, time.monotonic() - began)
+            self.team.note_call(caller.principal.tenant, name, result, time.monotonic() - began)
         return result
 
     async def _call_tool(
@@ -313,10 +324,10 @@ class Gate:
             allowed = ", ".join(name or "(global)" for name in principal.projects)
             text = f"Mcp-Reflect-Project: your token is not for it. Leave it out, or send one of: {allowed}."
             await PlainTextResponse(text, 403)(scope, receive, send)
-        elif seconds := self._team.seconds_to_wait(principal.tenant):
+        elif seconds := self._team.seconds_to_wait(principal.tenant, scope.get("body_bytes", 0)):
             self._team.log.warning("tenant_limited", path=scope["path"], seconds=round(seconds, 1))
             headers = {"Retry-After": str(max(round(seconds + 0.5), 1))}
-            text = f"Your team sent too many requests in a minute. Wait {headers['Retry-After']} s."
+            text = f"Your team sent too many requests or bytes in a minute. Wait {headers['Retry-After']} s."
             await PlainTextResponse(text, 429, headers)(scope, receive, send)
         else:
             before = CALLER.set(Caller(principal, named or own))

@@ -13,6 +13,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.log import Log
 from mcp_reflect.models.access import Role
 from mcp_reflect.projects import Scopes
+from mcp_reflect.server.http import RequestLimits
 from mcp_reflect.server.team import Replica, TeamOptions
 from mcp_reflect.services.context import open_bank
 from mcp_reflect.storage.bank import Bank
@@ -39,7 +40,7 @@ class Team:
         """A client of HTTP that sends the token."""
         sent = {"Authorization": token and f"Bearer {token}", "Mcp-Reflect-Project": project}
         sent = {name: value for name, value in sent.items() if value}
-        transport = httpx2.ASGITransport(app=self.replica.app)
+        transport = httpx2.ASGITransport(app=RequestLimits(self.replica.app, self.settings))
         return httpx2.AsyncClient(transport=transport, base_url=PLACE, headers=sent, timeout=30)
 
     @asynccontextmanager

@@ -68,7 +68,7 @@ SIZES: dict[str, Any] = {
 ELSEWHERE = {
     "max_message_bytes", "max_events", "max_event_chars",
     "max_trace_chars", "max_prompt_chars", "max_listed", "max_file_bytes", "max_recalled", "max_recalled_chars",
-    "max_hook_bytes", "max_http_requests",
+    "max_hook_bytes", "max_http_requests", "max_body_seconds",
 }  # fmt: skip
 
 

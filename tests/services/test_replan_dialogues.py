@@ -77,12 +77,13 @@ async def test_the_hosts_model_is_asked_once_in_either_era(engine: Engine, era: 
 
 @pytest.mark.parametrize("main", ["off", "openai:m@http://127.0.0.1:9/v1"])
 async def test_a_role_that_is_off_asks_no_model_of_the_host_either(settings: Settings, main: str) -> None:
-    async def sample(*_: Any) -> Any:
+    async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
+        del context, params
         raise AssertionError("the host's model was asked")
 
-    async with Engine(replace(settings, llm=main, llm_planner="off")) as engine:
-        async with Client(build(engine=engine), sampling_callback=sample) as client:
-            assert (await told(client, "replan_search", QUANTUM))["thinker"] == "rules"
+    engine = Engine(replace(settings, llm=main, llm_planner="off"))
+    async with engine, Client(build(engine=engine), sampling_callback=sample) as client:
+        assert (await told(client, "replan_search", QUANTUM))["thinker"] == "rules"
 
 
 async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(settings: Settings) -> None:

@@ -224,6 +224,11 @@ class Database(repository.Database):
     async def truncate_log(self) -> None:
         """Do nothing: PostgreSQL overwrites the bytes of erased rows after its next vacuum."""
 
+    @property
+    def pool_state(self) -> dict[str, int]:
+        """The figures of psycopg's pool, such as `pool_size` and `requests_waiting`; empty before the first use."""
+        return self._pool.get_stats() if self._pool else {}
+
     # Tries.
 
     async def _repeat(self, work: Callable[[_Connection, Opened], _Result], seconds: float) -> _Result:

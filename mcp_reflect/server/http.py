@@ -1,0 +1,106 @@
+"""The limits on connections, requests and bodies over HTTP. The SDK refuses JSON that is nested too deep (400)."""
+
+import asyncio
+from typing import Any, Final
+
+import anyio
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mcp_reflect.config import Limits
+
+MOST_HELD: Final = 64 << 20
+"""Bytes of unfinished bodies that are held, over all requests."""
+
+
+class RequestLimits:
+    """An ASGI application around `app`, which gets a request when its body is there; `body_bytes` is its size.
+
+    A body over 4 MiB is 413. One that does not come within `seconds` (None: the setting) is 408, as is the one that is
+    awaited longest when all hold more than MOST_HELD. A request over the setting's number is 503. The connection is
+    then closed.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, seconds: float | None = None) -> None:
+        self._app = app
+        self._most = limits.max_http_requests
+        self._seconds = limits.max_body_seconds if seconds is None else seconds
+        self._open = 0
+        self._awaited: dict[anyio.CancelScope, int] = {}  # the bytes of each unfinished body, the longest awaited first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that is over a limit, or hand it on with its body."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        length = dict(scope["headers"]).get(b"content-length", b"0")[:20]
+        body, announced = bytearray(), int(length) if length.isdigit() else 0
+        with anyio.move_on_after(self._seconds) as waiting:
+            try:
+                while max(len(body), announced) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return
+                    body += message.get("body", b"")
+                    if not message.get("more_body", False):
+                        break
+                    self._hold(waiting, len(body))
+            finally:
+                self._awaited.pop(waiting, None)
+        if max(len(body), announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
+            fault = 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes."
+        elif waiting.cancelled_caught:
+            fault = 408, f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once."
+        elif self._open >= self._most:
+            fault = 503, f"requests: {self._open} are open already. Close one first."
+        else:
+            await self._hand_on(scope, bytes(body), receive, send)
+            return
+        del body
+        await PlainTextResponse(fault[1], fault[0], {"connection": "close"})(scope, receive, send)
+
+    def _hold(self, waiting: anyio.CancelScope, size: int) -> None:
+        self._awaited[waiting] = size
+        if sum(self._awaited.values()) > MOST_HELD:
+            longest = next(iter(self._awaited))
+            del self._awaited[longest]
+            longest.cancel()
+
+    async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        scope["body_bytes"] = len(body)
+        left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return left.pop() if left else await receive()
+
+        self._open += 1
+        try:
+            await self._app(scope, again, send)
+        finally:
+            self._open -= 1
+
+
+class Connection(H11Protocol):
+    """A connection. It is closed if no request comes whole on it for as long as one may be kept alive."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch the connection."""
+        super().connection_made(transport)
+        self._watch(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the watch."""
+        self._watched.cancel()
+        super().connection_lost(exc)
+
+    def _watch(self, last: Any) -> None:
+        """Look again later, when `last` was the latest request."""
+        self._watched = self.loop.call_later(self.timeout_keep_alive, self._look, last)
+
+    def _look(self, last: Any) -> None:
+        if self.cycle is last and (last is None or last.response_complete):
+            self.transport.close()
+        else:
+            self._watch(self.cycle)

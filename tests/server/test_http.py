@@ -1,0 +1,95 @@
+"""The limits on bodies, requests and connections over HTTP: what only waits makes way."""
+
+import asyncio
+import socket
+from dataclasses import replace
+
+import anyio
+import pytest
+import uvicorn
+
+from mcp_reflect.config import DEFAULT
+from mcp_reflect.server import http
+from mcp_reflect.server.http import Connection, Message, Receive, RequestLimits, Send
+
+
+async def _answered(app: RequestLimits, *pieces: bytes, length: bytes = b"3") -> tuple[int, bytes]:
+    """The status and body of the answer to a request whose body comes in `pieces`, and never ends where none is b""."""
+    left = list(pieces)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if not left:
+            await anyio.sleep_forever()
+        piece = left.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": piece != b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "headers": [(b"content-length", length)]}, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+async def _echo(_: Message, receive: Receive, send: Send) -> None:
+    body = (await receive())["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def test_a_body_that_does_not_come_is_refused_by_the_limits_name() -> None:
+    status, said = await _answered(RequestLimits(_echo, DEFAULT, seconds=0.01), b"{")
+    assert (status, said[:42]) == (408, b"body: it did not come within 0.01 s, or to")
+    assert await _answered(RequestLimits(_echo, DEFAULT), b"{", b"}", b"") == (200, b"{}")
+
+
+async def test_unfinished_bodies_hold_so_many_bytes_and_the_longest_awaited_makes_way() -> None:
+    app, piece = RequestLimits(_echo, DEFAULT), b"x" * (4 << 20)
+    answers: list[int] = []
+
+    async def send_half() -> None:
+        answers.append((await _answered(app, piece))[0])
+
+    async with anyio.create_task_group() as group:
+        for _ in range(http.MOST_HELD // len(piece) + 3):
+            group.start_soon(send_half)
+        await anyio.wait_all_tasks_blocked()
+        assert answers == [408] * 3
+        assert await _answered(app, b"y", b"") == (200, b"y")
+        group.cancel_scope.cancel()
+
+
+async def test_more_requests_than_may_be_open_are_refused_by_the_limits_name() -> None:
+    inside: list[tuple[int, bytes]] = []
+
+    async def asks_again(scope: Message, receive: Receive, send: Send) -> None:
+        if not inside:
+            inside.append(await _answered(app, b""))
+        await _echo(scope, receive, send)
+
+    app = RequestLimits(asks_again, replace(DEFAULT, max_http_requests=1))
+    assert await _answered(app, b"x", b"") == (200, b"x")
+    assert inside == [(503, b"requests: 1 are open already. Close one first.")]
+    assert await _answered(app, b"y", b"") == (200, b"y")
+
+
+async def test_a_body_that_is_too_large_is_413_announced_or_not() -> None:
+    app = RequestLimits(_echo, DEFAULT, seconds=1)
+    assert (await _answered(app, length=b"9" * 30))[0] == 413
+    assert (await _answered(app, *[b"x" * (1 << 20)] * 5, b""))[0] == 413
+    assert await _answered(app, b"x", b"") == (200, b"x")
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half of a head"])
+async def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(_echo, http=Connection, timeout_keep_alive=1, lifespan="off", log_level="critical")
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve([listener]))
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(sent)
+        async with asyncio.timeout(20):
+            assert await reader.read() == b""
+        writer.close()
+        server.should_exit = True
+        await serving
