@@ -23,7 +23,10 @@ _FIX: Final = (
 )
 _LONGEST_TITLE: Final = 80
 _MOST_TOLD: Final = 600  # characters of a text that is a lesson as a whole; a longer one is a report
-_CITED: Final = re.compile(r"\be\d{1,9}\b")
+_ID: Final = re.compile(r"\be\d{1,9}\b")
+_CITED: Final = re.compile(
+    r"\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
+)
 
 
 class ScoreArguments(Arguments):
@@ -110,10 +113,10 @@ def read_analysis(
 
     Args:
         value: The analysis as it was sent.
-        event_ids: The ids of the run's events; of others that are cited, `ignored` has a note.
+        event_ids: The ids of the run's events, which citations must name.
         limits: Sizes of texts and lists.
-        lenient: Leave out scores and lists that cannot be used, and note them in `ignored`. Otherwise they are errors,
-            so that a language model can be asked again.
+        lenient: Leave out scores, lists and citations that cannot be used, and note them in `ignored`. Otherwise they
+            are errors, so that a language model can be asked again.
 
     Raises:
         InputError: Names the field (`analysis.importance`), the fault and the fix.
@@ -139,10 +142,19 @@ def read_analysis(
         reflection = " ".join(filter(None, parts)) or " ".join(own)
     if not reflection:
         raise InputError("analysis", "says nothing of the run", _FIX)
-    unknown = [name for name in sent.source_event_ids if event_ids and name not in event_ids]
-    ignored += [f"analysis.source_event_ids: {quoted(name)} is not in this trace" for name in unknown]
-    cited = [name for name in _CITED.findall(f"{reflection}\n{mistake}".lower()) if name in event_ids]
-    cited = [*(name for name in sent.source_event_ids if name not in unknown), *cited]
+    text_said = f"{reflection}\n{mistake}".lower()
+    cited = [("source_event_ids", name) for name in sent.source_event_ids]
+    if all(map(_ID.fullmatch, event_ids)):  # only ids of this form are looked for in a text
+        cited += [("reflection", name) for part in _CITED.findall(text_said) for name in _ID.findall(part)]
+    for field, name in cited if event_ids else ():
+        if name not in event_ids:
+            fix = f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out."
+            error = InputError(f"analysis.{field}", f"cites event {quoted(name)}, which is not in this trace", fix)
+            if not lenient:
+                raise error
+            ignored.append(f"{error.field}: {error.fault}")
+    known = [name for name in sent.source_event_ids if not event_ids or name in event_ids]
+    known += [name for name in _ID.findall(text_said) if name in event_ids]
     insights = read_insights(text or reflection)
     return Analysis(
         reflection=reflection,
@@ -150,7 +162,7 @@ def read_analysis(
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in sent.tags if tag.strip("#"))),
         mistake=mistake or None,
         correction=correction or (sent.strategy if mistake and lenient else None) or None,
-        source_event_ids=tuple(dict.fromkeys(cited)),
+        source_event_ids=tuple(dict.fromkeys(known)),
         scores=_scores(sent.scores),
         insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
         assessment=_verdict(sent, {}),

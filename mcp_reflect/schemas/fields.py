@@ -365,11 +365,13 @@ def as_text(value: Any) -> Any:
 
 
 def as_list(value: Any, info: ValidationInfo) -> Any:
-    """Return a list from JSON text, a bulleted text or one text; without None, and with texts as items."""
+    """Return a list from JSON text, a bulleted text, an object or one text; without None, and with texts as items."""
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         items: list[Any] = _BULLET.split(value) if len(_BULLET.findall(value)) > 1 else [value]
         items = [item.strip() for item in items]
+    elif isinstance(value, Mapping):
+        items = [f"{name}: {as_text(item)}" for name, item in cast("Mapping[Any, Any]", value).items()]
     elif isinstance(value, list | tuple):
         items = [as_text(item) for item in cast("list[Any]", value) if item is not None]
     else:

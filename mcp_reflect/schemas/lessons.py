@@ -321,7 +321,8 @@ _OUTCOMES: Final[dict[str, Any]] = {
 def _outcome(value: Any) -> Any:
     if isinstance(value, int | float):
         return "partial" if 0 < value < 1 else value > 0
-    meaning = _OUTCOMES.get(normalized(str(value).partition(",")[0]))
+    word = str(value).partition(",")[0].partition(" - ")[0]
+    meaning = _OUTCOMES.get(normalized(word))
     if meaning is None:
         fault = f"'{quoted(value, 40)}' is not one of its values"
         raise InputError("success", fault, "Send helped, irrelevant, wrong or partial.")

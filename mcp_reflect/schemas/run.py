@@ -132,8 +132,10 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
             event[own] = value
         else:
             metadata[own if own in ("exit_code", "command") else name] = value
-    if isinstance(own_metadata := event.pop("metadata", None), dict):
-        metadata = {**cast("dict[str, Any]", own_metadata), **metadata}
+    own_metadata = event.pop("metadata", {})
+    metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
+    if not isinstance(event.get("timestamp", ""), str | int | float):
+        metadata["timestamp"] = event.pop("timestamp")
     name = metadata.get("tool") or metadata.get("tool_name")
     if isinstance(name, str) and "tool" not in event:
         event["tool"] = name
@@ -158,13 +160,17 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
     code = str(event.get("metadata", {}).get("exit_code", "")).strip()
     if code.lstrip("-").isdigit() and len(code) < 10:
         event["metadata"]["exit_code"] = int(code)
-    if event.get("error") in _NO_ERROR:
+    content = str(event.get("content") or "")
+    if event.get("error") is True:  # {"error": true, "content": "..."}
+        event["error"] = content or "error"
+    elif event.get("error") in _NO_ERROR:
         del event["error"]
     elif isinstance(event.get("error"), dict):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
         error = cast("dict[str, Any]", event["error"])
-        if isinstance(error.get("message"), str):
-            words = f"{error['message']} ({error['code']})" if error.get("code") else error["message"]
-            event["error"] = f"{event['content']}: {words}" if event.get("content") else words
+        message = error.get("message")
+        if isinstance(message, str) and not error.keys() - {"message", "code", "type"}:
+            words = f"{message} ({error['code']})" if error.get("code") else message
+            event["error"] = f"{content}: {words}" if content and message not in content else content or words
 
 
 class ErrorArguments(Arguments):
@@ -259,10 +265,15 @@ class ReflectArguments(Arguments):
 
     @classmethod
     def gathered(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Make an analysis of its fields where they were sent in its place."""
+        """Move fields of an analysis that were sent beside it into it."""
         beside = {name: values[name] for name in _ANALYSIS if name in values}
-        if not beside or "analysis" in values:
+        if not beside:
             return values
+        analysis = parsed(values.get("analysis"))
+        if isinstance(analysis, str):
+            beside = {"reflection": analysis, **beside}
+        elif isinstance(analysis, dict):
+            beside = {**beside, **cast("dict[str, Any]", analysis)}
         return {**{name: value for name, value in values.items() if name not in beside}, "analysis": beside}
 
     @model_validator(mode="before")
@@ -294,10 +305,13 @@ class ReflectArguments(Arguments):
 def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
     """Return a title for a run without a task: the person's words, the goal, or the first text of the analysis."""
     asked = [event.get("content") for event in events if event.get("type") == "user_feedback"]
-    told = parsed(sent.get("analysis"))
-    said = cast("dict[str, Any]", told).values() if isinstance(told, dict) else [told]
-    last = "A decision and its execution" if sent.get("decision") else "A run without a task in its record"
-    texts = (*asked[:1], sent.get("goal"), *said, last if events or sent.get("decision") else None)
+    analysis, decision = parsed(sent.get("analysis")), parsed(sent.get("decision"))
+    told = cast("dict[str, Any]", analysis) if isinstance(analysis, dict) else {"text": analysis}
+    last = "A run without a task in its record" if events else None
+    if decision is not None or sent.get("execution") is not None:
+        made = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
+        last = last or f"Decide what becomes of the component '{made.get('component', '')}'"
+    texts = (*asked[:1], sent.get("goal"), *(told.get(name) for name in _ANALYSIS), *told.values(), last)
     title = next((text for text in texts if isinstance(text, str) and text.strip()), "")
     return " ".join(title.split())[:_TITLE_CHARS]
 

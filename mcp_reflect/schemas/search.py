@@ -106,16 +106,27 @@ def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT
 
 
 def read_catalog(value: object, field: str = "catalog", limits: Limits = DEFAULT) -> tuple[CatalogEntry, ...]:
-    """Return the tables. InputError names the field that cannot be read, or the limit of all vocabularies."""
-    tables: list[CatalogEntry] = []
+    """Return the tables, joined where two have one name.
+
+    InputError names the field that cannot be read, or the limit of all vocabularies.
+    """
+    tables: dict[str, CatalogEntry] = {}
     for place, item in enumerate(_items(value, field)):
         sent = _read(TableArguments, item, f"{field}[{place}]", limits)
         columns = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
         values = {name: tuple(map(str, known)) if is_list(known) else () for name, known in columns.items()}
-        tables.append(CatalogEntry(**sent.model_dump(exclude={"fields"}), fields=values))
-    limits.refuse_more("max_catalog_words", field, sum(len(table.vocabulary) for table in tables), "words")
-    limits.refuse_more("max_catalog_chars", field, sum(characters(table.vocabulary) for table in tables))
-    return tuple(tables)
+        before = tables.get(sent.table, CatalogEntry(table=sent.table))
+        tables[sent.table] = replace(
+            before,
+            description=" ".join(filter(None, dict.fromkeys((before.description, sent.description)))),
+            search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
+            fields={**before.fields, **values},
+            vocabulary=tuple(dict.fromkeys((*before.vocabulary, *sent.vocabulary))),
+        )
+    words = [table.vocabulary for table in tables.values()]
+    limits.refuse_more("max_catalog_words", field, sum(map(len, words)), "words")
+    limits.refuse_more("max_catalog_chars", field, sum(map(characters, words)))
+    return tuple(tables.values())
 
 
 def read_proposal(value: object, field: str = "analysis", limits: Limits = DEFAULT) -> Proposal:

@@ -67,3 +67,11 @@ async def test_plain_text_is_read_and_marked(tmp_path: Path) -> None:
     assert found["thinker"] == NAME
     assert (found["reflection"], found["strategy"]) == ("The namespace was missing.", "Create the namespace first.")
     assert found["note"] == "read from plain text: the reply was not JSON"
+
+
+async def test_an_event_that_is_not_in_the_run_cannot_be_cited(tmp_path: Path) -> None:
+    with Scripted(said({**GOOD, "reflection": "It failed in [e9]."}), said(GOOD)) as llm:
+        async with serving(tmp_path, llm) as (client, _):
+            found = await reflect(client)
+    assert "e9" in llm.asked[1].user.removeprefix(llm.asked[0].user)
+    assert found["source_event_ids"] == ["e2"]

@@ -258,11 +258,18 @@ def test_lists_may_be_text() -> None:
     assert (read.tags, read.keywords, read.symptoms) == (("net", "timeout"), ("a", "b"), ("x, y",))
 
 
-def test_events_that_an_analysis_cites_are_those_of_the_trace() -> None:
+def test_citations_must_be_in_the_trace() -> None:
     ids = ("e1", "e2")
-    read = read_analysis({"reflection": "As event e2 shows [e9].", "source_event_ids": ["e1", "e8"]}, ids)
+    read = read_analysis({"reflection": "As event e2 shows [e9].", "source_event_ids": ["e1", "e8"]}, ids, lenient=True)
     assert read.source_event_ids == ("e1", "e2")
-    assert read.ignored == ("analysis.source_event_ids: e8 is not in this trace",)
+    assert read.ignored == (
+        "analysis.source_event_ids: cites event e8, which is not in this trace",
+        "analysis.reflection: cites event e9, which is not in this trace",
+    )
+    assert fault({"reflection": "r", "source_event_ids": ["e1", "e9"]}, ids).field == "analysis.source_event_ids"
+    for said in ("In event e99 it broke", "It broke [e99]", "events e1, e2 and e7 failed"):
+        assert fault({"reflection": said}, ids).field == "analysis.reflection"
+    assert read_analysis({"reflection": "vitamin [e99]"}, ("step-1",)).source_event_ids == ()
     assert read_analysis({"reflection": "event e99"}).source_event_ids == ()
 
 

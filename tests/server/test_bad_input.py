@@ -75,6 +75,10 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", {**RUN, "task_description": "Do that"}, "task_description: task was sent too"),
     ("reflect", {**RUN, "events": "$ make"}, None),
     ("reflect", {**RUN, "events": "it broke"}, None),
+    ("reflect", {"execution": {"status": "success"}}, None),
+    ("reflect", events({"content": "x", "timestamp": {"s": 1}}, {"content": "y", "metadata": "second"}), None),
+    ("recall_lessons", {"task": "x", "symptoms": {"error": "No rule", "code": 2}}, None),
+    ("store_lesson", {**LESSON, "tags": {"area": "make"}}, None),
     ("reflect", {**RUN, "events": "make: Nothing to be done\nmake: No rule for 'x'"}, None),
     ("reflect", {**RUN, "events": ["it broke"]}, None),
     ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error"),
@@ -83,7 +87,8 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), None),
     ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: bad luck is not one of its values"),
     ("reflect", {**RUN, "error": {"category": ["bad luck"]}}, "error.category: "),
-    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids: e9 is"),
+    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids: cites"),
+    ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
     ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: 1.2 is too large, 1 used"),
     ("reflect", {**RUN, "analysis": {"mood": "bad", **GIVEN}}, None),
     ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small, 1 used"),
@@ -260,6 +265,17 @@ async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
 
 
 @one_era
+async def test_what_is_sent_beside_an_analysis_or_an_error_is_used(client: Client) -> None:
+    said = {"analysis": {"mistake": "Typed `make deply`"}, "correction": "Type `make deploy`", "importance": "high"}
+    run = [{"tool": "bash", "arguments": {"command": "make deply"}}, {"error": True, "content": "No rule for deply"}]
+    found = await told(client, "reflect", {"outcome": "failure", "events": run, **said, "detail": True})
+    assert (len(found["lessons"]), found.get("ignored")) == (1, None)
+    by_rules = await told(client, "reflect", {"task": "Deploy it", "outcome": "failure", "events": run})
+    assert "No rule for deply" in by_rules["reflection"]
+    outcome = {"lesson_ids": [found["lessons"][0]["id"]], "success": "helped - it worked at once"}
+    assert await told(client, "record_outcome", outcome)
+
+
 async def test_three_hits_carry_350_characters_beside_their_texts_on_average(client: Client) -> None:
     for call in WRITTEN:
         if "lesson" in call:

@@ -45,6 +45,15 @@ async def test_a_table_that_is_called_otherwise_is_corrected_with_a_reason(engin
     assert {query.table for query in found.new_queries} <= {"sessions", "exhibitors"}
 
 
+async def test_entries_of_one_table_are_one_table(engine: Engine) -> None:
+    twice = [
+        {"table": "shoes", "search_modes": ["exact"], "vocabulary": ["boots"]},
+        {"table": "shoes", "search_modes": "master", "vocabulary": "sandals"},
+    ]
+    found = await engine.replan(**empty("shoes", "sandels", search_mode="exact"), catalog=twice)
+    assert (found.new_queries[0].query_text, found.new_queries[0].search_mode) == ("sandals", "master")
+
+
 async def test_fifty_empty_tables_get_a_query_each_and_fit_on_a_page(client: Client) -> None:
     tables = [{"table": f"t{number}", "search_modes": ["faceted", "master"]} for number in range(50)]
     queries = [{"table": f"t{number}", "search_mode": "faceted", "query_text": "red shoes"} for number in range(50)]
