@@ -16,6 +16,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from mcp_reflect.config import DEFAULT
 from mcp_reflect.errors import InputError
@@ -95,8 +96,16 @@ _Call: TypeAlias = Annotated[
 """A call: a shell command as text, or {tool, arguments}."""
 
 
-def _up_to(most: int) -> Any:
-    return Field(ge=1, le=most, json_schema_extra={"maximum": most})
+def _up_to(name: str) -> tuple[Any, ...]:
+    """Allow 1 to the limit `name`."""
+
+    def check(value: int, info: ValidationInfo) -> int:
+        most = getattr(fields.ReadContext.of(info).limits, name)
+        if value > most:
+            raise PydanticKnownError("less_than_equal", {"le": most})
+        return value
+
+    return Field(ge=1, json_schema_extra={"maximum": getattr(DEFAULT, name)}), AfterValidator(check)
 
 
 class RecallArguments(Arguments):
@@ -114,8 +123,8 @@ class RecallArguments(Arguments):
     task_type: fields.Label | None = None
     context: fields.Task | None = None
     symptoms: Annotated[fields.Phrases, Field(description="Error texts you see")] = ()
-    limit: Annotated[fields.Count, _up_to(DEFAULT.max_recalled)] = 3
-    max_chars: Annotated[fields.Count, _up_to(DEFAULT.max_recalled_chars)] = 1500
+    limit: Annotated[fields.Count, *_up_to("max_recalled")] = 3
+    max_chars: Annotated[fields.Count, *_up_to("max_recalled_chars")] = 1500
     tags: Annotated[fields.Labels, Field(description="Any of them")] = ()
     kinds: Annotated[tuple[RecordKind, ...], Field(max_length=3)] = ()
     min_importance: fields.Share = 0

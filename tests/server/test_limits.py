@@ -96,6 +96,14 @@ async def test_a_call_passes_at_its_limit_and_is_refused_by_its_name_one_below(
         await engine.call(tool, arguments)
 
 
+@pytest.mark.parametrize(("limit", "name"), [("max_recalled", "limit"), ("max_recalled_chars", "max_chars")])
+async def test_a_recall_asks_for_what_its_limits_allow(settings: Settings, limit: str, name: str) -> None:
+    low: dict[str, Any] = {limit: 2}
+    async with Engine(replace(settings, **low)) as engine:
+        found: Any = await engine.recall(task="t", **{name: 3})
+    assert found.ignored == (f"{name}: 3 is too large, 2 used",)
+
+
 def test_no_limit_is_read_from_the_environment() -> None:
     limits = {f"{PREFIX}{item.name.upper()}": "1" for item in fields(Limits)}
     read = Settings.from_env(limits)
