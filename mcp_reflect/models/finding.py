@@ -12,7 +12,7 @@ class SessionCall:
 
     `line` is the most telling line of its answer. `failed`: it failed; `says_no`: it failed, or its answer says that
     there is nothing or that something is not done. `expected`: a failure that teaches nothing by itself, as a search
-    without a match or a refusal of the user.
+    without a match or a refusal of the user. `checksum` is of the whole answer; empty where it is not known.
     """
 
     number: int
@@ -22,6 +22,7 @@ class SessionCall:
     failed: bool = False
     says_no: bool = False
     expected: bool = False
+    checksum: str = ""
 
 
 class FindingKind(StrEnum):
@@ -33,6 +34,10 @@ class FindingKind(StrEnum):
     FAILED = "failed"  # it failed, and nothing in the session put it right
     SAID = "said"  # no call: the person said it
     CORRECTION = "correction"  # the person corrected how the agent works, or refused a call and said what to do
+
+    @classmethod
+    def _missing_(cls, value: object) -> "FindingKind | None":
+        return cls.CORRECTION if value == "refused" else None  # as an older bank has it
 
 
 @dataclass(frozen=True, slots=True)

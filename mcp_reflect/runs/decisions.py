@@ -85,13 +85,14 @@ def _kind(value: Json) -> str:
 
 
 # The metrics of an execution, compared with earlier values and with thresholds. Lower is better for latency, higher
-# for accuracy. A value that cannot be one (a negative latency, an accuracy above 1) is only shown.
+# for accuracy. A value that cannot be one (a negative latency, an accuracy above 1) and other metrics are only shown.
 
 LATENCY: Final = "latency"
 ACCURACY: Final = "accuracy"
 
 _BEFORE: Final = ("before", "previous", "baseline")
 _THRESHOLD: Final = ("threshold", "thresholds", "target")
+_MOST_OTHERS: Final = 6
 _NUMBER: Final = re.compile(
     r"([-+]?\d{1,400}(?:\.\d{1,400})?(?:e[-+]?\d{1,4})?)\s*(%|ms|mil|s|min)?[a-z]{0,10}", re.IGNORECASE
 )
@@ -120,6 +121,14 @@ def measures(
         elif given is not None:
             measured.append(Measure(name=name, given=str(given)[:60]))
     return measured
+
+
+def others(metrics: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Name and text of at most six metrics that are neither latency nor accuracy nor marks of these."""
+    names, marks = (LATENCY, ACCURACY), (*_BEFORE, *_THRESHOLD)
+    about = {*names, *marks, *(key for name in names for mark in marks for key in _keys(name, mark))}
+    kept = [(name, value) for name, value in metrics.items() if name not in about][:_MOST_OTHERS]
+    return [(name[:40], str(value)[:40]) for name, value in kept]
 
 
 def shown(number: float) -> str:
@@ -188,6 +197,7 @@ class Written:
 def write(
     decision: Decision,
     measured: Sequence[Measure],
+    others: Sequence[tuple[str, str]],
     findings: Sequence[str] = (),
     said: tuple[str | None, str | None] = (None, None),
 ) -> Written:
@@ -217,19 +227,21 @@ def write(
     by_metric = {name: " ".join(text for about, text, _ in told if about == name) for name in (LATENCY, ACCURACY)}
     lines = [f"Result: {result}"] if result else []
     lines += [f"{name.capitalize()}: {about or 'not measured.'}" for name, about in by_metric.items()]
+    lines += [f"{name}: {value}" for name, value in others]
     counted = "No comparison with an earlier value or a threshold can be made."
     if compared:
         counted = (
             f"Of {compared} comparisons with earlier values and thresholds {len(better)} came out better, "
             f"{len(worse)} worse, {len(same)} the same."
         )
+    trends = [*filter(None, map(_trend, measured)), *findings]
     sections = {
         f"Reflection on {action.capitalize()} Decision for Component '{component}'": analysis,
         "Decision Analysis": f"Decided: {action} '{component}'. {counted}",
         "Execution Assessment": _bullets(lines),
         "Strengths": _bullets(better) or "No comparison came out better.",
         "Areas for Improvement": _bullets(worse) or "No comparison came out worse.",
-        "Patterns and Insights": "\n".join(findings) or "The events show no other fault.",
+        "Patterns and Insights": "\n".join(trends) or "Nothing to compare over time.",
         "Recommendation": advice,
     }
     agreed = "high" if compared >= _SURE_FROM else "medium"
@@ -295,6 +307,14 @@ def _comparisons(measure: Measure) -> list[tuple[str, str]]:
             result = f"is {verdict} {'as' if verdict == 'the same' else 'than'} {words[0]} ({shown(mark)})"
         told.append((f"{name} {shown(measure.value)} {result}.", verdict))
     return told
+
+
+def _trend(measure: Measure) -> str | None:
+    before, value = measure.before, measure.value
+    if value is None or before is None:
+        return None
+    change = "stayed at" if value == before else f"{'rose' if value > before else 'fell'} from {shown(before)} to"
+    return f"{measure.name.capitalize()} {change} {shown(value)}."
 
 
 def _bullets(lines: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, SessionCall
 from mcp_reflect.models.run import Correction, ErrorCategory
+from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.runs.calls import Call
 from mcp_reflect.runs.text import COMMON_WORDS, brief, pattern, sentence, unique, without_own_values, word_set
 from mcp_reflect.runs.tools import file_of
@@ -93,6 +94,36 @@ def _shared(one: Part, two: Part) -> float:
     return 2 * len({*one.words} & {*two.words}) / max(len(one.words) + len(two.words), 1)
 
 
+# The form in which two values differ, in words that hold no value of the task.
+
+_SHAPES: Final = (
+    (lazy_compile(r"\d{4}-\d\d-\d\d$"), "a date as YYYY-MM-DD"),
+    (lazy_compile(r"[\d-]{10}T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)$"), "a time as YYYY-MM-DDThh:mm with its offset"),
+    (lazy_compile(r"[\d-]{10}T\d\d:\d\d(?::\d\d)?$"), "a time as YYYY-MM-DDThh:mm"),
+    (lazy_compile(r"\+\d{8,15}$"), "a phone number with + and its country code"),
+    (lazy_compile(r"[^@\s]+@[^@\s]+\.[a-z]+$"), "an e-mail address"),
+)
+_MOST_AROUND: Final = 8  # characters around a value; a longer addition is a value itself
+
+
+def form_of(before: Json, after: Json) -> str | None:
+    """How the second value differs from the first in its form, None where it only is another value."""
+    for kind, words in ((list, "as a list"), (bool, "as true or false")):
+        if isinstance(after, kind) and not isinstance(before, kind):
+            return words
+    one, two = str(before), str(after)
+    if type(before) is not type(after) and one == two:
+        return "as a number" if isinstance(after, int | float) else "as text"
+    left, found, right = two.partition(one)
+    around = max(len(left), len(right))
+    if len(one) > 1 and found and 0 < around <= _MOST_AROUND and not (left + right).isdigit():
+        places = (left and f"`{left}` in front", right and f"`{right}` at the end")
+        return f"with {' and '.join(filter(None, places))}"
+    if one.lower() == two.lower() and one != two:
+        return "in its exact case"
+    return next((words for shape, words in _SHAPES if shape.match(two) and not shape.match(one)), None)
+
+
 # Arguments of tools that are not a shell.
 
 _NAME_LIMIT: Final = 80  # characters of names that are compared letter by letter, which takes quadratic time
@@ -134,6 +165,9 @@ _SUPPRESSES: Final = re.compile(
 )
 HIDES: Final = re.compile(r"(?i)--no-verify|--no-check|--exit-zero|continue-on-error|allow[_-]failure")
 """What a changed call has that only keeps a failure from being seen."""
+
+REFUSED_IT: Final = "the user refused it: "
+"""What stands before the preference with which a person refused a call."""
 
 _VALUE: Final = re.compile(r"[=\d]")
 _ASSIGNED: Final = re.compile(r"=.*(?:\d|://|@)")
@@ -181,6 +215,11 @@ def draft_of(
     """The draft, and whether its correction is a form that holds for any task."""
     wrong, right = difference.wrong, difference.right
     calls = (_call(failed, wrong, difference.removed), _call(worked, right, difference.added))
+    if line.startswith(REFUSED_IT):
+        reason = line.removeprefix(REFUSED_IT)
+        refused, accepted = (brief(part.text, MOST_COMMAND) if part else failed.tool for part in (wrong, right))
+        correction = f"{reason[:1].upper()}{reason[1:]}: `{accepted}` was accepted."
+        return Draft(f"The user refused `{refused}`.", correction, *calls), wrong is not None
     refusal = next((row for row in EDIT_REFUSALS if row[0].search(line)), None) if wrong is None else None
     if refusal is not None:
         return Draft(refusal[1].format(tool=failed.tool), refusal[2], *calls), True
@@ -274,7 +313,7 @@ def _of_argument(change: Change) -> str:
         return f"Send `{change.name}` too"
     if change.after is None:
         return f"Leave out `{change.name}`"
-    return f"Give `{change.name}` in the form that the error names"
+    return f"Give `{change.name}` {form_of(change.before, change.after) or 'in the form that the error names'}"
 
 
 def _of_word(change: Change, *, with_value: bool) -> str:
@@ -283,7 +322,9 @@ def _of_word(change: Change, *, with_value: bool) -> str:
         before, after = (re.split(r"[ =]", word)[0] for word in (before, after))
     if not before or not after:
         return f"Add `{after}`" if after else f"Leave out `{before}`"
-    return f"Use `{after}` in place of `{before}`"
+    form = form_of(change.before, change.after)
+    where = f"`{change.name}`" if change.name else "it"
+    return f"Give {where} {form}" if form else f"Use `{after}` in place of `{before}`"
 
 
 def _is_form(change: Change, wrong: Part, right: Part, line: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
+from zlib import crc32
 
 from mcp_reflect.guards.guard import tool_words
 from mcp_reflect.models.common import Json
@@ -19,11 +20,13 @@ from mcp_reflect.proofs.kinds import CHECKS, ProofKind, kinds_of
 from mcp_reflect.runs.calls import Call, headline
 from mcp_reflect.runs.drafts import (
     HIDES,
+    REFUSED_IT,
     Change,
     Difference,
     changes_between,
     difference_of,
     draft_of,
+    form_of,
     names_alike,
     same_kind,
 )
@@ -50,9 +53,8 @@ REFUSED: Final = lazy_compile(
     r"|\Athis .{0,40}command (?:contains .{0,90})?requires approval|was blocked\. For security, Claude Code"
 )
 _REASON: Final = lazy_compile(r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})")
-_REFUSED_IT: Final = "the user refused it: "  # before the reason
 _PREFERENCE: Final = lazy_compile(
-    rf"(?i)^{_REFUSED_IT}\W{{0,2}}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
+    rf"(?i)^{REFUSED_IT}\W{{0,2}}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
 )
 _NO: Final = lazy_compile(
     r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
@@ -100,6 +102,7 @@ def session_call(number: int, call: Call) -> SessionCall:
         failed=fault is not None and not call.empty,
         says_no=fault is not None or (max(len(text) - SHORT, len(line) - BRIEF) <= 0 and bool(_NO.search(line))),
         expected=(refusal is not None and not preference) or call.empty or _probes(call.tool, call.arguments),
+        checksum=f"{crc32(text.encode('utf-8', 'replace')):08x}",
     )
 
 
@@ -113,7 +116,7 @@ def refusal_in(text: str) -> str | None:
 
 def preference_in(text: str) -> str:
     """The reason for which the user refused a call, where it says what to do; else empty."""
-    told = f"{_REFUSED_IT}{refusal_in(text) or ''}"
+    told = f"{REFUSED_IT}{refusal_in(text) or ''}"
     return told if _PREFERENCE.search(told) else ""
 
 
@@ -208,7 +211,8 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
         steps = tuple(part for part in difference.added if not _reads(part))
         return difference._replace(added=steps) if steps or not difference.added else None
     if _is_edit(failed) and _is_edit(worked):
-        return Difference((Change("", "", ""),)) if _file(failed) == _file(worked) else None
+        same = _file(failed) == _file(worked) or failed.tool == worked.tool == "edit"
+        return Difference((Change("", "", ""),)) if same else None
     return _of_arguments(failed, worked, absent=absent) if failed.tool == worked.tool and not (wrong or right) else None
 
 
@@ -253,7 +257,7 @@ def _of_arguments(failed: SessionCall, worked: SessionCall, *, absent: bool) -> 
     line = failed.line.casefold()
     for change in changes:
         before, after = str(change.before), str(change.after)
-        alike = names_alike(before, after) or _same_file(before, after) or (before in after and before)
+        alike = names_alike(before, after) or _same_file(before, after) or form_of(change.before, change.after)
         named = change.name.casefold() in line or after.casefold() in line
         own = alike or None in change[1:] or (named and not (absent and kind is not Kind.OTHER))
         if not own and (absent or kind in (Kind.READ, Kind.SEARCH) or len(old) == 1):
@@ -269,7 +273,8 @@ def _by_name(arguments: Json) -> dict[str, Json]:
 
 
 def _is_edit(call: SessionCall) -> bool:
-    return bool(tool_words(call.tool) & _EDITS) and not is_shell(call.tool) and _file(call) is not None
+    named = _file(call) is not None or call.tool == "edit"
+    return bool(tool_words(call.tool) & _EDITS) and not is_shell(call.tool) and named
 
 
 def _file(call: SessionCall) -> str | None:
@@ -320,7 +325,7 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
     acts = _acts_in((*before, call))
     for look in reversed(before):
         part = parts_of(look.tool, look.arguments)[-1:]
-        same_answer = part == last and look.line == call.line
+        same_answer = part == last and (look.line, look.checksum) == (call.line, call.checksum)
         if part and part[0].program == last[0].program and _is_own_look(part[0]):
             found = None if look.expected or same_answer else _redone(acts, look)
             if found is not None:

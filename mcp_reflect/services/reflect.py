@@ -365,10 +365,10 @@ def _review(
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
-    findings = [finding.text for finding in diagnosis.findings[:2]]
+    findings = [finding.text for finding in diagnosis.findings[:2]]  # beside the trends of the metrics
     measures = decisions.measures(metrics, earlier, thresholds)
     said = decisions.said_of(run["decision"], run.get("execution"))
-    return decisions.write(decisions.decision_of(run["decision"]), measures, findings, said)
+    return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings, said)
 
 
 def _with_review(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.models.reflection import Decision, Insights
-from mcp_reflect.runs.decisions import Written, markdown, measures, shown, validate, write
+from mcp_reflect.runs.decisions import Written, markdown, measures, others, shown, validate, write
 from mcp_reflect.schemas.analysis import read_insights
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}
@@ -80,7 +80,7 @@ def test_nothing_that_can_be_sent_makes_a_check_raise(decision: Any) -> None:
 
 def written(metrics: dict[str, Any], action: str = "keep", **marks: Any) -> Written:
     found = measures(metrics, marks.get("earlier", {}), marks.get("thresholds", {"accuracy": 0.5}))
-    return write(Decision(action=action, component="retriever"), found)
+    return write(Decision(action=action, component="retriever"), found, others(metrics))
 
 
 numbers = st.floats(0, 1e9) | st.integers(0, 10**6)
@@ -98,6 +98,7 @@ metric_sets: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 COMPARISON = re.compile(
     r"(Latency|Accuracy) (\S+) is (better than|worse than|the same as) (?:before|the threshold) \((\S+)\)"
 )
+TREND = re.compile(r"(?:Latency|Accuracy) (rose|fell) from (\S+) to (\S+)\.$", re.MULTILINE)
 COUNTS = re.compile(r"Of (\d+) comparisons .* (\d+) came out better, (\d+) worse, (\d+) the same\.")
 
 
@@ -109,6 +110,8 @@ def test_every_comparative_sentence_is_true_of_the_numbers_it_quotes(metrics: di
         better = float(value) < float(mark) if name == "Latency" else float(value) > float(mark)
         truth = "the same as" if float(value) == float(mark) else "better than" if better else "worse than"
         assert said == truth
+    for said, before, value in TREND.findall(text):
+        assert said == ("rose" if float(value) > float(before) else "fell")
     compared = COMPARISON.findall(found.text)
     counts = COUNTS.search(text)
     assert (counts is not None) == bool(compared)
@@ -210,8 +213,11 @@ def test_what_is_no_accuracy_is_told_and_not_compared(value: Any, said: str) -> 
     assert ("better" in found.text) == (value == "85 %")
 
 
-def test_what_was_before_may_come_from_the_bank() -> None:
-    assert "Latency 90 is better than before (100)." in written({"latency": 90}, earlier={"latency": 100}).text
+def test_other_metrics_are_told_and_what_was_before_may_come_from_the_bank() -> None:
+    found = written({"latency": 90, "latency_p95": 120, "cost": 3}, earlier={"latency": 100, "cost": 9})
+    assert "Latency 90 is better than before (100)." in found.text
+    assert "- latency_p95: 120\n- cost: 3" in found.insights.raw_sections["Execution Assessment"]
+    assert found.insights.raw_sections["Patterns and Insights"] == "Latency fell from 100 to 90."
 
 
 HASHES = """# Summary

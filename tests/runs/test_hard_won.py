@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Finding, SessionCall
+from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.runs.calls import Call
+from mcp_reflect.runs.drafts import form_of
 from mcp_reflect.runs.hard_won import found_after, session_call
 from tests.runs.api_runs import RUNS, ApiRun
 
@@ -46,8 +47,7 @@ FOUND: dict[str, tuple[list[Step], str, str, str, str]] = {
     # name: (session, wrong call, right call, words of the mistake, words of the correction)
     "another form of an operand": (
         [("./vault get teams/billing", "denied", 1), ("./vault ls", "/teams/"), ("./vault get /teams/billing/", "O")],
-        "./vault get teams/billing", "./vault get /teams/billing/", "denied",
-        "`/teams/billing/` in place of",
+        "./vault get teams/billing", "./vault get /teams/billing/", "denied", "`/` in front and `/` at the end",
     ),
     "a flag of a command before the one that failed": (
         [(f"./deployctl index; {PUSH}; ./deployctl check", "41\nerror E42: no candidate for billing\nnot done", 1),
@@ -235,6 +235,27 @@ def test_an_edit_that_its_tool_refused_is_told_with_what_works() -> None:
     assert "Read the file first" in found.draft.correction
 
 
+def test_a_refused_edit_without_the_name_of_a_file_is_no_argument_in_another_form() -> None:
+    tries = [("edit", {"command": f"edit {line}:{line}\nreturn {line}"}) for line in (3, 5)]
+    (found,) = findings([(tries[0], "Your proposed edit has introduced new syntax error(s).", 1), (tries[1], "ok")])
+    assert found.draft.mistake.startswith("`edit` failed: Your proposed edit")
+
+
+def test_a_look_that_shows_something_else_above_its_last_line_is_another_answer() -> None:
+    shown = "size {}\ndepth 8\nkind png\nname a\n"
+    (found,) = findings([
+        ("./img resize a.png 10", "ok"), ("./img info a.png", shown.format(10)),
+        ("./img resize a.png 10 --scale", "ok"), ("./img info a.png", shown.format(20)),
+    ])  # fmt: skip
+    assert "--scale" in found.draft.correction
+
+
+def test_a_finding_of_a_kind_that_older_banks_have_is_read() -> None:
+    assert FindingKind("refused") is FindingKind.CORRECTION
+    with pytest.raises(ValueError, match="guessed"):
+        FindingKind("guessed")
+
+
 def test_a_check_that_stayed_red_after_an_edit_is_hard_won() -> None:
     check: Step = ("uv run ty check", "error[call-non-callable]: Object is not callable", 1)
     (found,) = findings([check, (EDIT, "updated"), check, (EDIT, "updated"), ("uv run ty check", "All checks passed!")])
@@ -261,6 +282,21 @@ def test_no_draft_teaches_the_value_of_one_task(run: ApiRun) -> None:
     if found is not None:
         told = f"{found.draft.mistake} {found.draft.correction}"
         assert not [value for value in run.values if len(value) > 3 and value in told]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "form"),
+    [
+        ("8812", "ORD-8812", "with `ORD-` in front"),
+        (12.5, 1250, None),
+        ("open", "OPEN", "in its exact case"),
+        ("Thursday", "2026-11-26", "a date as YYYY-MM-DD"),
+        ("red,new", ["red", "new"], "as a list"),
+        ("main", "dev", None),
+    ],
+)
+def test_the_form_of_a_value_is_told_without_the_value(before: Json, after: Json, form: str | None) -> None:
+    assert form_of(before, after) == form
 
 
 def test_a_v_among_other_words_asks_for_no_help() -> None:

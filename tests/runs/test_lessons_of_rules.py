@@ -120,8 +120,8 @@ PROVED: list[tuple[Run, str, str]] = [
         Run()
         .call("Bash", {"command": "npm install"}, error=REFUSED + "use pnpm")
         .call("Bash", {"command": "pnpm install"}, "Done in 797ms"),
-        "`npm install` failed: the user refused it: use pnpm.",
-        "Use `pnpm` in place of `npm`.",
+        "The user refused `npm install`.",
+        "Use pnpm: `pnpm install` was accepted.",
     ),
     (
         Run()
