@@ -1,7 +1,7 @@
 """What hooks say in words. What tools printed stands in a fence."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json
@@ -86,9 +86,14 @@ def ask_at_call(draft: Draft) -> str:
     return f"{_AT_CALL}\n{_arguments(draft, MOST_CHARS - len(_AT_CALL) - 1)}"
 
 
-def ask_again(draft: Draft) -> str:
-    """Return the ask about what a session did not keep."""
-    return f"{_AGAIN}\n{_arguments(draft, MOST_CHARS - len(_AGAIN) - 1)}"
+def ask_again(drafts: Sequence[Draft]) -> str:
+    """Return the ask about what a session did not keep, as many drafts as fit, the first at least."""
+    lines = [_AGAIN, _arguments(drafts[0], MOST_CHARS - len(_AGAIN) - 1)]
+    for draft in drafts[1:]:
+        left = MOST_CHARS - len("\n".join(lines)) - 1
+        line = _json(texts_of(draft))
+        lines += [line] if len(line) <= left else []
+    return "\n".join(lines)
 
 
 def _arguments(draft: Draft, limit: int) -> str:

@@ -61,7 +61,7 @@ async def ask_once_more(context: Context, scope: Scope, state: SessionState, *, 
         await context.bank.findings.note_asked(scope, [found.id for found in left], times=most + 1)
     except BankError:  # unwritable: not asked, or it would be asked again and again
         return None
-    return ask_again(left[0].finding.draft)
+    return ask_again([found.finding.draft for found in left])
 
 
 async def keep(context: Context, found: StoredFinding, changed: Mapping[str, Any]) -> Stored:

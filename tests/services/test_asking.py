@@ -82,6 +82,14 @@ async def test_what_nobody_kept_is_named_once_more_at_the_next_prompt(engine: En
     assert len(await engine.bank.findings.waiting(engine.scopes.own)) == 1
 
 
+async def test_of_what_nobody_kept_as_much_as_fits_is_named_at_the_next_prompt(engine: Engine) -> None:
+    for tool in ("./one", "./two"):
+        await hard_won(engine, wrong=f"{tool} go", right=f"{tool} go -f")
+    again = await hook(engine, "UserPromptSubmit", prompt="And now the next one") or ""
+    assert "./one" in again
+    assert "./two" in again
+
+
 async def test_a_finding_that_the_agent_stored_a_lesson_of_is_kept(engine: Engine) -> None:
     asked = await hard_won(engine)
     assert asked is not None
