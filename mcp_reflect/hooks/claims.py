@@ -34,8 +34,8 @@ _OPEN_BOX: Final = lazy_compile(r"^\s*[-*+]\s+\[ ?\]")
 _ITEM: Final = lazy_compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s")
 # A part of the tests may pass where others fail.
 _PART: Final = lazy_compile(
-    r"\b(?:new|this|single|one|these|those|affected|related|relevant|targeted) (?:\w+ ){0,3}?tests?\b"
-    r"(?! (?:suite|run))|\btest_\w+"
+    r"\b(?:new|this|that|single|one|its|both|these|those|two|three|affected|related|relevant|targeted|existing|"
+    r"remaining|other|unit|integration|smoke) (?:\w+ ){0,3}?tests?\b(?! (?:suite|run))|\bthe [a-z]+ tests\b|\btest_\w+"
 )
 _SOME_OF: Final = lazy_compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|most|some|half) of (?:the )?\w", re.IGNORECASE
@@ -48,10 +48,11 @@ _DEPENDS: Final = lazy_compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim of a message: the kinds of proof that show it (any of them), and the sentence."""
+    """A claim of a message: the kinds of proof that show it (any of them), the sentence, and whether of a part only."""
 
     kinds: frozenset[ProofKind]
     text: str
+    part: bool = False
 
 
 _Programs = Mapping[str, Iterable[ProofKind]]
@@ -127,9 +128,9 @@ def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> I
             before = clause[: found.end()] + (after if after > "\u3000" else "")
             if _DEPENDS.search(clause, found.end()):
                 continue
-            part = kinds == frozenset({ProofKind.TESTS}) and _PART.search(clause.lower())
-            if not (part or words.UNSURE.search(before) or words.NOT.search(words.NOTHING_BAD.sub(" ", clause))):
-                yield Claim(kinds, sentence)
+            if not words.UNSURE.search(before) and not words.NOT.search(words.NOTHING_BAD.sub(" ", clause)):
+                part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
+                yield Claim(kinds, sentence, part)
 
 
 def _clauses(sentence: str) -> list[str]:

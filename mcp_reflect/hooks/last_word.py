@@ -99,9 +99,13 @@ def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
     if failed is None and any(proof.outcome.passed is None for proof in latest):
         return None
     if failed is not None:
-        return Doubt(claim, DoubtKind.FAILED, failed)
+        # Another run may have shown a part of the tests, if nothing changed since.
+        changed = max((change.step for change in ledger.changes if change.step < failed.step), default=0)
+        shown = claim.part and any(proof.outcome.passed is not False and proof.step > changed for proof in runs)
+        return None if shown else Doubt(claim, DoubtKind.FAILED, failed)
     proof = latest[-1]
-    if proof.kind in _NOT_STALE or (proof.kind is ProofKind.HEALTH and proof.program not in _ASKS):
+    started = proof.kind is ProofKind.HEALTH and (proof.program not in _ASKS or "dev server" in claim.text.lower())
+    if proof.kind in _NOT_STALE or started:
         return None
     changed = [change.what for change in ledger.changes if change.step > proof.step]
     if proof.kind is ProofKind.MIGRATION:

@@ -164,6 +164,8 @@ def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[Pro
     found = {kind for kind, wanted in listed if _follows(wanted, rest, plain, program)}
     if program == "make" and kinds_of_name(" ".join(plain)):
         found.discard(ProofKind.BUILD)
+    if program in {"curl", "wget"} and not _asks_a_service(" ".join(rest)):
+        found.discard(ProofKind.HEALTH)
     by_name = program in _RUNNERS or not found
     return frozenset(found) | kinds_of_name(_name_of(program, rest, plain, listed=bool(listed)) if by_name else "")
 
@@ -187,6 +189,12 @@ def _follows(wanted: Sequence[str], rest: Sequence[str], plain: Sequence[str], p
     if program in {"mvn", "gradle", "sbt", "xcodebuild", "cargo", "bazel"}:  # several goals in one call
         return any(fnmatchcase(word.rsplit(":", 1)[-1], wanted[0]) or word == wanted[0] for word in plain[:6])
     return len(plain) >= len(wanted) and all(map(fnmatchcase, plain, wanted))
+
+
+def _asks_a_service(rest: str) -> bool:
+    """Return whether a request looks at a service, and does not only fetch a file."""
+    local = re.search(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|\$\{?\w*(?:URL|HOST)", rest)
+    return bool(local or re.search(r"health|ready|live|status|ping|http_code|(?:^| )-\w*[iI]\b|--head|--fail", rest))
 
 
 def _name_of(program: str, rest: Sequence[str], plain: Sequence[str], *, listed: bool) -> str:
