@@ -76,6 +76,9 @@ _GIT_KEEPS: Final = frozenset(
     "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
 )
 
+# Options with which formatters print the files that they would change.
+_LISTING: Final = frozenset("-l --list-different --check -check --check-only --dry-run --test --diff".split())
+
 _Link = tuple[Command, list[str]]  # with its words without wrappers
 
 
@@ -226,7 +229,8 @@ class Ledger:
             if not _prepares(bare) and may_show_any(bare, found, self.programs):
                 found |= {ProofKind.ANY}
             for kind in sorted(found):
-                ending = Ending(code, own=own, alone=all(kind in found for found in others))
+                lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
+                ending = Ending(code, own=own, alone=all(kind in found for found in others), lists=lists)
                 shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
                 known = call.answered and not background
                 self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)

@@ -62,7 +62,7 @@ _CODE_GOOD: Final = (
 _FORMAT_BAD: Final = (
     r"\bwould (?:re)?format\b", r"\bwould be reformatted\b", r"\bCode style issues\b", r"^\[warn\] \S+\.\w+$", r"^Diff in ",
     r"\bnot (?:properly )?formatted\b", r"\bIncorrectly formatted\b", r"\bFormatter would have\b", r"^ERROR: \S+ Imports are incorrectly",
-    r"\berror: cannot format\b", r"^(?:[\w@.+-]{1,60}/){0,12}[\w@+-]{1,60}(?:\.\w{1,8}){1,2}$",
+    r"\berror: cannot format\b",
 )  # fmt: skip
 _FORMAT_GOOD: Final = (
     r"\b[Aa]ll matched files use Prettier", r"^All done!", r"\balready formatted\b", r"\bfiles? (?:left unchanged|reformatted)\b",
@@ -127,6 +127,7 @@ _WEAK: Final = lazy_compile(
 _NOTHING: Final = lazy_compile(
     r"^\W*(?:\d+ (?:errors?|failures|failed|issues?|problems?)\W*)?0 (?:errors?|failed|failures|issues|problems)\b|\bno (?:errors|failures)\b"
 )
+_FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +143,13 @@ class Ending:
     """How the call ended that held the run.
 
     `code` is None where the host says nothing. `own`: the code is the run's own, not that of `| tail` or `|| true`.
-    `alone`: no other program of the chain could have failed.
+    `alone`: no other program of the chain could have failed. `lists`: what the program prints are the files at fault.
     """
 
     code: int | None
     own: bool = True
     alone: bool = True
+    lists: bool = False
 
 
 def lines_of(output: str) -> list[str]:
@@ -168,7 +170,8 @@ def read_outcome(kind: ProofKind, output: str, ending: Ending) -> Outcome:
     if kind is ProofKind.ANY and own and code is not None:  # nothing says more of a program that nobody knows
         return Outcome(passed=code == 0, line=_shown(lines[-1]) if lines else f"exit code {code}")
     bad, good = _READERS[kind]
-    against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)]
+    listed = filter(_FILES_ONLY.fullmatch, lines if ending.lists else ())
+    against = [line for line in lines if bad.search(line) and not _NOTHING.search(line)] or [*listed]
     in_favor = next((line for line in reversed(lines) if good.search(line)), "")
     if kind is ProofKind.HEALTH and in_favor and against and lines.index(in_favor) > lines.index(against[-1]):
         against = []  # tried until it answered

@@ -103,6 +103,8 @@ def test_plans_advice_questions_and_quotations_claim_nothing() -> None:
         ("The integration tests pass.", [EDIT, ("Bash", "pytest tests/integration", "9 passed"), RED], []),
         ("The cart tests pass.", [EDIT, ("Bash", "pytest tests/test_cart.py", "9 passed"), RED], []),
         ("The new tests pass.", [GREEN, EDIT, RED], [DoubtKind.FAILED]),
+        ("All is formatted.", [("Bash", "npm run format && git diff --name-only", "src/a.ts")], []),
+        ("All is formatted.", [("Bash", "gofmt -l .", "main.go")], [DoubtKind.FAILED]),
         ("38 of 40 tests pass.", [RED], []),
         ("All tests pass except test_total, which fails as before.", [RED], []),
         ("The test failed since total() cut the cents. All tests pass now.", [RED], [DoubtKind.FAILED]),
