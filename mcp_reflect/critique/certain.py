@@ -37,6 +37,8 @@ _FOREIGN: Final = re.compile(
     r"\A\s*(?:elif\b|else\b|except\b|finally\b|case\b|\)|\]|\}|,|and\b|or\b)|(?:^@[^\n]{1,300}|:)\s*\Z",
     re.MULTILINE,
 )
+# Signs that the parser of Python follows by calling itself: so many exhaust the stack of a small thread.
+_SIGNS: Final = re.compile(r"(?:[-+~]\s?){60}")
 # The line before a block that is meant to be wrong, unless it says that this is the repair.
 _SHOWN_AS_WRONG: Final = re.compile(
     r"\b(?:does not|doesn't|do not|don't|won't|will not|cannot|can't) (?:parse|compile|work|run|write|use)|"
@@ -81,7 +83,7 @@ def _json_fault(body: str) -> str | None:
 
 
 def _python_fault(body: str) -> str | None:
-    if body[:1] in " \t":
+    if body[:1] in " \t" or _SIGNS.search(body):
         return None
     fault = _parsed(ast.parse, body)
     if fault is None or _FOREIGN.search(body):

@@ -1,5 +1,9 @@
 """What rules call wrong: nothing that is right, and what seed 002, everyday work and blocks of code have."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import pytest
 
 from mcp_reflect.critique.certain import check, check_code, check_execution
@@ -129,6 +133,8 @@ def test_a_summary_contradicts_a_count_or_a_success(claim: str, results: tuple[T
         ("ruff finds 5 errors.", (LINT,)),
         ("3 files changed, 40 insertions.", (DIFF,)),
         ("I changed 2 files by hand.", (GREEN,)),
+        ("3 tests fail.", (replace(RED, content="2 failed, 10 passed, 1 error in 3s"),)),
+        ("All 19 tests pass.", (GREEN, replace(GREEN, tool="pytest -q api", content="6 passed in 0.1s"))),
     ],
 )
 def test_a_summary_contradicts_nothing_that_may_be_right(claim: str, results: tuple[ToolResult, ...]) -> None:
@@ -143,6 +149,15 @@ def test_the_line_and_the_reason_are_told() -> None:
     found = checked("```python\nx = 1\ny = (2\n```")[0]
     assert found.wrong
     assert found.detail == "line 2: '(' was never closed"
+
+
+def test_signs_that_exhaust_the_stack_of_a_small_thread_are_not_parsed() -> None:
+    before = threading.stack_size(512 * 1024)
+    try:
+        with ThreadPoolExecutor(1) as small:
+            assert small.submit(checked, f"```python\n{'-~' * 5_900}1\n```").result() == []
+    finally:
+        threading.stack_size(before)
 
 
 def test_parsing_runs_nothing() -> None:
