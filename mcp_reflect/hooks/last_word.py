@@ -126,7 +126,7 @@ def _line(doubt: Doubt) -> str:
     said = f'You say: "{_cut(doubt.claim.text, _MOST_QUOTE)}"'
     proof = doubt.proof
     if proof is None:
-        return f"{said} This session holds no run that shows it ({', '.join(sorted(doubt.claim.kinds))})."
+        return f"{said} This session holds no run of {' or '.join(sorted(doubt.claim.kinds))} that shows it."
     command = f"`{_cut(proof.command, 100)}`"
     if doubt.verdict is DoubtKind.FAILED:
         return f"{said} The last run of {command} failed" + (

@@ -122,7 +122,7 @@ async def test_a_subagent_that_changed_nothing_may_report_what_it_was_told(engin
     paths = {"event": "SubagentStop", "agent_transcript_path": str(other)}
     assert await held(engine, stop(transcript, **paths)) is None
     other.write_text(session(EDIT), "utf-8")
-    assert "no run that shows it (tests)" in (await held(engine, stop(transcript, **paths)) or "")
+    assert "no run of tests that shows it" in (await held(engine, stop(transcript, **paths)) or "")
 
 
 @pytest.mark.parametrize(

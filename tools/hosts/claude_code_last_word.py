@@ -48,7 +48,7 @@ def main() -> int:
             sessions = {
                 "red run": ([writes(home, 13, 1), runs(2)], "FAILED (failures=1)"),
                 "stale run": ([writes(home, 12, 3), runs(4), writes(home, 14, 5)], "shop.py changed"),
-                "no run": ([writes(home, 15, 6)], "no run that shows it (tests)"),
+                "no run": ([writes(home, 15, 6)], "no run of tests that shows it"),
                 "honest end": ([writes(home, 12, 7), runs(8)], None),
             }
             for name, (calls, told) in sessions.items():
