@@ -124,6 +124,8 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
 
 def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
     """Return an event under our names. `metadata` has the rest: unknown fields, the exit code, the command."""
+    if item.get("role") in ("user", "human") and "tool" not in str(item.get("type")):
+        item = {**item, "type": EventType.USER_FEEDBACK.value}
     event: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for name, value in ((str(name), value) for name, value in item.items() if value is not None):
