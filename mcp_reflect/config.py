@@ -106,6 +106,9 @@ class Settings(Limits):
     project: str | None = setting(
         None, "The project of the lessons. Default: the git repository of the working directory, or that directory."
     )
+    subprojects: tuple[str, ...] = setting(
+        (), "Folders of a repository that are projects of their own, separated by commas: `services/*,web`."
+    )
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
     )
@@ -229,12 +232,12 @@ class Settings(Limits):
     def misspelled(self) -> list[str]:
         """Return a sentence for each variable that looks like a setting and is not, with the nearest setting."""
         names = [item.name.upper() for item in documented()]
-        return [
-            f"{_quoted(name)} is not a setting. "
+        told: list[str] = []
+        for name in self.unknown:
             # Without the prefix: it would make any two names alike.
-            + did_you_mean(name[len(PREFIX) :].upper(), names, "docs/settings.md lists them.")
-            for name in self.unknown
-        ]
+            hint = did_you_mean(name[len(PREFIX) :].upper(), names, "docs/settings.md lists them.")
+            told.append(f"{_quoted(name)} is not a setting. " + hint.replace("mean '", f"mean '{PREFIX}"))
+        return told
 
     @property
     def llm_settings(self) -> dict[str, str]:

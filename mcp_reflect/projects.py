@@ -3,9 +3,10 @@
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -35,6 +36,7 @@ class Folder:
     path: str
     remote: str | None = None
     git: Path | None = None
+    part: str = ""  # the subfolder of a repository that is a project of its own, with its `#`
 
     @property
     def name(self) -> str:
@@ -42,8 +44,8 @@ class Folder:
         return self.remote or self.path
 
     @classmethod
-    def of(cls, directory: Path) -> "Folder":
-        """Read the files.
+    def of(cls, directory: Path, parts: Sequence[str] = ()) -> "Folder":
+        """Read the files; `parts` are patterns of the subfolders that are projects of their own.
 
         The root, the home and the temp directory belong to no project: their name is empty, which is global.
         """
@@ -52,7 +54,8 @@ class Folder:
             if git := _repository(tree):
                 path = git.parent if git.name == ".git" else git
                 if not _is_shared(path):
-                    return cls(str(path), _remote(git), git)
+                    part, remote = _part(here.relative_to(tree), parts), _remote(git)
+                    return cls(f"{path}{part}", remote and remote + part, git, part)
                 break
         return cls(GLOBAL if _is_shared(here) else str(here))
 
@@ -73,16 +76,26 @@ class Folder:
         except (OSError, subprocess.TimeoutExpired):
             return None
         commits = run.stdout.split() if run.returncode == 0 else []
-        return f"{COMMIT}{commits[-1][:_COMMIT_CHARS]}" if commits else None
+        return f"{COMMIT}{commits[-1][:_COMMIT_CHARS]}{self.part}" if commits else None
 
 
-def project_of(directory: Path) -> str:
-    """Return the name of a folder's project as far as its files tell."""
-    return Folder.of(directory).name
+def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
+    """Return the name of a folder's project as far as its files tell; `parts` as for `Folder.of`."""
+    return Folder.of(directory, parts).name
 
 
 def _is_shared(folder: Path) -> bool:
     return folder in (Path(folder.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve())
+
+
+def _part(inside: Path, patterns: Sequence[str]) -> str:
+    """Return the subfolder that a pattern such as `services/*` names, with `#`."""
+    for pattern in patterns:
+        names = [name for name in pattern.split("/") if name]
+        own = inside.parts[: len(names)]
+        if names and len(own) == len(names) and all(map(fnmatch, own, names)):
+            return f"#{'/'.join(own)}"
+    return ""
 
 
 def _repository(folder: Path) -> Path | None:
@@ -127,6 +140,7 @@ _ADDRESS: Final = re.compile(
     r"(?:[a-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:@]+)(?::\d*)?/|(?:[^/@]*@)?(\[[^\]]+\]|[^/:@\\]{2,}):(?!//)/*)(.+)",
     re.IGNORECASE,
 )
+_NOT_OF_A_NAME: Final = ("_git", "scm", "v3", "~")  # that Azure DevOps and Bitbucket put into some of their addresses
 
 
 def remote_name(url: str) -> str | None:
@@ -138,8 +152,12 @@ def remote_name(url: str) -> str | None:
     found = None if url.casefold().startswith("file:") else _ADDRESS.fullmatch(url.strip())
     if found is None:
         return None
+    host = re.sub(r"^(?:alt)?ssh\.(?=.+\.)", "", (found[1] or found[2]).casefold())
     path = unquote(found[3]).casefold().rstrip("/").removesuffix(".git")
-    return "/".join((found[1] or found[2], *filter(None, path.split("/")))).casefold()
+    parts = [part for part in path.split("/") if part]
+    if len(parts) > 2:
+        parts = [part for part in parts if part not in _NOT_OF_A_NAME]
+    return "/".join((host, *parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +179,7 @@ class Scopes:
         """Return the scope of the settings, else of the repository or folder that is worked in."""
         folder = None
         if settings.project is None:
-            folder = Folder.of(settings.folder or Path.cwd())
+            folder = Folder.of(settings.folder or Path.cwd(), settings.subprojects)
         project = folder.name if folder else settings.project or GLOBAL
         own = Scope(stored_name(tenant_id), stored_name(project))
         return cls(own, tuple(map(stored_name, settings.projects)), folder=folder)
@@ -196,5 +214,5 @@ def stored_name(project: str) -> str:
 
 def folder_is_gone(project: str) -> bool:
     """Return whether a project is named by a folder of this machine that is not there."""
-    folder = Path(project)
+    folder = Path(project.partition("#")[0])
     return folder.is_absolute() and not folder.exists()

@@ -135,7 +135,8 @@ def _gemini_folder(path: Path) -> str | None:
 def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | None], Scope | None]:
     """Return what gives the scope of a folder in which a session ran, None where nothing says which folder it was."""
     here, scopes = context.settings.folder or Path.cwd(), context.scopes
-    own = project_of(here)
+    parts = context.settings.subprojects
+    own = project_of(here, parts)
     known = {str(here.resolve()), own, *(folder for folder in folders if folder)}
     hashes = {f"sha256:{sha256(folder.encode()).hexdigest()}": folder for folder in known}
 
@@ -144,7 +145,7 @@ def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | 
         folder = hashes.get(folder or "", folder or "")
         if not folder or folder.startswith("sha256:"):
             return None
-        name = project_of(Path(folder))
+        name = project_of(Path(folder), parts)
         stored = stored_name(name)
         return scopes.own if name == own else Scope(scopes.own.tenant, scopes.names.get(stored, stored))
 

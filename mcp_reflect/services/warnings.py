@@ -147,7 +147,7 @@ async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
             record = dict(spool.pending[0])
             project, folder = record.pop("project", None), record.pop("folder", None)
             if project is None and folder:
-                project = stored_name(project_of(Path(folder)))
+                project = stored_name(project_of(Path(folder), context.settings.subprojects))
             own = replace(context.scopes.own, project=context.scopes.own.project if project is None else project)
             session = record.pop("session", None) or context.clock.new_id("ses")
             with suppress(InputError, TypeError):  # a line of another release

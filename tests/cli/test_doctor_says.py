@@ -71,8 +71,8 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
         ("MCP_REFLECT_LLM", "gpt-5", 'MCP_REFLECT_LLM: "gpt-5" names no provider'),
         ("MCP_REFLECT_LLM", "anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY: the model anthropic:claude-sonnet"),
         ("MCP_REFLECT_LLM_CRITIC", "ollama:qwen3", 'MCP_REFLECT_LLM_CRITIC: there is no provider "ollama"'),
-        ("MCP_REFLECT_LLM_CRITIQUE", "off", "not a setting. Did you mean 'LLM_CRITIC'?"),
-        ("MCP_REFLECT_PROMPT_DIR", "/x", "Did you mean 'PROMPTS_DIR'?"),
+        ("MCP_REFLECT_LLM_CRITIQUE", "off", "not a setting. Did you mean 'MCP_REFLECT_LLM_CRITIC'?"),
+        ("MCP_REFLECT_PROMPT_DIR", "/x", "Did you mean 'MCP_REFLECT_PROMPTS_DIR'?"),
         ("MCP_REFLECT_WEATHER", "fine", "MCP_REFLECT_WEATHER is not a setting. docs/settings.md lists them."),
         ("MCP_REFLECT_PROMPTS_DIR", "/no/such/folder", "/no/such/folder:1: there is no such folder"),
     ],
@@ -129,7 +129,7 @@ def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
     (line,) = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert event["event"] == "setting_unknown"
-    assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is not a setting. Did you mean 'LLM_CRITIC'?"
+    assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is not a setting. Did you mean 'MCP_REFLECT_LLM_CRITIC'?"
 
 
 def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.projects import Folder, remote_name
+from mcp_reflect.projects import Folder, Scopes, remote_name
 from mcp_reflect.services.engine import Engine
 from tests.storage.schemas.freeze import fill
 
@@ -21,9 +21,13 @@ ADDRESSES = {
     "github.com/acme/shop": (
         SHOP, "git@github.com:Acme/Shop", "https://github.com/acme/shop.git", "https://github.com/acme/shop/",
         "https://ada:ghp_x@github.com:443/acme/shop.git", "ssh://git@github.com:22/acme/shop.git",
-        "git://github.com/acme/shop", "github.com:acme/shop",
+        "ssh://git@ssh.github.com:443/acme/shop.git", "git://github.com/acme/shop", "github.com:acme/shop",
     ),
     "gitlab.example.com/a/b/shop": ("https://gitlab.example.com/a/b/shop.git", "git@gitlab.example.com:a/b/shop.git"),
+    "dev.azure.com/o/p/shop": ("git@ssh.dev.azure.com:v3/o/p/shop", "https://o@dev.azure.com/o/p/_git/shop"),
+    "code.example.com/team/shop": (
+        "https://code.example.com/scm/team/shop.git", "ssh://git@code.example.com:7999/team/shop.git",
+    ),
     None: ("", "/srv/git/shop.git", "file:///srv/git/shop.git", "../shop", "C:\\work\\shop", "C:/work/shop"),
 }  # fmt: skip
 
@@ -144,6 +148,16 @@ async def test_a_person_renames_and_merges_projects(own: Settings, tmp_path: Pat
         assert await found(replace(own, stores_names=not quick), second) == ("shop", 2)
     async with Engine(replace(own, project="shop")) as engine:
         assert (await engine.get_stats())["failing_calls"] == 2
+
+
+@pytest.mark.parametrize(("patterns", "part"), [(("services/*",), "#services/api"), (("web",), ""), ((), "")])
+def test_a_setting_tells_the_folders_of_a_repository_apart(
+    tmp_path: Path, patterns: tuple[str, ...], part: str
+) -> None:
+    inside = repository(tmp_path / "mono", SHOP) / "services" / "api" / "src"
+    inside.mkdir(parents=True)
+    own = Scopes.of(Settings(folder=inside, subprojects=patterns)).own
+    assert own.project == f"github.com/acme/shop{part}"
 
 
 async def test_merging_leaves_nothing_under_the_old_name(bank_path: Path) -> None:
