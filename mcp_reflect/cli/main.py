@@ -5,9 +5,21 @@ Only the module of that command is imported, because `recall` and hooks must ans
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from mcp_reflect import __version__
 from mcp_reflect.errors import InputError, McpReflectError, did_you_mean
+
+_WELCOME: Final = """\
+mcp-reflect is a server that AI agents talk to (MCP over stdio); a host starts it, so you do not run it yourself.
+
+  mcp-reflect demo            see it learn, in half a minute
+  mcp-reflect install HOST    register it: claude-code, claude-desktop, vscode, cursor, codex, gemini, goose, windsurf
+  mcp-reflect lessons         what it has learned
+  mcp-reflect --help          all commands
+
+To serve in this terminal anyway: mcp-reflect serve. Ctrl-C ends it.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +47,8 @@ def _run(words: list[str]) -> int:
     if any("\ud800" <= char <= "\udfff" for char in "".join(words)):  # how Python hands over bytes that are not UTF-8
         raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
-        words = ["--help"]
+        sys.stdout.write(_WELCOME)
+        return 0
     if words in ([], ["serve"]):
         from mcp_reflect.cli.serve import run_serve  # noqa: PLC0415 - as hosts start it: without argparse
 
@@ -45,13 +58,13 @@ def _run(words: list[str]) -> int:
     if name in ("-V", "--version"):
         sys.stdout.write(f"mcp-reflect {__version__}\n")
         return 0
-    if name == "hook" and words[1:] not in (["-h"], ["--help"]):
+    if name == "hook":
         from mcp_reflect.cli.quick_hook import run_hook  # noqa: PLC0415 - only hosts run it
 
         return run_hook(words[1:])
     from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
 
-    if name in ("-h", "--help", "help", HOOK):
+    if name in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
     if name not in COMMANDS:

@@ -24,6 +24,7 @@ MAX_SECONDS: Final = 3.0
 MAX_TEAM_SECONDS: Final = 0.75
 """The same where it asks a team's service."""
 
+_GRACE: Final = 1.5  # seconds in which what was not noted is kept
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
@@ -38,6 +39,14 @@ _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LL
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
 _AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
+_HELP: Final = """\
+usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
+       mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
+
+Answers a host's hook input, which stdin has (docs/hooks.md). `mcp-reflect install HOST --hooks` registers it.
+
+example: echo '{"session_id": "s", "prompt": "deploy"}' | mcp-reflect hook UserPromptSubmit
+"""
 # What the first or last lines of an output may have that reads as a failure, or that says that there is nothing;
 # `runs.calls` judges it.
 _SIGNS: Final = lazy_compile(
@@ -49,6 +58,9 @@ _SIGNS: Final = lazy_compile(
 
 def run_hook(arguments: list[str]) -> int:
     """Answer one event. It prints nothing if there is nothing to say, or if we fail: the host's work continues."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(_HELP)
+        return 0
     if os.environ.get(NESTED):
         return 0
     # argparse would end the process for an unknown argument.
@@ -80,13 +92,20 @@ def run_hook(arguments: list[str]) -> int:
 
 
 class Watch:
-    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off."""
+    """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off.
+
+    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not.
+    """
 
     def __init__(self, seconds: float) -> None:
+        import faulthandler  # noqa: PLC0415 - a module of the interpreter itself
+
         self.at_end: Any = None
         self.began = monotonic()
         self._running = _thread.allocate_lock()
         self._running.acquire()
+        self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
         _thread.start_new_thread(self._wait, (seconds,))
 
     def _wait(self, seconds: float) -> None:
@@ -97,7 +116,11 @@ class Watch:
             os._exit(0)
 
     def end(self) -> None:
+        import faulthandler  # noqa: PLC0415 - see above
+
+        faulthandler.cancel_dump_traceback_later()
         self._running.release()
+        self._nowhere.close()
 
 
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:

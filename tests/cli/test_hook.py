@@ -347,6 +347,22 @@ def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> 
     assert spool.path.stat().st_size <= 1 << 20
 
 
+SLOW = """
+import re
+from mcp_reflect.cli import hook, quick_hook
+quick_hook.MAX_SECONDS = 0.2
+hook.answer_event = lambda *_: re.match("(a+)+$", "a" * 60 + "b")
+quick_hook.run_hook(["Stop"])
+"""
+
+
+def test_the_time_limit_holds_whatever_a_hook_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW], input=b'{"session_id": "s"}', capture_output=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
 def test_a_large_output_is_looked_at_by_its_ends(host: Host) -> None:
     secret = "ghp_" + "a1B2" * 9
     lines = f"password=hunter2-{secret}\n" * 200_000
