@@ -9,15 +9,16 @@ from contextlib import suppress
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import write_output
-from mcp_reflect.cli.output import write_line
+from mcp_reflect.cli.output import write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine
 from mcp_reflect.config import Settings
-from mcp_reflect.dashboard.page import collect, render_page
+from mcp_reflect.dashboard.page import MARK, collect, render_page
 from mcp_reflect.services.engine import Engine
 
 
 def add_board_arguments(parser: CliParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the page to FILE; it needs no server and no network")
+    parser.add_argument("--force", action="store_true", help="with --out, overwrite a file that is not such a page")
     add_number(parser, "--port", 0, 65_535, default=0, metavar="N", help="the port to serve on; 0 takes a free one")
     parser.add_argument("--no-open", action="store_true", help="print the address, and do not open the browser")
 
@@ -39,17 +40,17 @@ def _write(options: Namespace, settings: Settings) -> None:
         return render_page("written", await collect(engine)).html
 
     html = render_page("written", ask_as(options, "page", {})).html if options.url else with_engine(work, settings)
-    write_output(options.out, "--out", html)
+    write_output(options.out, "--out", html, mark=MARK, force=options.force)
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."
-    write_line(text)
+    write_result(options, {"file": options.out, "bytes": size}, text)
 
 
 def _open(options: Namespace) -> None:
     """Open the page of a service, which asks for the token; an error says that the token does not work."""
     ask_as(options, "whoami", {})
     address = options.url.removesuffix("/").removesuffix("/mcp") + "/"
-    write_line(f"The board of your team is at {address}\nIt asks for your token once.")
+    write_result(options, {"address": address}, f"The board of your team is at {address}\nIt asks for your token once.")
     if not options.no_open:
         webbrowser.open(address)
 
@@ -58,9 +59,8 @@ def _serve(options: Namespace, settings: Settings) -> None:
     from mcp_reflect.dashboard.server import serve  # noqa: PLC0415 - a file needs no server
 
     def announce(address: str, one_time_address: str) -> None:
-        write_line(
-            f"The board is at {address}\nCtrl-C ends it. Whoever has this address may read and change your lessons."
-        )
+        warning = "Ctrl-C ends it. Whoever has this address may read and change your lessons."
+        write_result(options, {"address": address}, f"The board is at {address}\n{warning}")
         sys.stdout.flush()
         if not options.no_open:
             threading.Thread(target=webbrowser.open, args=(one_time_address,), daemon=True).start()

@@ -8,11 +8,13 @@ from importlib import import_module
 from inspect import cleandoc
 from typing import Any, Final, NoReturn
 
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import InputError, did_you_mean
 
 
 class CliParser(argparse.ArgumentParser):
-    """The parser of a command, and of each of its actions."""
+    """The parser of a command, and of each of its actions, which it has by their names."""
+
+    actions: Mapping[str, argparse.ArgumentParser] = {}
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error to stderr, and exit with status 2."""
@@ -20,10 +22,17 @@ class CliParser(argparse.ArgumentParser):
 
         super().error(clean_text(message))
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value).lower(), names, f"Choose from {', '.join(names)}.")
+            raise argparse.ArgumentError(action, f"invalid choice: '{value}'. {hint}")
+
 
 def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
     """Return a function that adds an action to a command: by its name, what it does, and an example."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser.actions = actions.choices
 
     def add(name: str, about: str, example: str) -> CliParser:
         whole, shown = f"{about[0].upper()}{about[1:]}.", f"example: {parser.prog} {name} {example}"
@@ -117,7 +126,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     ),
     "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
     "prompts": CommandInfo(
-        "reports", "", "list and show the prompt templates", ("list", "show reflect"), default="list"
+        "reports", "", "list and show the prompt templates", ("list", "show critique"), default="list"
     ),
     "export": CommandInfo(
         "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l"),
@@ -131,7 +140,7 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     ),
     "migrate": CommandInfo(
         "transfer", "", "move the bank of a file to PostgreSQL (docs/operations.md)",
-        ("--to postgresql://mcp_reflect@db.example/team",),
+        ("--to postgresql://mcp_reflect@db.example/team --tenant acme --project shop --dry-run",),
     ),
     "embed": CommandInfo("upkeep", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
     "doctor": CommandInfo("upkeep", "", "where everything is, and what is wrong", ("", "--json")),
@@ -139,7 +148,6 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
 }  # fmt: skip
 
 _WITH_URL: Final = frozenset("recall board stats export import doctor".split())
-_WITH_JSON: Final = frozenset("recall reflect learn dream stats import doctor demo".split())
 
 HOOK: Final = "hook"
 """The command that hosts run. It parses its arguments without argparse, to start faster."""
@@ -152,7 +160,7 @@ def usage() -> str:
     listing = "\n".join(f"  {words:<18} {purpose}" for words, purpose in lines)
     return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
 
-Without a command it serves MCP over stdio, as a host starts it (docs/hosts.md); in a terminal it shows this.
+Without a command it serves MCP over stdio, as a host starts it (docs/hosts.md).
 
 {listing}
 
@@ -176,11 +184,13 @@ def load_command(name: str, words: list[str]) -> tuple[argparse.Namespace, Calla
     )
     if name in _WITH_URL:
         add_service_arguments(parser)
-    if name in _WITH_JSON:
+    if not info.default and name != "serve":  # actions have their own
         parser.add_argument("--json", action="store_true", help="print JSON for a program")
     add_arguments: Callable[[CliParser], None] | None = getattr(module, f"add_{name}_arguments", None)
     if add_arguments:
         add_arguments(parser)
-    if info.default and (not words or (words[0].startswith("-") and words[0] not in ("-h", "--help"))):
-        words = [info.default, *words]
+    if parser.actions and (not words or words[0].startswith("-")) and words[:1] not in (["-h"], ["--help"]):
+        named = next((place for place, word in enumerate(words) if word in parser.actions), None)
+        action = info.default if named is None else words.pop(named)  # its options may stand before it
+        words = [action, *words]
     return parser.parse_args(words), run

@@ -8,6 +8,7 @@ they would be lost.
 import json
 import os
 import re
+import stat
 import sys
 import tempfile
 from collections.abc import Mapping, MutableMapping
@@ -17,6 +18,8 @@ from typing import Any, Final, Literal, cast
 
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+
+_HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
 
 
 def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
@@ -39,17 +42,24 @@ def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
         raise
 
 
-def write_output(name: str, argument: str, text: str) -> None:
+def write_output(name: str, argument: str, text: str, *, mark: str, force: bool) -> None:
     """Write a command's output to the file that a person named; InputError names the `argument` if that fails.
 
-    A file is replaced whole and is private (0600). A device or pipe is written through to.
+    A new file, or one that has the `mark` of this command in its beginning, is replaced whole and is private (0600).
+    Any other file is replaced only with `force`. A device or pipe is written through to.
     """
     path = Path(name)
     try:
-        if path.exists() and not path.is_file():
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             path.write_text(text, "utf-8", newline="")
-        else:
-            replace_file(path, text)
+            return
+        if path.exists() and not force:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                head = file.read(_HEAD_CHARS)
+            if head and mark not in head:
+                fault = f"{name} exists and is not from this command"
+                raise InputError(argument, fault, "Name another, or add --force.")
+        replace_file(path, text)
     except OSError as error:
         raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
 
@@ -114,7 +124,7 @@ def parse(language: Language, text: str) -> Table:
     except json.JSONDecodeError as error:
         fault = f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
         raise InputError(f"line {error.lineno}", fault, _BY_HAND) from None
-    except (TOMLKitError, YAMLError) as error:
+    except (TOMLKitError, YAMLError, RecursionError) as error:
         fault = f"it is not {language.upper()}: {' '.join(str(error).split())}"
         raise InputError("the file", fault, _BY_HAND) from None
     return table({} if document is None else document, "the file")

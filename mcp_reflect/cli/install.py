@@ -3,6 +3,7 @@
 The change of the host's file is shown, a person agrees, and the file as it was is kept beside it.
 """
 
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from mcp_reflect.cli.hosts import (
     find_program,
     set_hooks,
 )
-from mcp_reflect.cli.output import confirm, diff, write_line
+from mcp_reflect.cli.output import confirm, diff, write_line, write_result
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError, McpReflectError
@@ -134,7 +135,8 @@ def run_install(options: Namespace) -> int:
         return 0
     changes = _changes(host, command, distil, options)
     if not changes:
-        write_line(f"Nothing to change: it is {'not ' if options.uninstall else ''}there.")
+        said = f"Nothing to change: it is {'not ' if options.uninstall else ''}there."
+        write_result(options, {"changed": [], "backups": []}, said)
         return 0
     if not options.yes:
         sys.stderr.write("".join(diff(change.path, change.before, change.after) for change in changes))
@@ -142,10 +144,10 @@ def run_install(options: Namespace) -> int:
             return 1
     for change in changes:
         change.apply()
-    write_line(_said(host, options))
-    for change in changes:
-        if (backup := backup_of(change.path)).exists():
-            write_line(f"The file as it was: {backup}")
+    backups = [str(backup) for change in changes if (backup := backup_of(change.path)).exists()]
+    report = {"changed": [str(change.path) for change in changes], "backups": backups}
+    said = "\n".join((_said(host, options), *(f"The file as it was: {backup}" for backup in backups)))
+    write_result(options, report, said)
     return 0
 
 
@@ -184,7 +186,7 @@ def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:
         raise InputError(f"{path}, {error.field}", error.fault, error.fix) from None
     if not removes or after == (before or ""):
         return Change(path, before, after if after or before is not None else None)
-    left = None if after.strip() in ("", "{}") else after
+    left = after if _compact(after) else None
     kept = read_file(backup_of(path))
     # A second installation keeps the first copy, so what an earlier one wrote may be in it.
     if kept is None or _compact(first := _edited(kept, edits)) != _compact(after):
@@ -199,7 +201,9 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def _compact(text: str) -> str:
-    return "".join(text.split())
+    """Return a text without spaces; nothing if it has no entry."""
+    text = "".join(text.split())
+    return "" if re.fullmatch(r'\{("\w+":\{\})?\}', text) else text
 
 
 def _server_command(options: Namespace) -> Command:

@@ -36,7 +36,8 @@ _OUTCOMES: Final = ("success", "failure", "partial", "timeout", "error")
 
 
 def add_reflect_arguments(parser: CliParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a file; - reads stdin")
+    about = "a file, or a folder of .json and .jsonl files; - reads stdin"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=about)
     about = "how it ended, if the file does not say"
     parser.add_argument("--outcome", choices=_OUTCOMES, default="partial", help=about)
     parser.add_argument("--session", help="the session's id, if hooks watched it")
@@ -49,7 +50,8 @@ def run_reflect(options: Namespace) -> None:
     the reflect tool (task, outcome, events, …) as JSON or one per line. Runs that were reflected on before are skipped.
     """
     settings = Settings.from_env()
-    for name in options.files:
+    names = [name for given in options.files for name in _files(given)]
+    for name in names:
         text = read_text(name, settings)
         transcript = read_transcript(text, options.outcome, options.session)
         for fault in transcript.bad:
@@ -58,8 +60,14 @@ def run_reflect(options: Namespace) -> None:
             folder = folder_in(text[:_HEAD].encode(errors="replace"))
             own = replace(settings, folder=Path(folder) if folder else None)
             with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
-        elif len(options.files) == 1:
+        elif len(names) == 1:
             raise InputError("file", "it has no tool call", "Give a transcript in which an agent called a tool.")
+
+
+def _files(name: str) -> list[str]:
+    if name == "-" or not Path(name).is_dir():
+        return [name]
+    return [str(file) for file in sorted(Path(name).rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
 
 
 async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
@@ -251,14 +259,20 @@ async def _promote(engine: Engine, options: Namespace) -> int:
         names = [options.file] if options.file else [""] if options.skill else [*there.values()] or ["CLAUDE.md"]
         plans = [await promote.plan(context, name, subject=options.skill, ids=options.lesson) for name in names]
     changed = [plan for plan in plans if plan.before != plan.after]
-    for plan in plans:
+    for plan in () if options.json else plans:
         _show_plan(plan)
     if changed and not options.yes and not confirm("Write this?", "it changes a file of the project"):
         write_line("Nothing was written.")
         return 1
     for plan in changed if not options.undo else plans:
         await promote.apply(context, plan)
-    if changed:
+    if options.json:
+        for plan in plans:
+            lessons = plan.promotion.lessons if plan.promotion else ()
+            left_out = [{"id": name, "reason": reason} for name, reason in plan.left_out]
+            record = {"file": str(plan.path), "changed": plan in changed, "lessons": [*lessons], "left_out": left_out}
+            write_json(record)
+    elif changed:
         write_line("Undone." if options.undo else "Written. `mcp-reflect promote --undo` takes it out again.")
     return 0
 

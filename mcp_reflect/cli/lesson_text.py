@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import aligned, indented, is_terminal, visible
+from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, is_terminal, styled, visible, wrapped
 from mcp_reflect.hooks.guarded import refuses
 from mcp_reflect.models.lesson import GuardMode, Lesson, State
 
@@ -23,6 +23,7 @@ _GUARD_MODES: Final = {
     GuardMode.TELL: "tells",
     GuardMode.OFF: "off",
 }
+_STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
 
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:
@@ -39,13 +40,14 @@ def status(lesson: Lesson) -> str:
 
 def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
     """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project."""
-    lines = [f"{lesson.id}  {lesson.kind}, {status(lesson)}"]
+    word = status(lesson)
+    lines = [f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"]
     if lesson.outside:
         lines.append("repeats text from outside")
     if lesson.held:
-        lines.append(indented(f"waits for a person: {lesson.held}"))
+        lines.append(wrapped(f"waits for a person: {lesson.held}"))
     elif lesson.suspicion:
-        lines.append(indented(f"hooks and prompts do not show it: {lesson.suspicion}"))
+        lines.append(wrapped(f"hooks and prompts do not show it: {lesson.suspicion}"))
     learned = f"{_times(lesson.strength)}, first on {_day(lesson.created_at)}, changed on {_day(lesson.updated_at)}"
     about = {
         "project": lesson.project or "all projects",
@@ -72,10 +74,10 @@ def _guard(lesson: Lesson, setting: GuardMode) -> dict[str, str]:
 
 def long_fields(lesson: Lesson) -> list[str]:
     """Return the texts of a lesson, each under its name; characters that a terminal would act on as codes."""
-    lines = [] if lesson.mistake else ["", indented(visible(lesson.text))]
+    lines = [] if lesson.mistake else ["", wrapped(visible(lesson.text))]
     for name in _LONG_FIELDS:
         if getattr(lesson, name):
-            lines += ["", name, indented(visible(getattr(lesson, name)))]
+            lines += ["", styled(name, BOLD), wrapped(visible(getattr(lesson, name)))]
     return lines
 
 
@@ -109,8 +111,8 @@ def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     }
     sections: list[str] = []
     for title, records in told.items():
-        lines = [indented(f"{_day(one['created_at'])} {' '.join(visible(text).split())}") for one, text in records]
-        sections.append("\n".join([title, *(lines or ["  nothing yet"])]))
+        lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text).split())}") for one, text in records]
+        sections.append("\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])]))
     return "\n\n".join(sections)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number, add_service_arguments
 from mcp_reflect.cli.lesson_text import HEADS, TEXT_COLUMN, history_text, lesson_page, list_row
 from mcp_reflect.cli.output import (
+    ask,
     confirm,
     is_interactive,
     is_terminal,
@@ -41,9 +42,15 @@ _STATES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 _KINDS: Final = (*(kind.value for kind in RecordKind), "all")
 _NEXT: Final = """\
-An agent stores them when a run fails. To write one: mcp-reflect lessons add "TEXT". To see it learn: mcp-reflect demo.
+An agent stores them when a run fails. To write one: mcp-reflect lessons add. To see it learn: mcp-reflect demo.
 To register your agent: mcp-reflect install HOST. Other projects: mcp-reflect projects."""
 _NO_GUARD: Final = "none; add --wrong-call and --right-call to stop the call"
+
+_QUESTIONS: Final = {
+    "mistake": "What went wrong (Enter: leave it out): ",
+    "correction": "What to do instead: ",
+    "why": "Why (Enter: leave it out): ",
+}
 
 
 def add_lessons_arguments(parser: CliParser) -> None:
@@ -70,7 +77,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
         add_number(found, "--limit", 1, 1_000_000, metavar="N", default=50, help="at most so many (default 50)")
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
-    about = "write a lesson yourself, as a text or by options"
+    about = "write a lesson yourself: as a text, by options, or asked for"
     written = action("add", about, '"Run make setup before make test"')
     written.add_argument("text", nargs="*", help="the lesson in a sentence")
     written.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
@@ -143,16 +150,22 @@ async def _history(do: Do, options: Namespace) -> None:
     write_result(options, history, history_text(history))
 
 
-async def _add(do: Do, options: Namespace) -> None:
+async def _add(do: Do, options: Namespace) -> int:
     fields: dict[str, Any] = {"visibility": "global" if options.is_global else "project"}
     given = _given_fields(options)
     if options.text:
         given["lesson"] = " ".join(options.text)
+    if not given and is_interactive():
+        given = {name: text for name, question in _QUESTIONS.items() if (text := ask(question))}
+        if not given:
+            write_line("Nothing was stored.")
+            return 1
     stored = await do("add", {**fields, **given})
     trusted = "" if options.url else ", trusted"
     text = f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
     text += f"\nGuard: {stored.guard or _NO_GUARD}."
     write_result(options, plain(stored), text)
+    return 0
 
 
 def _given_fields(options: Namespace) -> dict[str, Any]:

@@ -1,17 +1,27 @@
-"""Print results: tables for people, JSON and tab-separated rows for programs; ask questions."""
+"""Print results: tables and colors for people, JSON and tab-separated rows for programs; ask questions."""
 
 import json
+import os
 import shutil
 import signal
 import sys
 import textwrap
 import unicodedata
 from argparse import Namespace
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 
 from mcp_reflect.errors import InputError
+
+# Styles of ECMA-48 (SGR).
+BOLD: Final = "1"
+DIM: Final = "2"
+GREEN: Final = "32"
+YELLOW: Final = "33"
+RED: Final = "31"
 
 
 def is_terminal() -> bool:
@@ -42,6 +52,12 @@ def write_result(options: Namespace, value: Any, text: str) -> None:
         write_line(text)
 
 
+def styled(text: str, style: str) -> str:
+    """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
+    has_styles = is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text and has_styles else text
+
+
 def visible(text: str) -> str:
     """Return a text in which each character that a terminal would act on, or hide, is written as its code."""
     return "".join(
@@ -59,19 +75,32 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str], flexible: int) ->
     cells = [list(heads), *([visible(" ".join(cell.split())) for cell in row] for row in rows)]
     if not is_terminal():
         return "\n".join(map("\t".join, cells))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) + widths[flexible]
     widths[flexible] = min(widths[flexible], max(room, 20))
-    for row in cells:
-        if len(row[flexible]) > widths[flexible]:
-            row[flexible] = f"{row[flexible][: widths[flexible] - 1]}…"
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+    lines = ["  ".join(map(_fitted, row, widths)).rstrip() for row in cells]
+    return "\n".join([styled(lines[0], BOLD), *lines[1:]])
+
+
+def _width(text: str) -> int:
+    return sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
+
+
+def _fitted(text: str, width: int) -> str:
+    if _width(text) > width:
+        text = f"{text[: bisect_right([*accumulate(map(_columns, text))], width - 1)]}…"
+    return text + " " * (width - _width(text))
 
 
 def diff(path: object, before: str | None, after: str | None) -> str:
     """Return the change of a file as a unified diff."""
     old, new = ([visible(line) for line in (text or "").splitlines()] for text in (before, after))
-    return "".join(f"{line}\n" for line in unified_diff(old, new, str(path), str(path), lineterm="", n=2))
+    lines = unified_diff(old, new, str(path), str(path), lineterm="", n=2)
+    return "".join(styled(line, {"+": GREEN, "-": RED}.get(line[0], "")) + "\n" for line in lines)
 
 
 def counted(number: int, noun: str) -> str:
@@ -82,12 +111,14 @@ def counted(number: int, noun: str) -> str:
 def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in values.items())
+    return "\n".join(f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items())
 
 
-def indented(text: str) -> str:
-    """Return a text with each line two columns to the right."""
-    return textwrap.indent(text, "  ")
+def wrapped(text: str) -> str:
+    """Return a text as lines that begin two columns to the right and fit the terminal; its own line breaks stay."""
+    width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize
+    wrapper = textwrap.TextWrapper(width, initial_indent="  ", subsequent_indent="  ", replace_whitespace=False)
+    return "\n".join(wrapper.fill(line) or "  " for line in text.split("\n"))
 
 
 def ask(question: str) -> str | None:

@@ -17,12 +17,17 @@ from mcp_reflect.services.engine import Engine
 def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("task", help="what you are about to do, in your words")
     parser.add_argument("--task-type", help="like debugging, search, deploy")
+    parser.add_argument("--context", help="where you are: counts for lessons from the same context")
     parser.add_argument("--symptom", action="append", default=[], dest="symptoms", help="an error text that you see")
     parser.add_argument("--tag", action="append", default=[], dest="tags", help="only lessons with any of these tags")
     kinds = [kind.value for kind in RecordKind]
     parser.add_argument("--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind")
     most = DEFAULT.max_recalled
     add_number(parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)")
+    most = DEFAULT.max_recalled_chars
+    add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
+    add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
+    add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
 
 
 def run_recall(options: Namespace) -> None:
@@ -31,7 +36,8 @@ def run_recall(options: Namespace) -> None:
     if not options.task.strip():
         raise InputError("task", "it is empty", "Say what you are about to do.")
     settings.refuse_more("max_task_chars", "task", len(options.task))
-    values: dict[str, Any] = {name: getattr(options, name) for name in ("task", "task_type", "limit")}
+    names = set(RecallQuery.__slots__) - {"kinds", "symptoms", "tags"}
+    values: dict[str, Any] = {name: value for name, value in vars(options).items() if name in names}
     values |= {name: tuple(getattr(options, name)) for name in ("symptoms", "tags")}
     if options.url:
         value = ask_as(options, "recall", values | {"kinds": options.kinds})
@@ -44,7 +50,10 @@ def run_recall(options: Namespace) -> None:
         # A person who looks is not an agent who applies: it does not count as a use.
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
-        write_result(options, plain(recall), _recall_text(recall))
+        counts = {} if recall.lessons else await engine.bank.lessons.projects(own.tenant)
+        others = [f"{name or '(global)'} ({count})" for name, count in counts.items() if name != own.project]
+        hint = f"\nThis bank has lessons of other projects: {', '.join(others)}." if others else ""
+        write_result(options, plain(recall), _recall_text(recall) + hint)
 
     with_engine(work, settings)
 
@@ -138,7 +147,7 @@ def vector_summary(state: Mapping[str, Any]) -> str:
 def add_prompts_arguments(parser: CliParser) -> None:
     add = add_actions(parser)
     add("list", "the prompt templates", "")
-    add("show", "print one", "reflect").add_argument("name", metavar="NAME", help="the template to show")
+    add("show", "print one", "critique").add_argument("name", metavar="NAME", help="the template to show")
 
 
 def run_prompts(options: Namespace) -> None:

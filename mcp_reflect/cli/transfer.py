@@ -4,7 +4,7 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text, write_output
-from mcp_reflect.cli.output import confirm, counted, write_json, write_line
+from mcp_reflect.cli.output import confirm, counted, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
@@ -37,7 +37,7 @@ def run_backup(options: Namespace) -> None:
         _refuse_server(engine, "pg_dump --schema=mcp_reflect --format=custom --file=FILE")
         file = Path(options.file).absolute()
         size = backup.backup(engine.bank.path, file)
-        write_line(f"Copied to {file}, {size} bytes.")
+        write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
 
     with_engine(copy, opens=False)
 
@@ -70,7 +70,8 @@ def run_restore(options: Namespace) -> int:
             write_line("Nothing was restored.")
             return 1
         kept = backup.restore(bank.path, file, bank.clock.now(), engine.settings.bank_busy_seconds)
-        write_line(f"Restored {file}." + (f" The previous content is in {kept}." if kept else ""))
+        text = f"Restored {file}." + (f" The previous content is in {kept}." if kept else "")
+        write_result(options, {"restored": str(file), "kept": kept and str(kept)}, text)
         return 0
 
     return with_engine(restore, opens=False)
@@ -79,6 +80,7 @@ def run_restore(options: Namespace) -> int:
 def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
     parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
 
 
 def run_export(options: Namespace) -> None:
@@ -88,8 +90,9 @@ def run_export(options: Namespace) -> None:
     if options.file is None:
         sys.stdout.write(lines)
         return
-    write_output(options.file, "file", lines)
-    write_line(f"{counted(len(found), 'lesson')} in {options.file}.")
+    write_output(options.file, "file", lines, mark='{"id": "les_', force=options.force)
+    said = f"{counted(len(found), 'lesson')} in {options.file}."
+    write_result(options, {"lessons": len(found), "file": options.file}, said)
 
 
 def add_import_arguments(parser: CliParser) -> None:
@@ -142,8 +145,22 @@ def add_migrate_arguments(parser: CliParser) -> None:
     parser.add_argument("--to", metavar="URL", required=True, help="postgresql://USER@HOST/DATABASE, an empty database")
     about = "the team, as its tokens name it (mcp-reflect tokens list); 'local' stays your own"
     parser.add_argument("--tenant", metavar="T", required=True, help=about)
-    about = "what the tokens call this directory's project; others keep their names"
-    parser.add_argument("--project", metavar="NAME", help=about)
+    about = "what the tokens call a project of the file; without OLD=, this directory's project. May be repeated"
+    parser.add_argument("--project", action="append", default=[], metavar="[OLD=]NEW", dest="projects", help=about)
+    parser.add_argument("--dry-run", action="store_true", help="show tenant and projects, and move nothing")
+
+
+def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[str, str]:
+    """Return the new name of each project that gets one."""
+    names = dict((word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects)
+    names = {old: stored_name(new) for old, new in names.items() if new != old}
+    for old, new in names.items():
+        if old not in counts:
+            fix = f"It has: {', '.join(counts) or 'none'}."
+            raise InputError("--project", f"the file has no lessons of '{old}'", fix)
+        if new in counts or [*names.values()].count(new) > 1:
+            raise InputError("--project", f"two projects would be called '{new}'", "Choose another name.")
+    return names
 
 
 def run_migrate(options: Namespace) -> None:
@@ -162,16 +179,23 @@ def run_migrate(options: Namespace) -> None:
         raise BankError("A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'")
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
-    known, own = moving.projects_in(settings.bank_path), Scopes.of(settings).own.project
-    name = own if options.project is None else stored_name(options.project)
-    if name != own and (own not in known or name in known):
-        fault = f"'{own}' cannot become '{name}': the file has lessons of {', '.join(known) or 'no project'}"
-        raise InputError("--project", fault, "Run it in the directory of one of them, and give a name that none has.")
+    if not (tenant := stored_name(options.tenant.strip())):
+        raise InputError("--tenant", "it is empty", "Name that of your tokens, or local for a bank of your own.")
+    counts = moving.projects_in(settings.bank_path)
+    names = _new_names(options, counts, Scopes.of(settings).own.project)
+    if options.dry_run:
+        rows = [(old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()]
+        shown = table(rows, ("project", "lessons", "called there"), flexible=0)
+        projects = [dict(zip(("from", "lessons", "to"), row, strict=True)) for row in rows]
+        text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."
+        write_result(options, {"tenant": tenant, "projects": projects}, text)
+        return
 
     async def work(engine: Engine) -> dict[str, int]:
         assert isinstance(engine.bank.db, moving.Database)  # noqa: S101 - as the settings say
-        return await moving.move(settings.bank_path, engine.bank.db, stored_name(options.tenant), {own: name})
+        return await moving.move(settings.bank_path, engine.bank.db, tenant, names)
 
     moved = with_engine(work, replace(settings, bank=target), opens=False)
-    write_line("\n".join(f"{table:<18} {rows:>9}" for table, rows in moved.items()))
-    write_line(f"Moved {settings.bank_path} to {target}.")
+    lines = [f"{name:<18} {rows:>9}" for name, rows in moved.items()]
+    text = "\n".join((*lines, f"Moved {settings.bank_path} to {target}."))
+    write_result(options, [{"table": name, "rows": rows} for name, rows in moved.items()], text)

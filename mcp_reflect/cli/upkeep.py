@@ -11,7 +11,7 @@ from typing import Any, Final
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import counted, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import GREEN, RED, counted, styled, table, write_json, write_line, write_result
 from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.config import ServerUrl
@@ -37,10 +37,11 @@ def run_doctor(options: Namespace) -> int:
     """
     if options.url:
         report = {"version": __version__, "service": options.url, **ask_as(options, "whoami", {})}
-        write_result(options, report, f"the service answers\n{report_text(report)}")
+        write_result(options, report, f"{styled('the service answers', GREEN)}\n{report_text(report)}")
         return 0
     report: dict[str, Any] = clean(with_engine(examine, opens=False))  # a setting may hold a key by mistake
-    lines = [f"problem: {problem}" for problem in report["degraded"]] or ["everything works"]
+    lines = [styled(f"problem: {problem}", RED) for problem in report["degraded"]]
+    lines = lines or [styled("everything works", GREEN)]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
     if "embeddings" in values:
         values["embeddings"] = vector_summary(values["embeddings"])
@@ -257,7 +258,7 @@ async def _text(engine: Engine, record_id: str) -> str:
     return clip((await engine.bank.lessons.get(engine.scopes.own, record_id)).text, 100)
 
 
-def run_embed(_: Namespace) -> int:
+def run_embed(options: Namespace) -> int:
     """Give every lesson of this project and every global one its vector now, not when the server is idle."""
 
     async def work(engine: Engine) -> tuple[int, Any]:
@@ -268,11 +269,11 @@ def run_embed(_: Namespace) -> int:
         total = 0
         async for count in embeddings.embed_all():
             total += count
-            write_line(f"{total} lessons embedded ...")
+            if not options.json:
+                write_line(f"{total} lessons embedded ...")
         return total, await engine.bank.recalls.embedding_state(engine.scopes.own)
 
     total, state = with_engine(work)
-    write_line(f"{counted(total, 'lesson')} embedded: {vector_summary(state)}.")
-    if "problem" in state:
-        write_line(state["problem"])
+    text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
+    write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
     return 0 if state["with_vector"] == state["lessons"] else 1

@@ -28,6 +28,9 @@ SCRIPTS: Final = (
 Mode = Literal["written", "served", "app"]
 """A written page only shows; a served one asks its server for the data and acts; an app is inside a host."""
 
+MARK: Final = '<meta name="generator" content="mcp-reflect board">'
+"""In the head of every page: tells a page of ours from another file."""
+
 # Characters that could end the block, or the line, that holds the data.
 _ESCAPES: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 

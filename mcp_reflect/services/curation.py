@@ -211,8 +211,9 @@ async def exported(engine: Engine, sent: Sent, *, whole: bool) -> list[dict[str,
     lines = [line async for line in engine.bank.transfer.export(own.tenant, None if every_project else own.project)]
     if whole:
         return lines
-    history = {"versions", "outcomes"}
-    return [{name: line[name] for name in line.keys() - history} for line in lines if "held" not in line]
+    history = ("versions", "outcomes")
+    shown = [line for line in lines if "held" not in line]
+    return [{name: value for name, value in line.items() if name not in history} for line in shown]
 
 
 async def recalled(engine: Engine, sent: Sent, *, whole: bool) -> Recall:  # noqa: ARG001 - as all uses

@@ -66,6 +66,19 @@ def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Co
 
 
 @terminal
+def test_a_person_who_gives_no_words_is_asked_for_them(command: Command) -> None:
+    person = Person(["lessons", "add"], env(command))
+    person.until("What went wrong")
+    person.types("Fed the quokka", "What to do instead")
+    person.types("Feed it at noon", "Why")
+    person.types("", "stored")
+    assert person.leaves() == 0, person.screen
+    (lesson,) = command.json("lessons", "list")
+    told = (lesson["mistake"], lesson["correction"], lesson["trust"])
+    assert told == ("Fed the quokka", "Feed it at noon", "trusted")
+
+
+@terminal
 def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> None:
     programs = command.folder / "bin"
     programs.mkdir()
@@ -106,6 +119,7 @@ def test_a_recall_by_hand_is_no_use_of_a_lesson(command: Command) -> None:
 def test_other_projects_of_the_bank_are_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     command(*ADDED)
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
+    assert "This bank has lessons of other projects: app (1)." in command("recall", "deploy on a friday")
     assert command.json("doctor")["projects_in_bank"] == {"app": 1}
     assert re.search(r"projects in bank +app \(1\)\n", command("doctor"))
 
@@ -124,6 +138,7 @@ def test_the_bare_command_in_a_terminal_explains_itself(command: Command) -> Non
     assert person.leaves() == 0
     assert "a host starts it" in person.screen
     assert "mcp-reflect demo" in person.screen
+    assert "usage:" not in person.screen
 
 
 @terminal

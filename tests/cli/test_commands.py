@@ -232,6 +232,14 @@ def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.
     assert "was set aside because it is damaged" in first
 
 
+@pytest.mark.parametrize("name", ["lessons", "projects", "tokens", "prompts"])
+def test_options_stand_before_or_after_the_action_and_list_is_the_usual_one(command: Command, name: str) -> None:
+    listed = command.json(name, "list")
+    assert json.loads(command(name, "--json", "list")) == json.loads(command(name, "--json")) == listed
+    if name == "lessons":
+        assert "does not answer" in command(name, "--url", "http://127.0.0.1:1/mcp", "show", "x", code=1)
+
+
 def test_words_that_make_no_command_are_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no command 'recal'. Did you mean 'recall'?" in command("recal", code=2)
     assert "--limit: '0' is not a whole number from 1 to 50" in command("recall", "x", "--limit", "0", code=2)

@@ -173,7 +173,7 @@ def test_transcripts_are_reflected_on_for_the_project_of_their_sessions(
         (tmp_path / name).mkdir()
         steps = [("says", "Push"), ("runs", "git push origin main", f"Exit code 1\nremote: {name} is protected")]
         claude_file(tmp_path / "sessions" / f"{name}.jsonl", steps, cwd=str(tmp_path / name))
-    said(capsys, "reflect", *map(str, (tmp_path / "sessions").iterdir()))
+    said(capsys, "reflect", str(tmp_path / "sessions"))
     listed = json.loads(said(capsys, "projects", "--json"))
     assert [one["name"] for one in listed] == [str(tmp_path / "shop"), str(tmp_path / "site")]
 

@@ -161,11 +161,35 @@ def test_a_pipe_is_written_through_to_and_stays(command: Command, words: tuple[s
     assert "correction" in received[0]
 
 
+@pytest.mark.skipif(not hasattr(os, "mknod"), reason="Windows and macOS have no such call")
 @pytest.mark.parametrize("words", WRITERS)
-def test_a_file_is_replaced_whole_and_is_private(command: Command, words: tuple[str, ...]) -> None:
+def test_a_device_is_written_through_to_and_stays(command: Command, words: tuple[str, ...]) -> None:
+    device = command.folder / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_text("")
+    except OSError:
+        pytest.skip("only root may make a device")
+    command(*words, str(device))
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert stat.S_IMODE(device.stat().st_mode) & 0o077
+
+
+@pytest.mark.parametrize("words", WRITERS)
+def test_a_file_of_others_is_overwritten_only_with_force(command: Command, words: tuple[str, ...]) -> None:
+    path = command.folder / "thesis.txt"
+    path.write_text("three years of work", "utf-8")
+    assert "exists and is not from this command. Name another, or add --force." in command(*words, str(path), code=2)
+    assert path.read_text("utf-8") == "three years of work"
+    command(*words, str(path), "--force")
+    assert "three years" not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("words", WRITERS)
+def test_a_file_of_the_same_command_is_replaced_whole_and_is_private(command: Command, words: tuple[str, ...]) -> None:
     command("import", command.file("lessons.jsonl", [LINE]))
     path = command.folder / "out"
-    path.write_text("before")
+    assert command.json(*words, str(path))["file"] == str(path)
     command("import", command.file("lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]))
     command(*words, str(path))
     assert "quokka" in path.read_text("utf-8")

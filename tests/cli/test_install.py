@@ -87,7 +87,7 @@ def test_a_clean_home_has_it_once_and_nothing_when_it_is_taken_out(name: str, ho
     assert main(["install", name, "--uninstall", "--yes"]) == 0
 
 
-@pytest.mark.parametrize("before", [None, '{"mcpServers": {"other": {"command": "x"}}}'])
+@pytest.mark.parametrize("before", [None, '{"mcpServers": {}}', '{"mcpServers": {"other": {"command": "x"}}}'])
 def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(home: Path, before: str | None) -> None:
     path = HOSTS["cursor"].file()
     if before is not None:
@@ -266,6 +266,23 @@ def test_what_a_host_cannot_do_is_refused(
     assert main(["install", *words, "--yes"]) == 2
     assert said in capsys.readouterr().err
     assert list(home.iterdir()) == []
+
+
+def test_an_unknown_host_names_the_nearest_or_all(capsys: pytest.CaptureFixture[str]) -> None:
+    for word, hint in (("cursr", "Did you mean 'cursor'?"), ("emacs", "Choose from claude-code, claude-desktop, ")):
+        with pytest.raises(SystemExit, match="2"):
+            main(["install", word])
+        assert f"invalid choice: '{word}'. {hint}" in capsys.readouterr().err
+
+
+def test_a_program_is_told_which_files_changed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = HOSTS["cursor"].file()
+    path.parent.mkdir()
+    path.write_text("{}")
+    for changed in ([str(path)], []):
+        assert main(["install", "cursor", "--yes", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["changed"] == changed
+    assert home in path.parents
 
 
 def snippets(text: str, form: str) -> list[str]:

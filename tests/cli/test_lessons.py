@@ -2,6 +2,7 @@
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,9 @@ def at_a_terminal(env: dict[str, str], *words: str) -> str:
 
 def test_a_lesson_is_shown_retired_and_restored_at_a_terminal(env: dict[str, str], ids: list[str]) -> None:
     listed = at_a_terminal(env)
-    assert "\x1b" not in listed  # control characters of a lesson never reach the terminal
+    assert "\x1b[1m" in listed
+    assert "\x1b[2J" not in listed  # control characters of a lesson never reach the terminal
+    assert "\x1b" not in at_a_terminal({**env, "NO_COLOR": "1"})
     matches = at_a_terminal(env, "search", "friday", "deployed")
     assert f"{ids[1][-6:]}  Deployed on a Friday" in matches
     assert "Pushed to main" not in matches
@@ -65,7 +68,7 @@ def test_a_row_never_is_wider_than_the_terminal(env: dict[str, str], ids: list[s
     assert len(ids) == len(LINES)
     (wide,) = [line for line in at_a_terminal(env).splitlines() if "部署" in line]
     assert "…" in wide
-    assert len(wide.rstrip()) <= 72
+    assert sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in wide.rstrip()) <= 72
 
 
 def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,8 @@ def test_only_a_person_s_and_proven_lessons_are_promoted_unless_one_is_named(com
 
 def test_what_the_file_says_already_is_left_out(command: Command, project: Path) -> None:
     (project / "CLAUDE.md").write_text(f"{OWN}- {RULE}.\n")
+    record = command.json("promote", "--yes")
+    assert [one["reason"] for one in record["left_out"]] == ["CLAUDE.md says it already"]
     assert command("promote", "--yes").count(": left out, CLAUDE.md says it already.") == 1
     assert (project / "CLAUDE.md").read_text().count(RULE) == 1
 

@@ -1,6 +1,7 @@
 """A file's bank is moved to a server: everything, once, and never over what is there."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -101,11 +102,12 @@ async def test_what_is_moved_is_found_by_the_token_of_a_team(
 
     async with replica(Settings(bank=server_bank)) as team:
         ada, zoe = await team.token("ada"), await team.token("zoe", tenant="local")
-        monkeypatch.setenv("MCP_REFLECT_PROJECT", "x")
-        status, error = await ran("--tenant", "acme", "--project", "shop")
-        assert (status, "'x' cannot become 'shop': the file has lessons of app." in error) == (2, True)
-        monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
-        assert await ran("--tenant", "acme", "--project", "shop")
+        assert "--tenant: it is empty" in (await ran("--tenant", " "))[1]
+        plan = json.loads(await ran("--tenant", "acme", "--project", "app=shop", "--dry-run", "--json"))
+        assert plan == {"tenant": "acme", "projects": [{"from": "app", "lessons": "5", "to": "shop"}]}
+        status, error = await ran("--tenant", "acme", "--project", "x=y")
+        assert (status, "the file has no lessons of 'x'. It has: app." in error) == (2, True)
+        assert await ran("--tenant", "acme", "--project", "app=shop")
         async with team.client(ada) as client:
             found = await answered(client, "recall_lessons", {"task": TASKS[0]})
             assert "Run deployctl migrate first" in found["lessons"][0]["text"]

@@ -29,15 +29,15 @@ _FAILURE_KEY: Final = "project || ' ' || signature || ' ' || exact"
 _FAILURE: Final = f"coalesce((SELECT row FROM failures WHERE {_FAILURE_KEY} = %(failed)s LIMIT 1), 0)"  # noqa: S608 - same
 
 
-def projects_in(path: Path) -> list[str]:
-    """Return the projects of a person's active lessons in a file. BankError if it is no bank."""
+def projects_in(path: Path) -> dict[str, int]:
+    """Return the number of a person's active lessons of each project in a file. BankError if it is no bank."""
     if not path.is_file():
         raise BankError(f"There is no bank at {path}. Set MCP_REFLECT_BANK to the file to move.")
-    found = "SELECT DISTINCT project FROM lessons WHERE tenant = 'local' AND state = 'active' ORDER BY project"
+    counted = "SELECT project, count(*) FROM lessons WHERE tenant = 'local' AND state = 'active' GROUP BY project"
     with explained(path), closing(files.connect_to_read(path)[0]) as source:
         if not files.version_of(source, path):
             raise NotABankError(f"{path} is not a bank.")
-        return [project for (project,) in source.execute(found)]
+        return dict(source.execute(f"{counted} ORDER BY project").fetchall())
 
 
 async def move(path: Path, target: Database, tenant: str, projects: Mapping[str, str]) -> dict[str, int]:
