@@ -1,7 +1,11 @@
 """Learn from runs and past sessions, and promote what was learned: `mcp-reflect reflect | learn | promote`."""
 
+import os
 import sys
+import zlib
 from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
@@ -70,18 +74,42 @@ def _files(name: str) -> list[str]:
     return [str(file) for file in sorted(Path(name).rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
 
 
-async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
-    for place, arguments in transcript.runs:
-        run_id = clean_text(str(arguments.get("run_id", "")))
-        known = await engine.bank.reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
-        if known is not None:
-            write_result(options, {"reflection_id": known, "known": True}, f"Known already: {known}.\n")
-            continue
+@contextmanager
+def _alone(engine: Engine, session: str | None) -> Generator[bool]:
+    """Yield whether no other process reflects on the session; none does until the block ends. Windows cannot tell."""
+    if session is None or sys.platform == "win32":
+        yield True
+        return
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    path = engine.bank.path.with_name(f"{engine.bank.path.name}.reflecting")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
-            reflection = await engine.reflect(**arguments)
-        except InputError as error:
-            raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
-        write_result(options, plain(reflection), _reflected(reflection))
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(session.encode()))  # a byte for a session
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -> None:
+    with _alone(engine, options.session) as alone:
+        for place, arguments in transcript.runs if alone else ():
+            await _reflect_on(engine, place, arguments, options)
+
+
+async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], options: Namespace) -> None:
+    run_id = clean_text(str(arguments.get("run_id", "")))
+    known = await engine.bank.reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
+    if known is not None:
+        write_result(options, {"reflection_id": known, "known": True}, f"Known already: {known}.\n")
+        return
+    try:
+        reflection = await engine.reflect(**arguments)
+    except InputError as error:
+        raise InputError(f"{place}{error.field}", error.fault, error.fix) from None
+    write_result(options, plain(reflection), _reflected(reflection))
 
 
 def _reflected(reflection: Reflection) -> str:

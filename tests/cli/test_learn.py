@@ -325,9 +325,10 @@ def test_its_lesson_is_the_model_s_and_stats_count_it(command: Command, stand_in
     assert command.json("stats")["reflections_by_thinker"] == {"claude-code": 1}
 
 
-def test_a_session_that_was_read_is_not_read_again(command: Command, stand_in: StandIn) -> None:
-    for _ in range(2):
-        assert started(command).wait(60) == 0
+def test_a_session_is_read_once_by_processes_that_start_together(command: Command, stand_in: StandIn) -> None:
+    for process in [started(command) for _ in range(3)]:
+        assert process.wait(60) == 0
+    assert started(command).wait(60) == 0
     assert (stand_in.folder / "claudes").read_text() == "x"
     assert command.json("stats")["reflections_by_thinker"] == {"claude-code": 1}
 
