@@ -161,7 +161,9 @@ async def _list_projects(engine: Engine, options: Namespace) -> None:
         for name, lessons, failures, others in projects
     ]
     text = table(rows, ("project", "lessons", "failing calls", "other names"), 3) if rows else "No project has records."
-    write_result(options, [project._asdict() for project in projects], text)
+    own = engine.scopes.own.project
+    report = [{**one._asdict(), "own": one.name == own, "folder_gone": one.name in gone} for one in projects]
+    write_result(options, report, text)
 
 
 def gone_folders(engine: Engine, projects: Sequence[ProjectCounts]) -> list[str]:
