@@ -1,9 +1,11 @@
 """The limits on connections, requests and bodies over HTTP. The SDK refuses JSON that is nested too deep (400)."""
 
 import asyncio
-from typing import Any, Final
+import logging
+from typing import Any, ClassVar, Final
 
 import anyio
+import uvicorn
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +15,10 @@ from mcp_reflect.config import Limits
 
 MOST_HELD: Final = 64 << 20
 """Bytes of unfinished bodies that are held, over all requests."""
+
+_BACKLOG: Final = 100  # connections that are accepted at once
+_OTHER_FILES: Final = 60  # of the bank, of threads, of the log
+_MOST_CONNECTIONS: Final = 2_000
 
 
 class RequestLimits:
@@ -83,24 +89,68 @@ class RequestLimits:
 
 
 class Connection(H11Protocol):
-    """A connection. It is closed if no request comes whole on it for as long as one may be kept alive."""
+    """A connection. It is closed if no request comes on it for as long as one may be kept alive.
+
+    If there are more than `most`, the oldest on which no request is answered makes way.
+    """
+
+    most: ClassVar[int] = _MOST_CONNECTIONS
+    _all: ClassVar[dict["Connection", None]] = {}  # the oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to watch the connection."""
         super().connection_made(transport)
         self._watch(None)
+        self._all[self] = None
+        if len(self._all) > self.most:
+            next((one for one in self._all if one.is_idle()), self).transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the watch."""
         self._watched.cancel()
+        self._all.pop(self, None)
         super().connection_lost(exc)
+
+    def is_idle(self) -> bool:
+        """Return whether no request is answered on it."""
+        return not self.cycle or self.cycle.response_complete
 
     def _watch(self, last: Any) -> None:
         """Look again later, when `last` was the latest request."""
         self._watched = self.loop.call_later(self.timeout_keep_alive, self._look, last)
 
     def _look(self, last: Any) -> None:
-        if self.cycle is last and (last is None or last.response_complete):
+        if self.cycle is last and self.is_idle():
             self.transport.close()
         else:
             self._watch(self.cycle)
+
+
+class _Once(logging.Filter):
+    """Lets the first line through that says that no more files can be opened: asyncio tries again each second."""
+
+    _was_said = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if "out of system resource" not in record.getMessage():
+            return True
+        was_said, self._was_said = self._was_said, True
+        return not was_said
+
+
+def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Config:
+    """Return uvicorn's configuration with our limits; requests have `finish_seconds` to end when the server stops."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except ImportError:
+        files = 512
+    most = files - _BACKLOG - _OTHER_FILES
+    Connection.most = _MOST_CONNECTIONS if files < 0 else min(max(most, 16), _MOST_CONNECTIONS)  # -1: any number
+    logging.getLogger("asyncio").addFilter(_Once())
+    return uvicorn.Config(
+        RequestLimits(app, limits), http=Connection, backlog=_BACKLOG, timeout_keep_alive=limits.max_body_seconds,
+        timeout_graceful_shutdown=finish_seconds, lifespan="on", log_level="warning", access_log=False,
+        server_header=False,
+    )  # fmt: skip

@@ -48,7 +48,7 @@ from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
-from mcp_reflect.server.http import Connection, RequestLimits
+from mcp_reflect.server.http import configure
 from mcp_reflect.server.service import name_agent, tools
 from mcp_reflect.server.tenants import (
     CALLER,
@@ -399,11 +399,7 @@ async def _serve(options: TeamOptions, settings: Settings, listener: Any) -> Non
             log.info("metrics", port=replica.metrics.serve(*options.metrics))
         sys.stdout.write(f"{replica.url}\n")
         sys.stdout.flush()
-        config = uvicorn.Config(
-            RequestLimits(replica.app, settings), http=Connection, timeout_keep_alive=settings.max_body_seconds,
-            timeout_graceful_shutdown=_FINISH_SECONDS, lifespan="on", log_level="warning", access_log=False,
-            server_header=False,
-        )  # fmt: skip
+        config = configure(replica.app, settings, _FINISH_SECONDS)
         await uvicorn.Server(config).serve([listener])
         await replica.close()
     finally:

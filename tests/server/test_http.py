@@ -2,7 +2,10 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -80,16 +83,34 @@ async def test_a_body_that_is_too_large_is_413_announced_or_not() -> None:
     assert await _answered(app, b"x", b"") == (200, b"x")
 
 
+@asynccontextmanager
+async def _serving(connection: type[Connection], seconds: int) -> AsyncGenerator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        about: Any = {"http": connection, "timeout_keep_alive": seconds, "lifespan": "off", "log_level": "critical"}
+        server = uvicorn.Server(uvicorn.Config(_echo, **about))
+        task = asyncio.create_task(server.serve([listener]))
+        async with asyncio.timeout(20):
+            yield listener.getsockname()
+        server.should_exit = True
+        await task
+
+
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half of a head"])
 async def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(_echo, http=Connection, timeout_keep_alive=1, lifespan="off", log_level="critical")
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve([listener]))
-        reader, writer = await asyncio.open_connection(*listener.getsockname())
+    async with _serving(Connection, 1) as place:
+        reader, writer = await asyncio.open_connection(*place)
         writer.write(sent)
-        async with asyncio.timeout(20):
-            assert await reader.read() == b""
+        assert await reader.read() == b""
         writer.close()
-        server.should_exit = True
-        await serving
+
+
+async def test_the_oldest_connection_that_waits_makes_way_for_another() -> None:
+    class Few(Connection):
+        most = 1
+
+    async with _serving(Few, 60) as place:
+        oldest, writer = await asyncio.open_connection(*place)
+        _, other = await asyncio.open_connection(*place)
+        assert await oldest.read() == b""
+        writer.close()
+        other.close()
