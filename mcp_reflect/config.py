@@ -47,7 +47,7 @@ class Limits:
     max_results: int = 50  # Tool results that come as evidence
     max_result_chars: int = 1_000_000  # Characters of one of them
     max_analysis_chars: int = 200_000  # Characters of an analysis, over all its texts
-    max_judgement_chars: int = 20_000  # Characters of a reflection, an issue or a corrected step in an analysis
+    max_judgment_chars: int = 20_000  # Characters of a reflection, an issue or a corrected step in an analysis
     max_queries: int = 50  # Queries of a search, sent or proposed
     max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
     max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON

@@ -56,7 +56,7 @@ class Version:
     def unjudged(self) -> tuple[Claim, ...]:
         """The claims without a verdict.
 
-        A judgement of the whole is one on work that claims nothing, and in words that find no fault on all claims where
+        A judgment of the whole is one on work that claims nothing, and in words that find no fault on all claims where
         there is no evidence to compare with.
         """
         opinion = self.opinion

@@ -1,4 +1,4 @@
-"""Reflections: an agent's decision and its checks, the judgement of an agent or a model, and the stored record."""
+"""Reflections: an agent's decision and its checks, the judgment of an agent or a model, and the stored record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """A validated judgement of the host or a model. Scores are in 0..1.
+    """A validated judgment of the host or a model. Scores are in 0..1.
 
     `insights` and `assessment` are read from its text; `scores` are by criterion.
     """

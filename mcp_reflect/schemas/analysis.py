@@ -75,7 +75,7 @@ class AnalysisArguments(Arguments):
     }
 
     reflection: Annotated[
-        str, fields.most("max_judgement_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
+        str, fields.most("max_judgment_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
     ] = ""
     strategy: _Passage = ""
     mistake: _Passage = ""

@@ -154,7 +154,7 @@ class _Run:
     async def judge(self, sent: ReflectArguments) -> ModelResult[Analysis]:
         """Use the agent's analysis if it sent one, else ask a language model.
 
-        Without a value the judgement is left to rules; a note says then why a model gave none.
+        Without a value the judgment is left to rules; a note says then why a model gave none.
         """
         settings, ids = self.context.settings, tuple(event.id for event in self.trace.events)
         if sent.analysis is not None:
@@ -305,22 +305,22 @@ async def _draft(
         earlier = await context.bank.reflections.metrics_before(scope, component)
     review = _review(context.settings, run, diagnosis, earlier)
     analyzed = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client)
-    judgement = await analyzed.judge(sent)
-    analysis, thinker = judgement.value, judgement.thinker or RULES
+    judgment = await analyzed.judge(sent)
+    analysis, thinker = judgment.value, judgment.thinker or RULES
     source = {HOST: Source.AGENT, RULES: Source.RULES}.get(thinker, Source.MODEL)
     about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
     reflection, lessons, evidence = reflector.judge(trace, diagnosis, analysis, source, thinker=thinker, **about)
     lessons = tuple([(await guarded(context, scope, lesson))[0] for lesson in lessons])
     if review is not None:
-        reflection = _with_review(reflection, judgement, review, run)
+        reflection = _with_review(reflection, judgment, review, run)
     assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
     for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
         reflection = replace(reflection, **{name: score.score}) if name in ("importance", "confidence") else reflection
     if validation is not None:
-        validation = replace(validation, reflection_success=not judgement.failed)
+        validation = replace(validation, reflection_success=not judgment.failed)
     reflection = replace(
         reflection,
-        note=judgement.note,
+        note=judgment.note,
         assessment=assessment,
         validation=validation,
         related=sent.related_ids,
@@ -372,17 +372,17 @@ def _review(
 
 
 def _with_review(
-    judged: Reflection, judgement: ModelResult[Analysis], written: decisions.Written, run: Mapping[str, Any]
+    judged: Reflection, judgment: ModelResult[Analysis], written: decisions.Written, run: Mapping[str, Any]
 ) -> Reflection:
     """Add the text of rules on the decision where neither the agent nor a model wrote one."""
     decision = decisions.decision_of(run["decision"])
-    added = (decision.action, decision.component, *(("fallback",) if judgement.failed else ()))
+    added = (decision.action, decision.component, *(("fallback",) if judgment.failed else ()))
     judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
-    if judgement.value is not None:
+    if judgment.value is not None:
         return replace(judged, assessment=judged.assessment or written.assessment)
     failed = (
-        decisions.fallback(decision, decisions.metrics_of(run.get("execution")), judgement.note or "")
-        if judgement.failed
+        decisions.fallback(decision, decisions.metrics_of(run.get("execution")), judgment.note or "")
+        if judgment.failed
         else None
     )
     return replace(
@@ -420,7 +420,7 @@ async def _equal_reflection(
     context: Context, scope: Scope, sent: ReflectArguments, run_digest: str, client: ClientCapabilities
 ) -> StoredReflection | None:
     """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent."""
-    if sent.analysis is not None:  # a new judgement
+    if sent.analysis is not None:  # a new judgment
         return None
     by_model = context.runner.llm(Role.REFLECTOR, client) is not None
     wanted = {criterion_name(name) for name in sent.criteria}
@@ -444,8 +444,8 @@ def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits
 
 def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[str] = ()) -> str:
     """Identify a run with its analysis and criteria by 32 hex digits of SHA-256."""
-    judgement = asdict(analysis) if analysis else None
-    text = json.dumps([run, judgement, *criteria], sort_keys=True, ensure_ascii=False)
+    judgment = asdict(analysis) if analysis else None
+    text = json.dumps([run, judgment, *criteria], sort_keys=True, ensure_ascii=False)
     return digest(text, 32)
 
 

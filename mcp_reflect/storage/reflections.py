@@ -34,7 +34,7 @@ class ReflectionRepository(Repository):
     def store(self, tx: Writing, scope: Scope, draft: ReflectionDraft) -> StoredReflection:
         """Write a reflection, its strategy, lessons, failures and links in one transaction.
 
-        If the same run with the same judgement is there, nothing is written and that reflection is returned.
+        If the same run with the same judgment is there, nothing is written and that reflection is returned.
         """
         now = self.clock.now()
         same = tx.row("reflection_by_digest", scoped(scope, digest=draft.digest))
@@ -61,9 +61,9 @@ class ReflectionRepository(Repository):
     def next_version(
         self, tx: Writing, scope: Scope, before: StoredReflection, draft: ReflectionDraft
     ) -> StoredReflection:
-        """Replace a reflection by another judgement of the same run; the former one becomes a version.
+        """Replace a reflection by another judgment of the same run; the former one becomes a version.
 
-        The same judgement again changes nothing.
+        The same judgment again changes nothing.
         """
         now = self.clock.now()
         current = _by_id(tx, scope, before.id)
@@ -71,7 +71,7 @@ class ReflectionRepository(Repository):
             return current
         version = {"record_id": before.id, "reason": "analysed", "body": current.body, "now": now}
         tx.run("version_add", version)
-        # The strategy of the earlier judgement is retired, and lessons of which there is a newer correction.
+        # The strategy of the earlier judgment is retired, and lessons of which there is a newer correction.
         earlier = [
             lesson
             for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant})
@@ -145,7 +145,7 @@ class ReflectionRepository(Repository):
     def _write_parts(
         self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str, now: float
     ) -> dict[str, Any]:
-        """Write the records of a reflection, and return the values of its row that depend on the judgement."""
+        """Write the records of a reflection, and return the values of its row that depend on the judgment."""
         outside = screening.tool_outputs(draft.run), screening.waiting_records(tx, scope)
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:

@@ -1,4 +1,4 @@
-"""A judgement is read from any form a host sends, and refused with the field, the fault and the fix."""
+"""A judgment is read from any form a host sends, and refused with the field, the fault and the fix."""
 
 import json
 import math
@@ -81,7 +81,7 @@ def fault(value: Json, event_ids: tuple[str, ...] = ()) -> InputError:
         MARKDOWN,
     ],
 )
-def test_every_form_of_the_same_judgement_reads_alike(value: Json) -> None:
+def test_every_form_of_the_same_judgment_reads_alike(value: Json) -> None:
     assert read_analysis(value) == READ
 
 

@@ -19,7 +19,7 @@ WHERE id = :id AND tenant = :tenant AND project = :project;
 SELECT * FROM reflections WHERE id = :id AND tenant = :tenant AND project IN (:project, '');
 
 -- name: reflection_by_digest
--- The same run with the same judgement, if it was stored before.
+-- The same run with the same judgment, if it was stored before.
 SELECT * FROM reflections
 WHERE digest = :digest AND tenant = :tenant AND project = :project ORDER BY id LIMIT 1;
 
