@@ -118,7 +118,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _waiting(run: Run) -> tuple[Claim, ...]:
-    """Return the claims that are still to be judged: beside a fault, those that the judge has not yet come to."""
+    """Return the claims to be judged; after a fault, only those that the judge has not reached yet."""
     first, best = run.first, run.best
     if first.issues and (
         first.verified.claims_nothing
@@ -145,7 +145,7 @@ _TOOL_CHARS: Final = 40
 
 
 def short_claims(critique: Critique) -> list[str]:
-    """Return the claims without a verdict as texts, as many as there is room for with a line each, then more lines."""
+    """Return the claims without a verdict as texts: as many claims as fit with one line each, then more lines."""
     waiting = [claim for claim in critique.claims if claim.verdict is None and (critique.next or claim.lines)]
     has_evidence = critique.evidence != NO_OUTPUT
     counts: list[int] = []  # of lines of each claim that is shown
@@ -168,7 +168,7 @@ def short_claims(critique: Critique) -> list[str]:
 
 
 def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool) -> list[str]:
-    """Return each claim with so many of its lines; a line stands once, at the claim that it fits best."""
+    """Return each claim with its lines; each line appears once, at the claim that it fits best."""
     pairs = list(zip(claims, counts, strict=False))
     shown: dict[Line, int] = {claim.lines[0]: claim.number for claim, _ in reversed(pairs) if claim.lines}
     texts: list[str] = []

@@ -42,7 +42,7 @@ _SCALED: Final = re.compile(
 
 
 def check_arithmetic(work: Work) -> Iterable[Finding]:
-    """Check every relation between sums that can be read; the others say nothing."""
+    """Check every relation between sums that can be parsed; ignore the others."""
     if _OTHER_ARITHMETIC.search(work.goal[:20_000]):
         return
     left = _MOST_TOKENS
@@ -114,7 +114,7 @@ def _as_converted(value: Fraction, one: Unit, other: Unit, right: Sum, about: bo
 
 
 def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
-    """Return the ruling under the first reading that makes the relation true, else under the plain one."""
+    """Return the ruling of the first interpretation under which the relation is true, else of the literal one."""
     scales = [Fraction(1)]
     if (left.percents or right.percents) and not (left.percents and "*" in left.operators):
         scales.append(Fraction(100) if right.percents else Fraction(1, 100))  # 80% may count as 80
@@ -140,7 +140,7 @@ def _equate(left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, ab
 
 
 def _near(value: Fraction, shown: Fraction, side: Sum) -> Fraction:
-    """Return the number next to the one shown that a sum may be worth."""
+    """Return the possible value of a sum that is nearest to the number shown."""
     return min(max(shown, value - side.spread), value + side.spread)
 
 
@@ -150,7 +150,7 @@ def _decimals(literal: Token, value: Fraction) -> int:
 
 
 def _is_mixed(left: Sum, right: Sum) -> bool:
-    """True if hours and minutes, or dollars and cents, are added or stand for one another."""
+    """Return whether a relation adds or equates hours and minutes, or dollars and cents."""
     added = any(operator in "+-–" for operator in left.operators)
     ours, theirs = (
         {
@@ -165,7 +165,7 @@ def _is_mixed(left: Sum, right: Sum) -> bool:
 
 
 def _reads_otherwise(left: Sum, right: Sum, expected: Fraction) -> bool:
-    """True if a false equality may not be a claim of one."""
+    """Return whether a false equality may not be meant as an equality."""
     if left.literal and (left.start or right.percents or left.literal.label):
         return True  # "Day 4 = 3 × 2": a name that ends in a number; "48 = 100% + 20%" of something
     # 5 + 3 = 8 × 2 = 16: written as one would press the keys
@@ -213,7 +213,7 @@ class Equation(NamedTuple):
 
     @property
     def root(self) -> Fraction | None:
-        """Return the only solution of a linear equation, None where it is not one."""
+        """Return the only solution of a linear equation, None if it is not linear or has no single solution."""
         zero, one, two, three = (self.off(Fraction(place)) for place in range(4))
         if zero is None or one is None or two is None or three is None:
             return None
@@ -222,7 +222,7 @@ class Equation(NamedTuple):
 
 
 def check_equations(work: Work) -> Iterator[Finding]:
-    """Contradict each equation that the root of the one to be solved does not fulfil."""
+    """Yield a finding for each equation that the solution of the original equation does not satisfy."""
     asked = list(_equations(work.goal[:2_000]))
     steps = [
         (number, step, list(_equations(step))) for number, step in enumerate(work.steps[:_MOST_OF_EQUATIONS], start=1)
@@ -281,7 +281,7 @@ _MOST_NUMBERS: Final = 60
 
 
 def check_conclusions(work: Work) -> Iterator[Finding]:
-    """Contradict "The answer is 38" behind "0.15 × 240 = 36", unless it follows from other numbers of the work."""
+    """Yield a finding for "The answer is 38" after "0.15 × 240 = 36", unless other numbers of the work give 38."""
     before, last = work.steps[-2:] if len(work.steps) > 1 else ("", "")
     said, result = _SAID.match(last[:2_000].strip()), _RESULT.search(before[-2_000:].strip())
     given = read(said["number"]) if said else None

@@ -1,4 +1,4 @@
-"""The rules that say "wrong" where they are certain; here those on code, days, and on what was decided and what ran."""
+"""The rules that say "wrong" if they are certain, here on code, dates, and the component that ran."""
 
 import ast
 import json
@@ -93,7 +93,7 @@ def _python_fault(body: str) -> str | None:
 
 
 def _parsed(parse: Callable[[str], object], body: str) -> str | None:
-    """Return why a text does not parse, None where it does or nobody knows."""
+    """Return why a text does not parse, None if it does or this is unknown."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -112,7 +112,7 @@ _READERS: Final[dict[str, Callable[[str], str | None]]] = {
 
 
 def check_execution(work: Work) -> Iterator[Finding]:
-    """One finding where another component ran than was decided on, at the last step that speaks of either.
+    """Yield one finding if a component ran that was not the one decided on, at the last step that mentions either.
 
     Names are the same where they differ only in case, blanks, hyphens, underscores, quotes, a call's brackets, or a
     server or module before them.

@@ -56,8 +56,8 @@ class Version:
     def unjudged(self) -> tuple[Claim, ...]:
         """The claims without a verdict.
 
-        A judgment of the whole is one on work that claims nothing, and in words that find no fault on all claims where
-        there is no evidence to compare with.
+        An opinion judges the whole work if the work claims nothing. An opinion that finds no fault also covers all
+        claims if there is no evidence to compare them with.
         """
         opinion = self.opinion
         if opinion and (self.verified.claims_nothing or (opinion.accepts and not self.verified.has_evidence)):
@@ -66,7 +66,7 @@ class Version:
 
     @property
     def rank(self) -> tuple[int, bool, float]:
-        """Fewer certain faults first, then none at all, then the judge's score."""
+        """The sort key: fewer certain faults, then no fault at all, then a higher score of the judge."""
         faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.issues
         if self.opinion is None:
             return faults, sound, 0.0
@@ -105,7 +105,7 @@ async def run(
     report: Report,
     until: float,
 ) -> Run:
-    """Correct until no issue is left, `max_iterations` are used, nothing changes, or `until` (monotonic seconds)."""
+    """Correct until no issue is left, nothing changes, `max_iterations` are used, or `until` (monotonic seconds)."""
     verified = await asyncio.to_thread(verify, steps)
     await report(0, verified, None)
     current = first = best = Version(verified=verified, opinion=await critic(verified))
@@ -136,10 +136,10 @@ async def run(
 
 
 async def _corrected(version: Version, goal: str, verify: Verify, corrector: Corrector) -> Version | None:
-    """Return the next version, None where nothing changes.
+    """Return the next version, None if nothing changes.
 
-    Rules put in what can be computed, the judge's corrections of claims are put in their place. Other issues are for
-    the judge's own corrected steps, else for the corrector.
+    Insert what rules can compute, then the judge's corrections of claims. For other issues use the judge's corrected
+    steps, else ask the corrector.
     """
     steps = version.verified.steps
     computed = await asyncio.to_thread(correct, steps, version.verified.wrong, goal=goal)

@@ -1,4 +1,4 @@
-"""How a number is read, written and rounded, with exact fractions, and the units that stand behind numbers."""
+"""How a number is read, written and rounded, with exact fractions, and the units that follow numbers."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _FLOAT_DECIMALS: Final = 10  # from here on the noise of floating point is not a
 
 
 def read(text: str) -> tuple[Fraction, int] | None:
-    """Return the value and the decimals of `1,250.50`, `.5`, `6.02e23`; None where it is too long to bother."""
+    """Return the value and the decimals of `1,250.50`, `.5`, `6.02e23`; None if it is too long."""
     mantissa, _, exponent = text.lower().replace(",", "").partition("e")
     if len(text) > _MOST_DIGITS or not text.isascii() or len(exponent) > 4 or abs(int(exponent or 0)) > _MOST_EXPONENT:
         return None
@@ -30,15 +30,15 @@ def fixed(value: Fraction, decimals: int) -> str:
 
 
 def terminates(value: Fraction, decimals: int) -> bool:
-    """True if so many decimals (negative: trailing zeros) write the value without rounding."""
+    """Return whether `decimals` decimals (if negative: trailing zeros) can express the value exactly."""
     return (value * Fraction(10) ** decimals).denominator == 1
 
 
 def write(value: Fraction, like: str, *, money: bool = False) -> str:
-    """Return the value in the style of `like`: its decimals, its thousands.
+    """Return the value in the style of `like`: as many decimals, and its thousands separators.
 
-    More decimals are shown only where those of `like` would be off by more than 1 %, or, behind a
-    whole number, where the value has a fraction (two places for money and for what does not end).
+    Use more decimals only if the rounded value would be off by more than 1 %, or if `like` is whole and the value is
+    not (two decimals for money and for endless fractions).
     """
     decimals = len(like.partition(".")[2])
     if "." not in like and value.denominator != 1:
@@ -50,7 +50,7 @@ def write(value: Fraction, like: str, *, money: bool = False) -> str:
 
 
 def plain_text(value: Fraction) -> str:
-    """Return the value in as few decimals as write it, at most six; tiny and huge ones with a power of ten."""
+    """Return the value with as few decimals as possible, at most six; a tiny or huge one with a power of ten."""
     if value and not Fraction(1, 10**4) <= abs(value) < 10**15:
         mantissa, _, power = f"{float(value):.2e}".partition("e")
         return f"{mantissa} × 10^{int(power)}"
@@ -58,17 +58,17 @@ def plain_text(value: Fraction) -> str:
 
 
 def within_percent(exact: Fraction, shown: Fraction, percent: int = 1) -> bool:
-    """True if `shown` is at most so many percent of `exact` away from it."""
+    """Return whether `shown` differs from `exact` by at most `percent` percent of `exact`."""
     return abs(exact - shown) * 100 <= percent * abs(exact)
 
 
 def matches(exact: Fraction, shown: Fraction, decimals: int, *, about: bool) -> bool | None:
-    """True if `shown`, written with so many decimals, is `exact` or a display of it; None where nothing is certain.
+    """Return whether `shown`, which has `decimals` decimals, is `exact` or a rounding of it; None if this is uncertain.
 
-    A display is less than one unit of its last place away and within 1 %; a value that the decimals
-    could write exactly must be written so. Whole numbers next to a fraction may be counts of whole
-    things, and two digits rounded well may be all the digits that count (1.2 × 1.3 = 1.6), so both prove
-    nothing. With `about`, 5 % away proves nothing yet.
+    A rounding is off by less than one unit of its last place and by at most 1 %; if the decimals can express the value
+    exactly, they must. Two cases prove nothing: a whole number next to a fraction, which may count whole things, and
+    two correctly rounded digits, which may be all the significant ones (1.2 × 1.3 = 1.6). With `about`, a difference of
+    up to 5 % proves nothing.
     """
     unit, apart, close = Fraction(10) ** -decimals, abs(exact - shown), within_percent(exact, shown)
     if exact == shown or (decimals >= _FLOAT_DECIMALS and apart * 10**9 <= abs(exact)):

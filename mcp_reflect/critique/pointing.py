@@ -90,7 +90,7 @@ def terms(text: str) -> set[str]:
 
 
 class _Hit(NamedTuple):
-    """Where a term of a claim stands: lines with it or one like it, those with itself, results, commands."""
+    """Where a term of a claim occurs: lines with it or a similar term, lines with itself, results, commands."""
 
     lines: set[int]
     exact: set[int]
@@ -107,14 +107,14 @@ class _Scored(NamedTuple):
 
 
 class _Traits(NamedTuple):
-    """What a line is like: how well it tells how something ended, and the words that stand beside its numbers."""
+    """The properties of a line: how clearly it says how something ended, and the words next to its numbers."""
 
     tells: float
     beside_numbers: frozenset[str]
 
 
 class Evidence:
-    """All tool results of a work, the latest last; of very long ones their start and their end."""
+    """All tool results for a piece of work, oldest first; very long ones keep only their start and end."""
 
     def __init__(self, results: Sequence[ToolResult]) -> None:
         self.results = [replace(result, tool=(result.tool or "").strip()) for result in clipped_results(results)]

@@ -52,7 +52,7 @@ _BAD_START: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: `passed` is None where nothing says it, `line` is what says it.
+    """One run. `passed` is None if the output does not say; `line` is the line that says it.
 
     `counts` has, by category, every number that the output supports: those of parts, and their sum.
     """
@@ -145,7 +145,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|«[^»]{2,}»|„[^
 
 
 def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
-    """Return why an outcome's evidence does not bear it out, None where it does or claims nothing beyond a word."""
+    """Return why the evidence does not support the outcome; None if it does, or is only the agent's word."""
     match told.evidence:
         case Evidence.TEST | Evidence.METRIC:
             # Half a success is more than results can show.
@@ -221,7 +221,7 @@ _PROGRAM: Final = re.compile(
 
 
 def check_reports(work: Work) -> Iterator[Finding]:
-    """At most one finding a clause: a number that no run shows, or a success where the last run of a command failed."""
+    """Yield at most one finding per clause: a number that no run shows, or a claimed success whose last run failed."""
     if not work.tool_results:
         return
     runs, changes = read_runs(work.tool_results), _changes(work.tool_results)
@@ -260,7 +260,7 @@ def _miscounted(clause: str, runs: Sequence[Run]) -> str | None:
 
 
 def _relevant(clause: str, runs: Sequence[Run], *, tests: bool) -> list[Run]:
-    """Return the runs that a count can be of: of the program that the clause names, else of one kind."""
+    """Return the runs that a count may describe: those of the program that the clause names, else those of one kind."""
     if named := _PROGRAM.search(clause):
         return _of_program(named[1].lower(), runs)
     if tests:
@@ -300,7 +300,7 @@ def _miscounted_files(clause: str, changes: dict[str, set[int]]) -> str | None:
 
 
 def _failed(clause: str, runs: Sequence[Run]) -> str | None:
-    """Return the line of a run that failed, where the clause says without limits that such runs succeed."""
+    """Return the line of a failed run if the clause says without qualification that such runs succeed."""
     if not _WELL.search(clause) or _PARTLY.search(clause):
         return None
     kinds = {kind for kind, pattern in _SUBJECTS.items() if pattern.search(clause)}

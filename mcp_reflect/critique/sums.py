@@ -1,7 +1,4 @@
-"""Sums in prose: chains of relations between sums, and what each sum is worth.
-
-What may be read in more than one way has no value.
-"""
+"""Sums in prose: chains of relations between sums, and the value of each sum. An ambiguous sum has no value."""
 
 import ast
 import re
@@ -27,10 +24,10 @@ CONSTANTS: Final = {"π": Fraction("3.14159265358979")}
 
 
 class Token(NamedTuple):
-    """Characters `start` to `end` of a step; `gap`: white space stands before; `label` is the unit of a number.
+    """Characters `start` to `end` of a step; `gap`: white space precedes it; `label` is the unit of a number.
 
-    `kind` is number, name (of an unknown), op, rel, open, close, word, break (the end of a clause), or bad, through
-    which no sum goes. 1,250.50 has value 2501/2 and 2 decimals.
+    `kind` is number, name (of an unknown), op, rel, open, close, word, break (the end of a clause), or bad, which ends
+    any sum. 1,250.50 has value 2501/2 and 2 decimals.
     """
 
     kind: str
@@ -191,13 +188,13 @@ class Sum:
 
     @property
     def literal(self) -> Token | None:
-        """The number, where the sum is nothing but a number with its sign and unit."""
+        """The number, if the sum is only a number with its sign and unit."""
         numbers = [token for token in self.tokens if token.kind in {"number", "name"}]
         return numbers[0] if len(numbers) == 1 and numbers[0].kind == "number" and not self.operators else None
 
     @property
     def spread(self) -> Fraction:
-        """How far the value may be off, since long decimals are rounded ones: 1.1255 for 1.03^4."""
+        """The largest error of the value, because long decimals are rounded: 1.1255 for 1.03^4."""
         rounded = [token for token in self.tokens if token.decimals >= _LONG and token.value]
         shares = (Fraction(1, 2 * 10**one.decimals) / one.value for one in rounded)
         return abs(self.value or Fraction(0)) * sum(shares, Fraction(0))
@@ -281,7 +278,7 @@ def _can_start(found: Sequence[Token], index: int) -> bool:
 
 
 def _doubtful_start(found: Sequence[Token], index: int) -> bool:
-    """True if what stands before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
+    """Return whether the text before the sum may belong to it: half of, twice, floor(, difference between 9 and."""
     if not index:
         return False
     before, earlier = found[index - 1], found[index - 2] if index > 1 else _NOTHING
@@ -319,7 +316,7 @@ def parse(found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] 
 
 
 def _value(own: Sequence[Token], known: Mapping[str, Fraction]) -> Fraction | None:
-    """Return what a sum is worth, None where it cannot be known or may be read in more than one way."""
+    """Return the value of a sum, None if it is unknown or ambiguous."""
     values: dict[str, Fraction | None] = {}
     texts: list[str] = []
     for place, token in enumerate(own):
@@ -368,7 +365,7 @@ _OPERATORS: Final[dict[type[ast.operator], str]] = {
 
 
 def _apply(operator: str, a: Fraction | None, b: Fraction | None) -> Fraction | None:
-    """Return the result; None where a side is unknown or the result is not one to be known."""
+    """Return the result, None if a side is unknown or the result cannot be computed."""
     if a is None or b is None or (operator == "/" and not b):
         return None
     if operator != "^":

@@ -101,7 +101,7 @@ def _overlaps(first: str, second: str) -> bool:
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, so that a quotation is found however it was wrapped."""
+    """Return only the letters and digits of a text, so that line breaks do not matter when a quotation is searched."""
     return "".join(filter(str.isalnum, text)).casefold()
 
 
@@ -136,11 +136,10 @@ _SIGNED: Final = re.compile(rf"(?:(?<![\w)\]%])[-−])?{NUMBER.pattern}")
 
 
 def correct(steps: Sequence[str], findings: Iterable[Finding], *, goal: str) -> tuple[str, ...]:
-    """The steps with every computable correction made, the first wrong step first.
+    """Return the steps with every computable correction made, starting at the first wrong step.
 
-    A corrected value is put in wherever later text uses the old one, unless the old one also stands in
-    the goal or before the mistake, where it may have another origin. After each correction the steps
-    are checked again, and what then fails is corrected in turn.
+    A corrected value also replaces the old one in later text, unless the old value occurs in the goal or before the
+    mistake, because then it may have another origin. After each correction the steps are checked again.
     """
     current = tuple(steps)
     tried: set[tuple[int, int, str]] = set()
@@ -159,7 +158,7 @@ def correct(steps: Sequence[str], findings: Iterable[Finding], *, goal: str) -> 
 
 
 def _next(findings: Iterable[Finding], tried: set[tuple[int, int, str]]) -> Finding | None:
-    """Return the earliest failure with a correction that was not made before, so that two cannot undo each other."""
+    """Return the earliest failure with a new correction, so that two corrections cannot undo each other."""
     fixable = [
         (finding.step, fix.start, index, finding)
         for index, finding in enumerate(findings)

@@ -75,9 +75,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule found of one claim, which it quotes. Steps count from 1.
+    """What a rule found about the claim that it quotes. Steps count from 1.
 
-    `wrong`: it is certainly false. Else it is a computation that holds, which does not say that it is the one to make.
+    `wrong`: the claim is certainly false. Otherwise it is a correct computation, which may still be the wrong one to
+    make.
     """
 
     step: int
@@ -212,7 +213,7 @@ _SUM: Final = re.compile(r"\d\)?\s*[=≈<>≤≥]|[=≈<>≤≥]\s*[-−(]?[$€
 def claims(steps: Sequence[str], *, every: bool = False) -> tuple[Claim, ...]:
     """Return what the steps claim, numbered, each sentence once.
 
-    `every` takes what is stated in other words too: where there is output, it may speak of it.
+    With `every`, include statements in words that rules do not know: if there is output, it may show them.
     """
     found = {
         text: number
