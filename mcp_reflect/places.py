@@ -1,4 +1,4 @@
-"""Where a person's data lies, without a library: hooks of the command line ask before they import anything else."""
+"""The folder of a person's data, found without a library, because hooks need it before they import anything else."""
 
 import os
 import sys

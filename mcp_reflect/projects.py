@@ -47,7 +47,7 @@ class Folder:
     def of(cls, directory: Path, parts: Sequence[str] = ()) -> "Folder":
         """Read the files; `parts` are patterns of the subfolders that are projects of their own.
 
-        The root, the home and the temp directory belong to no project: their name is empty, which is global.
+        The root, home and temp directories do not belong to a project: their name is empty, which means global.
         """
         here = directory.resolve()
         for tree in (here, *here.parents):
@@ -147,7 +147,7 @@ def remote_name(url: str) -> str | None:
     """Return host/owner/name of a remote's address, in lower case; None where the address is a folder.
 
     Equal repositories have equal names, whether they are reached by ssh or https: user names, passwords, ports and
-    `.git` are left out. What this cannot tell, the first commit does.
+    `.git` are left out. Without a remote, the first commit names the repository.
     """
     found = None if url.casefold().startswith("file:") else _ADDRESS.fullmatch(url.strip())
     if found is None:

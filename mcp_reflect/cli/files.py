@@ -1,8 +1,8 @@
 """Read and write files that a person names and files of hosts, without destroying what is there.
 
 In files of hosts other entries stay, and in TOML and YAML also comments, order and quotes: tomlkit and ruamel.yaml
-change those. A file in JSON is written anew, with the indentation that it has; one with comments is refused, because
-they would be lost.
+change those. A JSON file is rewritten with its own indentation; one with comments is refused, because they would be
+lost.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Answer a hook with an engine, or by a team's service, where `cli.quick_hook` could not do without.
+"""Answer a hook with an engine or by a team's service, if `cli.quick_hook` could not answer it alone.
 
-A hook asks a service for a second at the most; what it could not tell is sent later. A process in the background works
-at the end of a session: hosts give the last hook a second, and exit.
+A hook waits for a service one second at most; a later hook sends what this one could not. At the end of a session the
+work is done in a background process, because hosts give the last hook one second and exit.
 """
 
 import json
@@ -138,7 +138,7 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
 
 
 def _transcript(hook: HookInput, settings: Settings) -> str:
-    """Return the session so far at its stop; nothing where it cannot be read, or is longer than a hook may read."""
+    """Return the session so far when the agent stops; nothing if it is unreadable or longer than a hook may read."""
     path = Path(hook.transcript or "")
     readable = hook.moment is Moment.STOP and path.is_file() and path.stat().st_size <= settings.max_hook_bytes
     return path.read_text("utf-8", "replace") if readable else ""
@@ -177,7 +177,7 @@ def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
 
 
 def deliver(options: Mapping[str, str]) -> None:
-    """Send what earlier hooks could not send, in order; it stays where the service does not take it now."""
+    """Send in order what earlier hooks could not send; keep it if the service still does not accept it."""
 
     def send(record: dict[str, Any]) -> None:
         file = Path(record.get("file") or os.devnull)

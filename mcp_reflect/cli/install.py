@@ -34,7 +34,7 @@ from mcp_reflect.errors import InputError, McpReflectError
 class Change:
     """A file's text before and after a change; None means that there is no file.
 
-    `drops_backup`: the copy from before the first change has nothing that the file does not have again.
+    `drops_backup`: the file again has everything that the copy from before the first change has, so the copy can go.
     """
 
     path: Path
@@ -231,7 +231,7 @@ def _server_command(options: Namespace) -> Command:
 
 
 def _try(remote: Remote) -> None:
-    """Say on stderr whether the service answers to the token of this environment; the host may have another one."""
+    """Say on stderr whether the service accepts the token of this environment; the host may use another one."""
     try:
         found = ask(remote.url, remote.token_env, "whoami", {}, remote.project)
         said = f"The service answers: you are '{found['name']}' ({found['role']}) of {found['tenant']}."

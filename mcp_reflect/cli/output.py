@@ -59,7 +59,7 @@ def styled(text: str, style: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text in which each character that a terminal would act on, or hide, is written as its code."""
+    """Return a text with each control or invisible character replaced by its code and name."""
     return "".join(
         char if char.isprintable() or char == "\n" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
         for char in text.replace("\t", "\\t")

@@ -1,6 +1,6 @@
-"""Where a command works: with an engine over the bank of this machine, or by a team's service (`--url`).
+"""Run a command on the bank of this machine, or by a team's service (`--url`).
 
-A service is asked with the standard library alone, for a hook or a recall must answer at once.
+Only the standard library is used to call a service, because a hook or a recall must answer at once.
 """
 
 import asyncio

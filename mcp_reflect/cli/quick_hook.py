@@ -1,9 +1,9 @@
-"""The first part of a hook: it ends at once where there is nothing to say of a call, which is nearly always.
+"""The first part of a hook, which ends at once if there is nothing to say about a call; this is nearly always so.
 
-Before a call it looks into the bank for failures and guards that the call may meet; after a call it leaves the call in
-the spool, for a later process to note, unless it may put right what failed in this session, or failed in a way whose
-correction is known. Anything else is the work of `cli.hook`. Only what this needs is imported: a host starts a process
-twice a call.
+Before a call it looks in the bank for failures and guards that may apply. After a call it leaves the call in the spool,
+for a later process to record, unless the call may correct a failure of this session, or its own failure may have a
+known correction. `cli.hook` does everything else. This module imports only what it needs, because a host starts it
+twice per call.
 """
 
 import _thread
@@ -124,7 +124,7 @@ class Watch:
 
 
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
-    """Return whether there is nothing to say of a call, and nothing to note but what the spool has now."""
+    """Return whether there is nothing to say about a call, and nothing to record that the spool does not have."""
     session, tool, folder = sent.get("session_id"), sent.get("tool_name"), sent.get("cwd")
     bank = bank_file(os.environ.get(BANK))
     named = isinstance(session, str) and session and isinstance(tool, str) and tool
@@ -152,7 +152,7 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
 
 
 def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
-    """Leave a call in the spool if nothing is to be said of it; return whether it did."""
+    """Put a call into the spool if there is nothing to say about it; return whether this was done."""
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
     from mcp_reflect.storage.sqlite.hook_reader import calls_of, may_be_corrected  # noqa: PLC0415 - calls alone need it
 
@@ -190,10 +190,10 @@ def _spooled(bank: str, session: str) -> list[dict[str, Any]]:
 
 
 def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bool:
-    """Return whether a call that worked may be what an earlier one should have been, or show what it did.
+    """Return whether a call that worked may be the corrected form of an earlier call, or may show its effect.
 
-    `runs.hard_won` judges it. An earlier call counts if it said no and has not worked since, or if another one did the
-    same thing to the same object in other words.
+    `runs.hard_won` decides. An earlier call counts if its answer said no and it has not worked since, or if another
+    call did the same thing to the same object in other words.
     """
     asked = _words(arguments)
     akin = [call for call in before[-_LOOK_BACK:] if call.get("tool") == tool]
@@ -207,7 +207,7 @@ def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bo
 
 
 def _is_akin(call: dict[str, Any], asked: list[str]) -> bool:
-    """Return whether a call that said no has the program of this one; any call of another tool than a shell may be."""
+    """Return whether a call whose answer said no ran the same program; a call without a command always counts."""
     words = _words(call.get("arguments"))
     return not words or words[0] in asked
 

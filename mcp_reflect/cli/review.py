@@ -97,7 +97,7 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
 
 
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
-    """Keep what can be kept as it is. What is in quarantine takes a look of its own."""
+    """Keep the rest as it is, except what is in quarantine: a person must look at each of those."""
     kept = [one for one in items if (not one.held if isinstance(one, Lesson) else one.finding.draft.correction)]
     for one in kept:
         await _settle(do, options, one, approved=True)

@@ -1,1 +1,1 @@
-"""Guards: which calls go against a lesson, derived from its words and calls; pure functions of plain values."""
+"""Guards: which calls go against a lesson, derived from its text and calls. Pure functions on plain values."""

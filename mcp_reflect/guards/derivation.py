@@ -1,7 +1,7 @@
 """Derives a guard from a wrong call, a right call and the words of a lesson.
 
-The difference between the two calls that the words name decides; without a name, the plainest difference. Every guard
-is tried on both calls, and the first that meets the wrong one alone is taken.
+The guard is the difference between the two calls that the lesson names, else the most obvious difference. Each
+candidate is tried on both calls; the first that meets only the wrong one is used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -121,9 +121,9 @@ def _candidates(wrong: Call, right: Call | None, wording: Wording) -> Iterator[G
 
 
 def _named_files(wrong: Call, right: Call | None, wording: Wording) -> Iterator[Guard]:
-    """Guard the written file as the words name it: the file, its folder, a pattern.
+    """Guard the written file as the lesson names it: the file, its folder, or a pattern.
 
-    Where the right call writes a file of the same kind elsewhere, a folder is guarded against that kind alone.
+    If the right call writes a file of the same kind elsewhere, the guard of a folder is for that kind only.
     """
     if any(program.found.name in wording.wrong for program in wrong.programs):
         return
@@ -329,7 +329,7 @@ def _compare_surroundings(found: _Difference, mine: Program, theirs: Program | N
 
 
 def _earlier(command: Command) -> tuple[str, ...]:
-    """Return an earlier command as an item, by its program and what it does.
+    """Return an earlier command as an item: its program and subcommand.
 
     A folder may also be the value of a flag: `npm --prefix web test`.
     """
@@ -388,7 +388,7 @@ def _of_arguments(wrong: Call, right: Call | None, wording: Wording) -> Iterator
 
 
 def _wrong_values(key: str, value: str, theirs: dict[str, str], wording: Wording) -> list[str]:
-    """Return what the lesson names of a value that the right call does not have."""
+    """Return the values that the lesson names and the right call does not have."""
     if _NUMBER.fullmatch(value):
         limit = _limit(float(value), theirs.get(key), wording)
         return [f"{key}: {limit}"] if limit else []

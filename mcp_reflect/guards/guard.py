@@ -161,7 +161,7 @@ def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]
 
 
 def meets_everything(guard: Guard) -> bool:
-    """True for a guard that says nothing but a tool that every session uses, or names every file."""
+    """Return whether a guard only names a tool that every session uses, or names every file."""
     if guard.tool == EDIT:
         return any(not path.strip("*/.") for path in guard.has[0])
     if guard.tool in (SHELL, POWERSHELL):

@@ -173,7 +173,7 @@ def _commands_said(text: str) -> Iterator[str]:
 
 
 def _right_call(wrong: str, wording: Wording) -> Call | None:
-    """Return the right way by the words: the same program first, the flag that was missing, else another program."""
+    """Return the right call that the lesson names: the same program, else the missing flag, else another program."""
     commands = [span for span in wording.right_spans if _is_command(span)] or [*_commands_said(wording.correction)]
     commands = [command for command in commands if not wrong.startswith(command)]
     program = base_name(wrong.split(maxsplit=1)[0])

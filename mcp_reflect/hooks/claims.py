@@ -1,8 +1,8 @@
 """What a message claims to be shown: that tests pass, that it builds, is committed, pushed, deployed and so on.
 
 A claim is a clause that names a kind of proof and says that it went well, now. Plans, advice, questions, quotations,
-conditions and what others said are none, and where the message admits that something of a kind failed or was not run,
-nothing of this kind is claimed. Words of nine languages stand in claim_words.
+conditions and what others said are not claims. If the message admits that something of a kind failed or was not run, it
+claims nothing of that kind. Words of nine languages stand in claim_words.
 """
 
 import re

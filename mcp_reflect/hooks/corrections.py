@@ -132,7 +132,7 @@ def score(found: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def _named(words: list[str], sentence: str) -> list[str]:
-    """Return the concepts that a sentence names, and again with a 2 and a 3 where it has so many words of one."""
+    """Return the concepts that a sentence names; add one with a 2 or 3 if two or three of its words occur."""
     start = next((i for i, word in enumerate(words) if word not in _BEFORE_IT), 0)
     runs = {" ".join(words[i : i + n]) for n in (1, 2, 3, 4) for i in range(len(words))}
     first = {" ".join(words[start : start + n]) for n in (1, 2)}

@@ -55,7 +55,7 @@ def guarded(
 
 
 def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:
-    """Return what guards do in a project: what a person chose for it, else for all; "off" for all stands above it."""
+    """Return what guards do in a project: what a person chose for it, else for all; "off" for all takes precedence."""
     return GuardMode(every) if chosen is None or every == GuardMode.OFF else chosen
 
 

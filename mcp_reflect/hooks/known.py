@@ -1,7 +1,7 @@
-"""A call that is known to fail: what is said before it, and after it failed again; which failures a call corrects.
+"""Calls that are known to fail: what to say before one and after it fails again, and which failures a call corrects.
 
-The seam of a held call: `before` returns a warning whose `hold` refuses the call; its key is noted in `held` of the
-session's notes, so that the same call passes when it is made again.
+`before` may return a warning whose `hold` refuses the call. The call's key is then stored in `held` of the session's
+notes, so that the same call passes the second time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -139,10 +139,10 @@ def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
 
 
 def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> bool:
-    """Return whether a failure is more than one bad run.
+    """Return whether a failure is more than a single accident.
 
-    It came in two sessions or in this one, its correction is known, or the same input meets the same state: its cause
-    is the call itself, or nothing that is done here changes what is searched.
+    It is if it occurred in two sessions or in this one, if its correction is known, if its cause is the call itself, or
+    if a search found nothing, because nothing in the session changes what is searched.
     """
     return (
         known.category in _OF_THE_CALL
@@ -154,7 +154,7 @@ def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> b
 
 
 def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
-    """The latest of the failures stands for all; the cases of all of them count where no `certainty` is given."""
+    """Return one warning for all the failures, about the latest one; without `certainty`, all their cases count."""
     latest = max(failures, key=lambda known: (known.last_at, known.last_step, known.row))
     cases, works = sum(known.cases for known in failures), sum(max(known.works, known.wrong) for known in failures)
     weight = RESULT if latest.category is C.ASSERTION else PASSING if latest.category in _PASSING else 1.0
@@ -165,7 +165,7 @@ def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | N
 
 
 def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
-    """Return whether it is the same call in other quotation marks; one with fewer marks can be what works."""
+    """Return whether only quotation marks differ; False for a call with fewer, which may be the correction."""
     return known.bare == forms.bare_key and not drops_quotes(forms, forms_of(known.tool, known.arguments))
 
 

@@ -36,7 +36,7 @@ class Doubt:
 
     @property
     def key(self) -> str:
-        """A name of the claim and of what stands against it, equal when both are told again."""
+        """A key for the claim and the evidence against it, the same whenever both occur again."""
         run = f"{self.proof.command}\n{self.proof.outcome.line}" if self.proof else ""
         text = "\n".join((self.verdict, " ".join(self.claim.text.lower().split()), run, self.changed))
         return digest(text, 12)
@@ -172,7 +172,7 @@ def at_stop(
 
 
 def _settled(notes: LastWord, found: Sequence[Doubt], ledger: Ledger) -> LastWord:
-    """Count what came of a message that was held: the agent ran it, said it again, or corrected it."""
+    """Count what the agent did after its message was held: it ran the command, repeated the claim, or corrected it."""
     if not notes.open:
         return notes
     if any(proof.step > notes.step and proof.kind in notes.open for proof in ledger.proofs):

@@ -112,7 +112,7 @@ class Checked:
 
 
 class Patient:
-    """Opens the embedder with the first texts, waits for it a limited time, and makes a pause after a failure.
+    """Opens the embedder with the first texts, limits the wait for it, and pauses after a failure.
 
     `problem` says in one sentence why the last texts have no vectors, None if they have.
     """

@@ -32,9 +32,9 @@ def read_object(text: str, keys: Collection[str]) -> dict[str, Json] | None:
 
 
 def objects_in(text: str) -> list[dict[str, Json]]:
-    """Return the objects of a text: those that had to be repaired, and behind them those that are JSON, in order.
+    """Return the objects of a text in order: first those that had to be repaired, then those that are valid JSON.
 
-    A text whose brackets stand too deep inside each other, those in strings included, has none.
+    A text with too many nested brackets, those in strings included, has none.
     """
     depths = accumulate(1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
     if max(depths, default=0) > MAX_DEPTH:
@@ -118,7 +118,7 @@ def _schema(item: Json) -> Json:
 
 
 def as_mapping(value: Json, key: str) -> Json:
-    """Return `[{key: "safety", "score": 0.9}]`, as a closed schema allows it, as an object by the value of `key`."""
+    """Return a list such as `[{key: "safety", "score": 0.9}]`, which a closed schema allows, as an object by `key`."""
     if not isinstance(value, list):
         return value
     entries = [item for item in value if isinstance(item, dict)]
@@ -126,5 +126,5 @@ def as_mapping(value: Json, key: str) -> Json:
 
 
 def is_closed(schema: Mapping[str, Json]) -> bool:
-    """True if no object in a schema of ours allows names of its own, so that a provider can hold a reply to it."""
+    """Return whether no object in the schema allows additional names, so that a provider can enforce it."""
     return '{"type": "object"}' not in json.dumps(schema)

@@ -182,7 +182,7 @@ def open_package(
 
 
 class Model:
-    """A model that is held to the time of each request and to the limits. Whatever it raises becomes an `LLMError`.
+    """A model within the time of each request and the token limits. Every exception becomes an `LLMError`.
 
     `origin` says whose code the model is.
     """
@@ -278,7 +278,7 @@ class Registry:
         return list({str(llm.error): llm.error for llm in unusable}.values())
 
     def _setting_of(self, role: Role) -> str:
-        """Return the name of the setting that binds `role`: its own where it is not blank, else the one for all."""
+        """Return the name of the setting for `role`: its own if that is set, else the general one."""
         own = f"{MAIN}_{role.value.upper()}"
         return own if self._settings.get(own, "").strip() else MAIN
 

@@ -1,4 +1,4 @@
-"""Asks the configured language model of a role, else the host's model; what cannot be had is left to rules."""
+"""Ask the configured language model of a role, else the host's model; if neither gives a usable reply, rules answer."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -109,8 +109,8 @@ class ModelRunner:
     ) -> ModelResult[_Read]:
         """Ask once, and once more where the reply cannot be used.
 
-        `read` makes the value of a JSON object and, if it `reads_text`, of plain text. It raises InputError for what
-        is none. `same_call`: it counts toward the limit per call together with the question before. `seconds` is what
+        `read` converts a JSON object and, with `reads_text`, plain text to the value. It raises InputError for anything
+        else. `same_call`: it counts toward the limit per call together with the question before. `seconds` is what
         the whole may take.
         """
         llm = self.llm(role, host)

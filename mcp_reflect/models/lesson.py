@@ -47,7 +47,7 @@ class Source(StrEnum):
 
 
 class GuardMode(StrEnum):
-    """What a guard does at a call that goes against its lesson: None of these is the setting's."""
+    """What a guard does at a call that goes against its lesson; a lesson without a mode follows the setting."""
 
     ENFORCE = "enforce"  # refused every time
     HOLD = "hold"  # refused once, if a person or a proof stands behind the lesson
@@ -93,19 +93,19 @@ def short_id(lesson_id: str) -> str:
 
 
 def with_id(lesson_id: str, text: str) -> str:
-    """Return a lesson as hooks show it: behind the end of its id."""
+    """Return a lesson as hooks show it: the short form of its id, then the text."""
     return f"{short_id(lesson_id)}: {text}"
 
 
 def told_lesson(mistake: str | None, correction: str | None) -> str | None:
-    """Return the text of a lesson of which only one part may be known; None where neither is."""
+    """Return the text of a lesson that may lack its mistake or its correction; None if it lacks both."""
     if mistake and correction:
         return lesson_text(mistake, correction)
     return f"Tried without success: {mistake}" if mistake else correction
 
 
 def has_content(*texts: str | None, letters: int = 3) -> bool:
-    """Return whether the words of the texts have that many letters together."""
+    """Return whether the different words of the texts have at least `letters` letters in total."""
     words = {word.lower() for text in texts for word in _WORD.findall(text or "")}
     return sum(map(len, words)) >= letters
 

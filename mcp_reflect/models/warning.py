@@ -1,4 +1,4 @@
-"""What a host's hook is given, known failing calls, warnings before such calls, and their outcomes."""
+"""The input of a hook, calls known to fail, warnings before such calls, and the outcomes of warnings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,8 @@
 """The kinds of proof and the programs that give one: a table, which the setting `proofs` extends.
 
 An entry is a program with the words that must follow it; `*` stands for any characters. Wrappers such as `npx`,
-`poetry run` and `docker exec NAME` are taken off before the table is read. What a program outside of the table shows,
-its own name or its first word may say: `gleam test`, `make deploy`, `bin/lint`. Else the run may show anything.
+`poetry run` and `docker exec NAME` are taken off before the table is read. For a program that is not in the table, its
+name or first word may tell the kind: `gleam test`, `make deploy`, `bin/lint`. Otherwise its run may show anything.
 """
 
 import re
@@ -223,9 +223,9 @@ def may_prove(words: Sequence[str]) -> bool:
 
 
 def may_show_any(words: Sequence[str], kinds: frozenset[ProofKind], extra: tuple[str, ...] = ()) -> bool:
-    """Return whether a command may prove something else than the `kinds` that are known of it.
+    """Return whether a command may prove more than the known `kinds`.
 
-    A program outside of the table may, and what a runner or a shell starts by a name that says nothing.
+    This is so for a program that is not in the table, and for a script whose name says nothing.
     """
     if not may_prove(words) or (words[0] in _SHELLS and {"-c", "-lc", "-Command"} & set(words)):
         return False

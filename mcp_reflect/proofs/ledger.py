@@ -98,7 +98,7 @@ class AnsweredCall:
 class Proof:
     """A run that shows something: its kind, program and command, and the number of its call.
 
-    How it ended is read of what it printed when it is asked for, which few runs of a session are. `ending` is None
+    Its output is parsed only when `outcome` is read, because few runs of a session are needed. `ending` is None
     where that is not known.
     """
 

@@ -1,7 +1,7 @@
-"""Whether a run passed, by what it printed and how it ended, and the line that decides it.
+"""Whether a run passed, judged by its output and exit code, and the line that decides it.
 
-A runner's own summary counts most: its counts, its verdict, its diagnostics. Where it says nothing the exit code counts,
-if it is the run's own. None where neither says anything.
+The summary of the runner counts most: its counts, verdict and diagnostics. If there is none, the exit code counts if it
+is the run's own. If neither tells, the result is None.
 """
 
 import re

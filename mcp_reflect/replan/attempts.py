@@ -15,7 +15,7 @@ def key(query: Query) -> tuple[str, str, str, str]:
 
 
 def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -> Tried | None:
-    """Return the earlier query that left nothing for this one to find, or None.
+    """Return the earlier query that makes this one useless, or None.
 
     It has the same table, mode and words, no filter that this one lacks, and as low a threshold. With `more_rows`, a
     higher limit makes a query new unless the earlier one is known to have found nothing.
@@ -45,9 +45,9 @@ def describe(queries: Sequence[Query]) -> list[str]:
 
 
 def is_empty(request: SearchRequest, table: str) -> bool:
-    """True if a table has to be planned for: without any report all tables, and those that a report of counts omits.
+    """Return whether a table needs a new plan: it is empty, or the caller names no empty tables and no count for it.
 
-    Counts under other names than those of the queries' tables are taken together.
+    If no count has the name of a searched table, all counts together decide.
     """
     if request.results and not any(query.table in request.results for query in request.queries):
         return not any(request.results.values())

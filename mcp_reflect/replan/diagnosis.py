@@ -160,9 +160,9 @@ def message_of(strategy: Strategy, new: Collection[Query], empty: Collection[str
 
 
 def is_friendly(message: str, asked: str = "") -> bool:
-    """Return True for one or two sentences of at most 300 characters without names, markup and technical terms.
+    """Return whether a text is one or two sentences, at most 300 characters, without names, markup and jargon.
 
-    A word that the person used when they `asked` is theirs: who asks for a dark mode may read of a mode.
+    Words that the person used in `asked` are allowed: whoever asked for a dark mode may read "mode".
     """
     text = message.strip()
     sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]

@@ -63,14 +63,14 @@ def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
 
 
 def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
-    """Return the rung of the ladder for a query, without a threshold or limit where it has none."""
+    """Return the next rung of the ladder for a query, but add no threshold or limit if the query has none."""
     rung = ladder(query, entry, retry)
     limit = None if query.limit is None else max(query.limit, min(rung.limit or 0, _MOST_ROWS))
     return replace(rung, score_threshold=query.score_threshold and rung.score_threshold, limit=limit)
 
 
 def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
-    """Yield the query without the filters that nothing can pass, without any, and with lower thresholds."""
+    """Yield the query without impossible filters, then without any filter, then with lower thresholds."""
     entry = places.entry(query.table)
     query = in_table(query, entry)
     first, later = (eased(query, entry, retry + step) for step in (0, 1))
@@ -84,7 +84,7 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
 
 
 def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int) -> Iterator[Query]:
-    """Yield the query in other words, with looser bounds; on the first try with the filters that can hold."""
+    """Yield the query in other words and with looser bounds; the first try keeps the filters that are possible."""
     entry = places.entry(query.table)
     base = eased(in_table(query, entry), entry, retry)
     if entry and breadth(base.search_mode) == 0:
@@ -182,9 +182,9 @@ def _in_own_words(text: str, message: str, query: Query) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) -> tuple[str, ...]:
-    """Return the suggestions, best first: like the text that was searched, with words of the message that it lacks.
+    """Return the suggestions, best first: those like the searched text that add words of the message.
 
-    A suggestion of the very words that failed is left out; of equal ones the first stays.
+    A suggestion with exactly the words that failed is left out; of equal suggestions the first stays.
     """
     wanted, asked = stems(text), stems(message)
     scores: dict[str, float] = {}

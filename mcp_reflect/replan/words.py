@@ -99,7 +99,7 @@ def is_name(term: str, text: str) -> bool:
 
 
 def weight(term: str) -> int:
-    """Return how much a term tells, from 0 (a number or a date) to 600: rare words tell more than common ones."""
+    """Return how distinctive a term is, from 0 (a number or a date) to 600: rare words more than common ones."""
     parts = [part for part in tokens(term) if not part.isdigit()]
     return max((shared_table().weight(part) or _UNKNOWN for part in parts), default=0)
 

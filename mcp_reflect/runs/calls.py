@@ -1,7 +1,7 @@
 """The calls of a run with their answers, whether an answer is a failure, and the category of its error.
 
-Precision counts more than recall: an answer is a failure where the trace marks it, where a runner says so (exit code,
-HTTP status, JSON error), or where the answer is an error message. Text that only speaks of errors is none.
+Precision counts more than recall: an answer is a failure if the trace marks it, if a runner says so (exit code, HTTP
+status, JSON error), or if the whole answer is an error message. Text that only mentions errors is not a failure.
 """
 
 import re

@@ -250,7 +250,7 @@ def _call(call: SessionCall, part: Part | None, before: tuple[Part, ...]) -> Jso
 
 
 def _place(difference: Difference, line: str) -> tuple[str, str] | None:
-    """Mistake and correction where a command only ran in another folder than it was written for."""
+    """Mistake and correction if the command was right and only its folder was wrong."""
     absent = "no such file" in line.lower()
     if [part.program for part in difference.removed] == ["cd"] and absent:
         return ALREADY_THERE
@@ -267,7 +267,7 @@ def _place(difference: Difference, line: str) -> tuple[str, str] | None:
 
 
 def _misspelled(failed: SessionCall, difference: Difference) -> tuple[str, str] | None:
-    """Mistake and correction where a file was named by one or two wrong letters: its name holds for any task."""
+    """Mistake and correction if one or two letters of a file name were wrong: the right name is useful for any task."""
     file, changes = file_of(failed.arguments), difference.changes
     if difference.wrong or len(changes) != 1 or file is None or file != changes[0].before:
         return None
@@ -301,7 +301,7 @@ def _correction(kind: FindingKind, difference: Difference, line: str) -> tuple[s
 
 
 def _prepares(step: Part, right: Part) -> bool:
-    """True for a step that changes the state in which the command runs: an order of two commands."""
+    """Return whether a step prepares the command, so that the lesson is an order of two commands."""
     valued = any(_VALUE.search(word) for word in step.operands)  # it is the task's
     own = step.program in (right.program, "cd") and not valued
     prepares = own or not _PREPARES.isdisjoint(step.words[:3])
@@ -328,7 +328,7 @@ def _of_word(change: Change, *, with_value: bool) -> str:
 
 
 def _is_form(change: Change, wrong: Part, right: Part, line: str) -> bool:
-    """True for a flag that the error names, or what starts the program; a value belongs to its task."""
+    """Return whether a flag that the error names changed, or what starts the program; a value belongs to its task."""
     words = [str(word) for word in change[1:] if word]
     if any(_SUPPRESSES.search(word) for word in words):
         return False

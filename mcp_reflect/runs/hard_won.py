@@ -1,7 +1,7 @@
-"""Notice what was hard-won in a session: after a call that worked, what had failed before and what differs.
+"""Notice what was hard-won in a session: after a call that worked, find what failed before and what differs.
 
 `found_after` is given the last calls of a session and the one that just came back, and names at most one finding.
-Nothing is found of a probe of the help, a search without a match, a refusal of the user, or waiting.
+Reading the help, a search without a match, a refusal by the user, and waiting do not count.
 """
 
 import re
@@ -217,7 +217,7 @@ def difference_between(failed: SessionCall, worked: SessionCall) -> Difference |
 
 
 def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) -> bool:
-    """True where the changed command does the same thing, and not the next one."""
+    """Return whether the changed command is a corrected form, not the next step of the task."""
     wrong, right = difference.wrong, difference.right
     if wrong is None or right is None or (is_idle(right.own_words) and not is_idle(wrong.own_words)):
         return False
@@ -237,7 +237,7 @@ def _is_corrected(failed: SessionCall, difference: Difference, *, absent: bool) 
 
 
 def _is_next(line: str, change: Change) -> bool:
-    """True for another object that the error names in place of the old one, unless it lists what is valid."""
+    """Return whether the change is to another object that the error names, unless the error lists valid values."""
     before, after, named = (_words(value) for value in (change.before, change.after, line))
     valid = _VALID.search(line) or _PREFERENCE.search(line)
     return bool(before and after & named) and not (before & named or change.name or valid)
@@ -248,7 +248,7 @@ def _same_file(before: str, after: str) -> bool:
 
 
 def _of_arguments(failed: SessionCall, worked: SessionCall, *, absent: bool) -> Difference | None:
-    """The arguments that differ, where few do and they are another form of the same, or the error names them."""
+    """The arguments that differ, if they are few and are other forms of the same value, or the error names them."""
     old, new = _by_name(failed.arguments), _by_name(worked.arguments)
     changes = changes_between(old, new)
     kind = kind_of(failed.tool, failed.arguments)
@@ -334,7 +334,7 @@ def _looked_again(before: Sequence[SessionCall], call: SessionCall) -> Finding |
 
 
 def _is_own_look(part: Part) -> bool:
-    """True for a look by the program that acts too, as `./img info` shows what `./img resize` did."""
+    """Return whether a program that can also act only looks: `./img info` shows what `./img resize` did."""
     return _looks(part) and part.program not in READING_PROGRAMS | _PROBES | _CONTENT | {"git"}
 
 
@@ -343,7 +343,7 @@ def _acts_in(calls: Sequence[SessionCall]) -> list[tuple[SessionCall, Part]]:
 
 
 def _redone(acts: Sequence[tuple[SessionCall, Part]], look: SessionCall) -> Finding | None:
-    """The finding of a command that was made again since a look with one word changed."""
+    """The finding about a command that was repeated with one change after the agent looked at its effect."""
     last = _last_part(look)
     acts = [pair for pair in acts if pair[1] != last]
     later = [pair for pair in acts if pair[0].number > look.number and not pair[0].says_no]
@@ -386,7 +386,7 @@ def _reads(part: Part) -> bool:
 
 
 def is_check(tool: str, arguments: Json) -> bool:
-    """True for a command that ends with tests, types or lint: its failure is the work of a task."""
+    """Return whether a command ends with tests, type checks or lint: their failures are normal work."""
     parts = parts_of(tool, arguments)
     return bool(parts) and _is_test(parts[-1])
 
