@@ -66,7 +66,7 @@ class SdkModel:
         self._limit_name = "max_completion_tokens" if endpoint.url == OPENAI_URL else "max_tokens"
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply; ask again without the parameters that the endpoint refuses. The prompt has the schema too."""
+        """Return the reply; ask again without parameters that the endpoint refuses. The prompt has the schema too."""
         with suppress(ImportError):  # which `ask` tells, with what to install
             await asyncio.to_thread(import_module, self.PACKAGE)  # takes two seconds, in which others are answered
         request = replace(request, system=whole(request.system), user=whole(request.user))

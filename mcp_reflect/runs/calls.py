@@ -93,8 +93,8 @@ _NO_MATCHES: Final = Fault(text="no matches", headline="no matches", told=ErrorC
 class Call:
     """A call and, once seen, its answer.
 
-    `index` counts the calls of a run from 0. `made` is False for an answer or error that stands alone; `spoken` counts
-    what people had said by then; `facts` is the metadata of both events; `marked`: the trace itself calls it an error.
+    `index` counts the calls of a run from 0. `made` is False for an answer or error without a call; `spoken` counts the
+    messages of people before it; `facts` is the metadata of both events; `marked`: the trace itself calls it an error.
     """
 
     event_id: str

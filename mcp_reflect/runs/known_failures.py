@@ -90,7 +90,7 @@ def _shell_forms(tool: str, command: str, arguments: Json) -> Forms:
 
 
 def drops_quotes(new: Forms, known: Forms) -> bool:
-    """True where the new call is the known one without some quotation marks: that can be the correction."""
+    """Return whether the new call is the known one without some of its quotation marks, which may be the correction."""
     return new.bare == known.bare and len(new.exact) < len(known.exact)
 
 

@@ -265,7 +265,7 @@ def _told(seen: _Answered) -> str:
 
 
 def _thing_of(seen: _Answered) -> str:
-    """Return what a failure is known by in other sessions; empty for one that says nothing, or is a test's."""
+    """Return the key of a failure across sessions; empty if it says nothing, or is a failing test."""
     error = fingerprint(seen.call.line)
     if _VAGUE.match(error) or (seen.fault and seen.fault.category in _OF_THE_TASK):
         return ""

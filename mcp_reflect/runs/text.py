@@ -19,7 +19,7 @@ def pattern(text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
 
 
 def pattern_table(name: str, flags: re.RegexFlag = re.NOFLAG) -> dict[str, re.Pattern[str]]:
-    """Return the pattern of each paragraph of a file in this folder by its head; the lines below it are joined."""
+    """Return the pattern of each paragraph of a file in this folder by the first line; the other lines are joined."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     paragraphs = (paragraph.partition("\n") for paragraph in text.split("\n\n"))
     return {head: pattern(lines, flags) for head, _, lines in paragraphs}
@@ -214,9 +214,9 @@ def output_digest(text: str) -> bytes:
 
 
 def shown_part(text: str, output: bytes) -> str:
-    """Return the lines of `text` that the output with that digest has, or of which it has every count.
+    """Return the lines of `text` that are in the output with that digest, or whose counts all are.
 
-    Empty where they are single words: any output may have these.
+    The result is empty if these lines are single words, because any output may contain them.
     """
     known = {output[place : place + _HASH_BYTES] for place in range(0, len(output), _HASH_BYTES)}
     shown = [line for line in _lines(text) if _hash(line) in known or _has_counts(line, known)]

@@ -78,7 +78,7 @@ def kind_of(tool: str, arguments: Json) -> Kind:
 
 
 def is_own_tool(tool: str, arguments: Json) -> bool:
-    """True for a call of this server or its command: never the subject of a lesson."""
+    """Return whether a call is of this server or its command; such calls are never the subject of a lesson."""
     name = tool.lower().replace("-", "_")
     command = command_of(arguments) if is_shell(tool) else None
     return "mcp_reflect" in name or name.rsplit("__", 1)[-1] in _OWN or bool(command and "mcp-reflect" in command)
@@ -91,7 +91,7 @@ _LESSON_FIELDS: Final = ("mistake", "correction", "lesson", "symptoms", "strateg
 
 
 def told_in(tool: str, arguments: Json) -> str:
-    """The words of the lesson that a call of this server tells: `store_lesson`, or `reflect` with an analysis."""
+    """The text of the lesson that a call of this server brings: `store_lesson`, or `reflect` with an analysis."""
     if tool.replace(".", "__").rsplit("__", 1)[-1] not in ("store_lesson", "reflect") or not isinstance(
         arguments, dict
     ):

@@ -178,7 +178,7 @@ def parsed(value: Any, context: ReadContext | None = None) -> Any:
 
 
 def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext) -> bool:
-    """Take out, or put within its bounds, an optional argument that cannot be read. False where it must stay."""
+    """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed."""
     name = str(error["loc"][0]) if error["loc"] else ""
     if name not in values or name not in shape.model_fields or shape.model_fields[name].is_required():
         return False
@@ -200,7 +200,7 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
 
 
 def _with_ignored(error: InputError, ignored: Sequence[str]) -> InputError:
-    """Return an error that says why its argument was left out, where it was, and which names are not arguments."""
+    """Return the error with the reason for which its argument was ignored, if it was, and the unknown names."""
     own, unknown = f"{error.field}: ", ": no such argument"
     fault = next((note.removeprefix(own) for note in ignored if note.startswith(own)), error.fault)
     names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][:_MOST_IGNORED]

@@ -213,7 +213,7 @@ class LessonArguments(Arguments):
         )
 
     def _importance(self) -> float:
-        """Return the importance as sent: what a person told is at least so important that it is never archived."""
+        """Return the importance as sent; that of a person's lesson is at least high enough to prevent archiving."""
         sent = UNKNOWN_SCORE if self.importance is None else self.importance
         return max(sent, TOLD_BY_PERSON) if self.evidence is Evidence.USER else sent
 

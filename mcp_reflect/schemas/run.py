@@ -377,7 +377,7 @@ def plain_run(sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
 
 
 def _kept_places(sizes: list[int], most: int) -> list[int]:
-    """Return the places that are kept of items of these sizes, so that together they are at most `most`."""
+    """Return the places of the items to keep, so that the sum of their sizes is at most `most`."""
     if sum(sizes) <= most:
         return list(range(len(sizes)))
     left_at_start, left_at_end = most // _START_SHARE, most - most // _START_SHARE
@@ -389,7 +389,7 @@ def _kept_places(sizes: list[int], most: int) -> list[int]:
 def _cut_text(text: str, most: int) -> tuple[str, int]:
     """Return a text without its secrets and middle, and the number of characters that were cut.
 
-    It is cleaned first: half of a secret would not be known as one.
+    Secrets are removed first, because half of a secret would not be recognized.
     """
     end = most * _CLEANED // 2
     is_huge = len(text) > 2 * end

@@ -5,7 +5,7 @@ rules with precision first, each with the reason that `mcp-reflect lessons revie
 and words that came out of a tool's output; a hook shows no text that they suspect, whoever wrote it.
 
 `injection_rules.toml` has the rules and their words, and says how to read them. They read a text with Latin letters for
-look-alikes. A text that they miss, in a code for instance, is still only data in a fence.
+look-alikes. A text that they miss, such as an encoded one, is still only data in a fence.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ _LEAD: Final = (  # where a clause begins
 
 
 class _Link(NamedTuple):
-    """A place of a rule: its groups, of which one has to be there."""
+    """A place of a rule: its groups, one of which must occur."""
 
     groups: frozenset[str]
     next_too: bool

@@ -103,7 +103,7 @@ def _find(text: str) -> list[Secret]:
 
 
 def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
-    """Return the text with a mark for each span; those that overlap count as one of the first one's kind."""
+    """Return the text with a mark for each span; overlapping spans get one mark, of the first one's kind."""
     pieces: list[str] = []
     done = 0
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -122,7 +122,7 @@ _ENCODED: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}")  # a lin
 
 @lru_cache(maxsize=4)
 def _folded(text: str) -> tuple[str, str]:
-    """Return the text in lower case without base64, of the same length, and each run of letters of it once."""
+    """Return the text in lower case with base64 blanked out (same length), and its distinct runs of letters."""
     folded = _ENCODED.sub(lambda run: run[0] if run[0].isalpha() or run[0].islower() else " " * len(run[0]), text)
     folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
     words = set(folded.encode(errors="replace").translate(_LETTERS).split())
@@ -138,9 +138,9 @@ Change = tuple[int, int, str]
 
 
 def _find_in_view(text: str, changes: Sequence[Change], *, across: bool) -> Iterator[Secret]:
-    """Yield the secrets of a text as it reads with its changes, by their places in the text.
+    """Yield the secrets of a text with the changes applied, by their places in the original text.
 
-    The changes are in order and apart. With `across`, only a secret that stands across a change counts.
+    The changes are sorted and do not overlap. With `across`, only secrets that cross a change count.
     """
     pieces: list[str] = []
     starts: list[int] = []  # of the segments in the view, by turns as in the text and changed
@@ -179,7 +179,7 @@ _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
 
 
 def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
-    """Yield the changes by which a text shows more than it does, and True if a secret has to stand across one."""
+    """Yield sets of changes that decode a text; with each, whether only secrets that cross a change count."""
     if "\\" in text:
         yield [(*escape.span(), _unescaped(escape)) for escape in _ESCAPE.finditer(text)], False
     if "base64" in text:

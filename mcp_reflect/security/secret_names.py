@@ -316,7 +316,7 @@ def _told(text: str, name: _Name) -> Secret | None:
 
 
 def _beside(text: str, name: _Name, end: int) -> Secret | None:
-    """Return the word that a sentence says to log in with, or to have changed the password to."""
+    """Return the password in a sentence that says to log in with it, or that the password was changed to it."""
     for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
         value = after.match(text, name.end, end)
         fits = value is not None and (values.in_prose(value["secret"]) or _is_plain(value["secret"]))
@@ -326,7 +326,7 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
 
 
 def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
-    """True if a value of a form that stands behind a sign of a sentence is a secret."""
+    """Return whether a value that matches `form`, after `sign` in a sentence, is a secret."""
     if name.kind != "password":
         return form is not _PLAIN and (values.is_key if name.kind == "any key" else values.random)(value)
     if form is _PLAIN:

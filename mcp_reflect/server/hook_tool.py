@@ -42,7 +42,7 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return a value as a command is sent it: a place that the host did not fill is left out."""
+    """Return a value as a hook command would get it; None for a placeholder that the host did not fill."""
     if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
         return None
     if name in _PACKED and value in ("true", "false"):
@@ -51,7 +51,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _is_shown(hook: HookInput) -> bool:
-    """Return whether the transcript of the session, or of one of its subagents, has the call, and not as told to us."""
+    """Return whether the session's transcript, or a subagent's, has the call, and not as a call of this tool."""
     if not hook.transcript or not hook.call_id:
         return False
     path, call_id = Path(hook.transcript), hook.call_id.encode()

@@ -132,9 +132,9 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
 
 
 async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:
-    """Return the session as far as it is written, from the place where a server ended before.
+    """Return the session as far as it is written; continue where an earlier call stopped.
 
-    Of a long one that is new the end is read, and the whole only where the end does not decide.
+    For a long new session read the end first, and the whole file only if the end does not decide.
     """
     path = hook.transcript or ""
 
@@ -168,6 +168,6 @@ async def _due(context: Context, session: str) -> str | None:
 
 
 def _way(context: Context, hook: HookInput) -> Literal["hold", "tell", "off"]:
-    """Return how a doubt is said: as the setting says, else held where a person watches."""
+    """Return how to report a doubt: by the setting; for `auto`, hold the message if a person watches, else tell."""
     way = context.settings.last_word
     return ("hold" if hook.watched else "tell") if way == "auto" else way

@@ -133,7 +133,7 @@ def _gemini_folder(path: Path) -> str | None:
 
 
 def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | None], Scope | None]:
-    """Return what gives the scope of a folder in which a session ran, None where nothing says which folder it was."""
+    """Return a function that gives the scope of a session's folder, None if the folder is unknown."""
     here, scopes = context.settings.folder or Path.cwd(), context.scopes
     parts = context.settings.subprojects
     own = project_of(here, parts)
@@ -225,7 +225,7 @@ async def _read_here(queue: _Queue, done: _Done) -> None:
 
 
 async def _read_apart(queue: _Queue, done: _Done) -> None:
-    """Read files in a process of their own, which is started anew where it died of a file."""
+    """Read files in a separate process, which is restarted if a file kills it."""
     left = deque(queue)
     while left:
         pipes: Any = {"stdin": PIPE, "stdout": PIPE, "limit": _MOST_ANSWER}
@@ -265,7 +265,7 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
 
 
 def _is_worth_a_look(finding: Finding) -> bool:
-    """Return whether what one session shows can hold for another: its correction is known, and not only a value."""
+    """Return whether a finding may be useful in another session: its correction is known, and is more than a value."""
     wrong, right = _words_of(finding.draft.wrong_call), _words_of(finding.draft.right_call)
     if finding.form or not finding.draft.correction or finding.kind is FindingKind.RETRIED:
         return finding.form

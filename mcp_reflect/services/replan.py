@@ -77,7 +77,8 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     """Plan the next queries of a search that found nothing.
 
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
-    that were stored before it. Where one was stored meanwhile, it is planned again, and nobody is asked twice.
+    that were stored before it. If another call was stored meanwhile, this one is planned again, without asking a model
+    twice.
     """
     settings, searches = context.settings, context.bank.searches
     sent = read(ReplanArguments, arguments, settings)

@@ -1,7 +1,7 @@
 """Whether to reflect at a step. All processes of a run share one count of reflections per step.
 
 Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client. Where a step
-number goes back, or with the prompt start_task, a session begins another task, whose steps are counted anew.
+number goes back, or with the prompt start_task, a session begins another task, and the count starts again.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ async def begin_task(context: Context) -> None:
 
 
 async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArguments) -> None:
-    """Count anew where the steps of the session go back: a run that has no name begins again."""
+    """Reset the count if the step number of the session goes back: a new run without a name begins."""
     if sent.run_id is not None or "step_number" not in sent.model_fields_set:
         return
     if sent.step_number < context.latest_step.get(scope, 0):

@@ -117,7 +117,10 @@ async def _noted(
     shown: Sequence[str] | None,
     warning: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Note what is said before a call. Without a note the call may not be refused: it would be refused again."""
+    """Record what is said before a call; return whether that worked.
+
+    A call may be refused only if that was recorded: otherwise it would be refused again and again.
+    """
     try:
         await context.bank.warnings.note(scope, call.session, change, shown=shown, warning=warning)
     except BankError:  # read-only or busy: the words are worth more than their record
@@ -224,8 +227,8 @@ async def remind(
 ) -> str | None:
     """Return at most three lessons that a session has not been shown, or None.
 
-    With a task they surely fit it. Without, they are those of the whole project that a person vouched for, without a
-    task type. `anew` forgets what the session has been shown; the ids in `told` it has from elsewhere.
+    With a task, these are strong hits. Without one, they are lessons without a task type that a person vouched for.
+    `anew` forgets what the session has been shown; `told` has the ids of lessons that it knows from elsewhere.
     """
     scope = context.scopes.own
     state = await session_state(context, scope, session)

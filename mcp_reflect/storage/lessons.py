@@ -445,7 +445,7 @@ def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bo
 
 
 def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> None:
-    """Note that a call against a guard was made all the same and worked, or that its lesson was right.
+    """Record that a call against a guard was made anyway and worked, or that its lesson was right.
 
     After `MOST_REPEATS` calls in a row that were made and worked, the guard is off.
     """

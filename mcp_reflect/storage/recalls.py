@@ -207,7 +207,7 @@ class RecallRepository(Repository):
         await self.settle()
 
     async def _renew(self, tenant: str) -> None:
-        """Index anew, some records at a time, what an older release indexed."""
+        """Update the index entries of an older release, some records at a time."""
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
             while await self.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}):
                 if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
@@ -219,7 +219,7 @@ class RecallRepository(Repository):
             await self.flush(brief=True)
 
     async def flush(self, *, brief: bool = False) -> None:
-        """Count what is queued, waiting for writers as a write does (`brief`: hardly)."""
+        """Count the queued recalls; wait for other writers as any write does (`brief`: only a moment)."""
         async with self._flushing:
             written = list(self._queue)  # more may be queued meanwhile
             for tenant in dict.fromkeys(values["tenant"] for values in written):
@@ -333,7 +333,7 @@ def _ranked(
 
 
 def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:
-    """Return which lesson of the same answer corrects the same mistake in another way, with the dates of both."""
+    """Return a note with the dates if another lesson of the answer corrects the same mistake differently."""
     for other in chosen:
         if other.id != lesson.id and lesson.mistake and other.mistake and same_text(lesson.mistake, other.mistake):
             days = [datetime.fromtimestamp(one.updated_at, UTC).date() for one in (lesson, other)]

@@ -63,7 +63,7 @@ _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
 class Derived(str):
-    """Text made of redacted words without their sentence: one beside `token` would be taken for a secret."""
+    """Redacted words out of context, not to be redacted again: a word next to `token` looks like a secret."""
 
     __slots__ = ()
 

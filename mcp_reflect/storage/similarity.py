@@ -91,7 +91,7 @@ def same_text(one: str, other: str, least: float = SAME_WORDS) -> bool:
 
 
 def _in_order(one: str, other: str) -> bool:
-    """True unless a text has a negation and the texts have their words in another order: it may stand elsewhere."""
+    """Return False if a text has a negation and the word order differs: it may negate something else."""
     if _NEGATIONS.isdisjoint(token.lower() for token in tokens(one)):
         return True
     known = telling_words(one) & telling_words(other) | _NEGATIONS
@@ -111,7 +111,7 @@ def shared(one: AbstractSet[str], other: AbstractSet[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def points(text: str) -> frozenset[str]:
-    """Return what must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
+    """Return the parts that must not differ: numbers, identifiers, paths, quoted code, negations and directions."""
     words = {stem(token.lower()) for token in tokens(text)}
     return codes(text) | (words | telling_words(text)) & _TURNS
 

@@ -1,6 +1,6 @@
 """Files beside the bank: calls that a hook could not note in time, and the project of each folder in which hooks ran.
 
-Lines of the first are taken in by a later process. To find out a project takes longer than a hook may.
+A later process stores the calls in the bank. The projects are kept because a hook has no time to find one out.
 """
 
 import _thread
@@ -52,7 +52,7 @@ class Spool:
         self._keeping = _thread.allocate_lock()
 
     def keep(self) -> None:
-        """Append the pending records; a second thread that is to waits, so that it may end the process then."""
+        """Append the pending records. A second thread waits for the first, and may then end the process."""
         with self._keeping:
             if self.pending:
                 append(str(self.path).removesuffix(ENDING), *self.pending)

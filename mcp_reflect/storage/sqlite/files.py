@@ -30,7 +30,7 @@ Identity: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedFile(Opened):
-    """The state of a file. `alone`: no log can be made beside it, so that SQLite reads it as it was, without locks."""
+    """The state of a file. `alone`: SQLite cannot create a log beside it, and so reads it without locks, as it was."""
 
     engine: str = f"SQLite {sqlite3.sqlite_version}"
     identity: Identity | None

@@ -38,8 +38,8 @@ WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND lower(t
 def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) -> bool:
     """Return whether a call may be one that is known to fail, or goes against a lesson; `text` has its arguments.
 
-    It compares words before it reads a guard, and a bank that cannot be read may know anything: it says yes too often,
-    never too seldom.
+    It compares words before it parses a guard. If the bank cannot be read it returns True: it may say yes wrongly, but
+    never no.
     """
     name, words = tool.lower(), text.lower()
     if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
@@ -73,7 +73,7 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
 
 
 def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
-    """Return the first column of a query; what may be any call where the bank cannot be read."""
+    """Return the first column of a query; if the bank cannot be read, a value that fits any call."""
     place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
         with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=0)) as connection:
