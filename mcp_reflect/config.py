@@ -68,7 +68,7 @@ class Limits:
             raise InputError(place, f"it has {count} {what}", f"Send at most {most}.")
 
     def refuse_long_texts(self, name: str, place: str, value: object) -> None:
-        """InputError where a text in `value` has more characters than the limit `name` allows; names its place."""
+        """InputError if a text in `value` has more characters than the limit `name` allows; names its place."""
         if isinstance(value, str):
             self.refuse_more(name, place, len(value))
         elif isinstance(value, dict):

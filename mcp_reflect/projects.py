@@ -60,7 +60,7 @@ class Folder:
         return cls(GLOBAL if _is_shared(here) else str(here))
 
     def first_commit(self) -> str | None:
-        """Return the name by the repository's first commit; None where it has none. Starts a process of git."""
+        """Return the name by the repository's first commit; None if it has none. Starts a process of git."""
         if self.git is None or (self.git / "shallow").exists():
             return None
         import subprocess  # noqa: PLC0415 - asked once for a repository without a remote
@@ -144,7 +144,7 @@ _NOT_OF_A_NAME: Final = ("_git", "scm", "v3", "~")  # that Azure DevOps and Bitb
 
 
 def remote_name(url: str) -> str | None:
-    """Return host/owner/name of a remote's address, in lower case; None where the address is a folder.
+    """Return host/owner/name of a remote's address, in lower case; None if the address is a folder.
 
     Equal repositories have equal names, whether they are reached by ssh or https: user names, passwords, ports and
     `.git` are left out. Without a remote, the first commit names the repository.
@@ -185,7 +185,7 @@ class Scopes:
         return cls(own, tuple(map(stored_name, settings.projects)), folder=folder)
 
     def named(self, project: str | None) -> Scope:
-        """Return the scope of an argument; InputError where the settings do not allow it."""
+        """Return the scope of an argument; InputError if the settings do not allow it."""
         if project is None:
             return self.own
         sent = stored_name(project)

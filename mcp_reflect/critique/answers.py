@@ -66,7 +66,7 @@ def answer_of(
 
 
 def _gate(version: Version, threshold: float) -> bool | None:
-    """False where something is wrong or not shown, True where a judge found that everything holds, else None."""
+    """False if something is wrong or not shown, True if a judge found that everything holds, else None."""
     if version.issues:
         return False
     if version.opinion is None or version.unjudged:

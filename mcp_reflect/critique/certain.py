@@ -155,7 +155,7 @@ _NOT_MEANT: Final = re.compile(
 
 
 def _date(text: str) -> date | None:
-    """Return the day, None where the calendar has no such day. Dates without a year are not read."""
+    """Return the day, None if the calendar has no such day. Dates without a year are not read."""
     words = re.findall(r"\d+|[A-Za-z]{3,}", text)
     form = "%d %b %Y" if words[1][0].isalpha() else "%b %d %Y" if words[0][0].isalpha() else "%Y %m %d"
     try:

@@ -130,6 +130,6 @@ _BY_NAME: Final = dict(_units())
 
 
 def unit_of(label: str) -> Unit | None:
-    """Return the unit that the first of these words names, None where it names none."""
+    """Return the unit that the first of these words names, None if it names none."""
     word = label.partition(" ")[0]
     return _BY_NAME.get(word) or (_BY_NAME.get(word.lower()) if len(word) > 2 else None)

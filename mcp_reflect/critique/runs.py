@@ -98,7 +98,7 @@ def latest(runs: Iterable[Run]) -> list[Run]:
 
 
 def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
-    """True or False where the results show how it went, None where they do not say.
+    """Return whether the results agree with `success`, None if they do not say how it went.
 
     The last run of each kind counts; without any, the last result that says how it ended.
     """

@@ -173,7 +173,7 @@ def _number(match: re.Match[str], gap: bool) -> Token:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Tokens `start` to `end` of a member as one sum. `value` is None where it cannot be known."""
+    """Tokens `start` to `end` of a member as one sum. `value` is None if it cannot be known."""
 
     start: int
     end: int
@@ -293,7 +293,7 @@ def _doubtful_start(found: Sequence[Token], index: int) -> bool:
 
 
 def parse(found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] = CONSTANTS) -> Sum | None:
-    """Return the longest sum that begins at `start`, None where none does. `known` are the values of names."""
+    """Return the longest sum that begins at `start`, None if none does. `known` are the values of names."""
     depth, operand, end = 0, False, start
     for place in range(start, min(len(found), start + _MOST_TOKENS)):
         token = found[place]

@@ -18,7 +18,7 @@ _LANGUAGE: Final = re.compile(r"^\{?\.?([A-Za-z][\w+#-]{0,30})")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """An outermost fenced block: `language` in lower case, empty where none is named; `lines` with the marks."""
+    """An outermost fenced block: `language` in lower case, empty if none is named; `lines` with the marks."""
 
     language: str
     lines: tuple[str, ...]

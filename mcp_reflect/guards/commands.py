@@ -360,7 +360,7 @@ def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
 
 
 def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the wrapper that begins here, and the words that it starts; None where there is none."""
+    """Return the wrapper that begins here, and the words that it starts; None if there is none."""
     if name not in _WRAPPING:
         return None
     places = [at for at, word in enumerate(words[:8]) if word[:1] != "-" and (at == 0 or words[at - 1] not in VALUED)]

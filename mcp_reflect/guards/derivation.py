@@ -97,7 +97,7 @@ SAME_HEADS: Final = {
 
 
 def derive(wrong: Call, right: Call | None, wording: Wording) -> Guard | None:
-    """Return the first guard that meets the wrong call and not the right one; None where no difference decides."""
+    """Return the first guard that meets the wrong call and not the right one; None if no difference decides."""
     for guard in _candidates(wrong, right, wording):
         if not meets_everything(guard) and matches(guard, wrong) and not (right and matches(guard, right)):
             return guard

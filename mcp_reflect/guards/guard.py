@@ -410,7 +410,7 @@ def _is_met(guard: Guard, program: Program) -> bool:
 
 
 def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
-    """Return the arguments without the subcommands of `head`, None where the program or a subcommand is another."""
+    """Return the arguments without the subcommands of `head`, None if the program or a subcommand is another."""
     name, *subcommands = head
     found = program.found
     same = _is_path(found.program, name) if "/" in name else found.name == name

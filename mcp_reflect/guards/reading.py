@@ -52,7 +52,7 @@ _REPLACED: Final = lazy_compile(
 
 
 def derive_from_words(wording: Wording) -> Guard | None:
-    """Return the guard that the words of a lesson leave as the only reading, None where there is none."""
+    """Return the guard that the words of a lesson leave as the only reading, None if there is none."""
     if guard := _edited_file(wording):
         return guard
     ordered = _ORDER.search(wording.mistake) or _ORDER.search(wording.correction)

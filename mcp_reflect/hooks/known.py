@@ -109,7 +109,7 @@ _OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
 
 
 def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
-    """Return the surest warning for a call, or None; `failed` is True where the call was made and failed again."""
+    """Return the surest warning for a call, or None; `failed` is True if the call was made and failed again."""
     tool, arguments, forms, session = call.tool, call.arguments, call.forms, call.session
     searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
     alive = [known for known in call.known.same_call if known.worked_at is None]

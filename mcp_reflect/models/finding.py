@@ -86,7 +86,7 @@ class FindingState(StrEnum):
 class Seen:
     """The evidence of a finding in one past session of a host.
 
-    `at` is in seconds since 1970 (UTC), None where the session has no times; `seconds` is the work that it cost, and
+    `at` is in seconds since 1970 (UTC), None if the session has no times; `seconds` is the work that it cost, and
     `times` how often it happened. `lines` are lines of the session's file, each with its number from 1 in front.
     """
 

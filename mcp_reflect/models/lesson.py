@@ -398,7 +398,7 @@ class DreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dream:
-    """The result of a dream. `dream_id` is None where nothing changed."""
+    """The result of a dream. `dream_id` is None if nothing changed."""
 
     dream_id: str | None
     status: str

@@ -23,7 +23,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """The results of the checks. `reflection_success` is False where a language model failed to reflect."""
+    """The results of the checks. `reflection_success` is False if a language model failed to reflect."""
 
     valid: bool
     failed_check: str | None = None
@@ -63,7 +63,7 @@ class Insights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The score of one criterion in 0..1, None where it is unknown, and its reason."""
+    """The score of one criterion in 0..1, None if it is unknown, and its reason."""
 
     score: float | None
     reason: str
@@ -115,7 +115,7 @@ class LearnedLesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """The result of `reflect`. Scores are in 0..1, None where they are unknown.
+    """The result of `reflect`. Scores are in 0..1, None if they are unknown.
 
     `thinker` is host, rules or a model, and `tokens` counts its input and output; `note` says why no model thought, or
     how its reply was read; `next` is a call that adds to it. Where a check of the decision failed, `validation` names

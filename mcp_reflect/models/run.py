@@ -162,7 +162,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The findings of rules in a run. Importance and confidence are in 0..1, None where nothing was found.
+    """The findings of rules in a run. Importance and confidence are in 0..1, None if nothing was found.
 
     `category` is that of the most important failure: a later one where the first was corrected. `calls` counts calls,
     `wasted` those that failed or repeated others. `without_lesson` are corrected and open failures of which no rule

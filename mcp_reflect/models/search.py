@@ -34,7 +34,7 @@ class EmptyCause(StrEnum):
 class Query:
     """One search as the caller's tool takes it.
 
-    `search_mode` is empty where the tool has no modes, `tool` where nobody named it. `limit` is a number of rows,
+    `search_mode` is empty if the tool has no modes, `tool` where nobody named it. `limit` is a number of rows,
     `score_threshold` is in 0..1; None means that the search has none, and then none is ever added.
     """
 
@@ -49,7 +49,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
-    """What is known of a table. `fields` maps a field to its values, empty where they are not known.
+    """What is known of a table. `fields` maps a field to its values, empty if they are not known.
 
     `vocabulary` holds words, or phrases of several words, that occur in the table's rows.
     """
@@ -128,7 +128,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """A query of this search. `found` counts the rows of its table, None where nobody said."""
+    """A query of this search. `found` counts the rows of its table, None if nobody said."""
 
     query: Query
     found: int | None = None

@@ -25,7 +25,7 @@ class Moment(StrEnum):
 class HookInput:
     """What a host sent; None for what it did not send. `error` is set if the host reports a failure.
 
-    `answer_key` is None where the host reads no text, `holds` true where it can refuse the call; `watched` is false
+    `answer_key` is None if the host reads no text, `holds` true where it can refuse the call; `watched` is false
     in a session whose output no person reads. `message` is the agent's last one, `again` true where it stops after that
     was held, `of_agent` where a subagent stops.
     """

@@ -153,7 +153,7 @@ def _by_program(extra: tuple[str, ...]) -> dict[str, list[tuple[ProofKind, list[
 
 
 def kinds_of(words: Sequence[str], extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
-    """Return what a command, given without its wrappers, may prove; empty where it proves nothing known."""
+    """Return what a command, given without its wrappers, may prove; empty if it proves nothing known."""
     if not words:
         return frozenset()
     program, *rest = words[1:] if words[0] == "php" and len(words) > 1 else words

@@ -132,7 +132,7 @@ _FILES_ONLY: Final = lazy_compile(r"[^\s:]{1,200}\.\w{1,8}")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: True, False, or None where nothing says it; and the line that says so."""
+    """How a run ended: True, False, or None if nothing says it; and the line that says so."""
 
     passed: bool | None
     line: str = ""

@@ -56,7 +56,7 @@ def is_empty(request: SearchRequest, table: str) -> bool:
 
 
 def _found_in(request: SearchRequest, table: str) -> int | None:
-    """The rows found in a table, None where the call does not say."""
+    """The rows found in a table, None if the call does not say."""
     return 0 if table in request.zero_result_tables else (request.results or {}).get(table)
 
 

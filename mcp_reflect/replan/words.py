@@ -176,7 +176,7 @@ class Vocabulary:
         return " ".join(dict.fromkeys(self._spellings.get(word, word) for word in words))
 
     def phrase(self, words: set[str]) -> str:
-        """Return the shortest entry of several words with most of these; empty where there is none."""
+        """Return the shortest entry of several words with most of these; empty if there is none."""
         if len(self.entries) > _MOST_COMPARED:
             return ""
         shared = {entry: len(words.intersection(_parts(entry))) for entry in self.entries}

@@ -236,7 +236,7 @@ def _field(key: str) -> str | None:
 
 
 def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment | None:
-    """Return the verdict on a decision and its execution, None where there is none and no score."""
+    """Return the verdict on a decision and its execution, None if there is none and no score."""
     if not scores and sent.decision_appropriate is sent.execution_effective is None:
         return None
     share = sent.confidence
@@ -307,7 +307,7 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """Return the title that a line gives and the text after it; None where it gives none."""
+    """Return the title that a line gives and the text after it; None if it gives none."""
     bare = _BULLET.sub("", line, count=1).strip()
     title, *rest = (part.strip(" #*_") for part in _COLON.split(bare, maxsplit=1))
     is_hash, is_bold, is_item = bare.startswith("#"), bare.startswith(("**", "__")), bare != line.strip()

@@ -285,7 +285,7 @@ _MOST_CUTS: Final = 5  # that a note names
 
 
 def cuts(value: Any) -> str:
-    """Return what `clean` cuts out of a value, such as "password in correction"; nothing where it cuts nothing."""
+    """Return what `clean` cuts out of a value, such as "password in correction"; nothing if it cuts nothing."""
     found = [*dict.fromkeys(_cuts(value, clean(value), ""))]
     more = [f"{len(found) - _MOST_CUTS} more"] if len(found) > _MOST_CUTS else []
     return ", ".join(found[:_MOST_CUTS] + more)

@@ -108,7 +108,7 @@ class _Call:
         return replace(opinion, verdicts=tuple({claim.number: claim for claim in verdicts}.values()))
 
     async def _critic(self, verified: Verified) -> Opinion | None:
-        """Return the critic's opinion; None where it need not or cannot be asked."""
+        """Return the critic's opinion; None if it need not or cannot be asked."""
         mode, criteria = self.context.settings.critique, self.session["criteria"]
         # What is certainly wrong is corrected first. A critic that found issues is asked again if they are gone.
         wanted = criteria or self.critic_replied or not verified.wrong
@@ -126,7 +126,7 @@ class _Call:
         return opinion
 
     async def _corrector(self, verified: Verified, issues: Sequence[str]) -> tuple[str, ...]:
-        """Return the corrector's steps; empty where nobody can be asked or gave all of them."""
+        """Return the corrector's steps; empty if nobody can be asked or gave all of them."""
         if self.context.settings.critique == "off":
             return ()
         inputs = {"issues": "\n".join(issues)[:_PROMPT_CHARS]}

@@ -1,7 +1,7 @@
 """The engine: the Python interface to every service. Needs no MCP.
 
 Each method takes the arguments of the tool of its name (docs/tools.md). It raises InputError for arguments that
-cannot be used and BankError where the bank cannot do what was asked; nothing is stored then.
+cannot be used and BankError if the bank cannot do what was asked; nothing is stored then.
 """
 
 import asyncio
@@ -137,7 +137,7 @@ class Engine:
                 await services.promote.refresh(self.context)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
-        """Call a tool by its name; KeyError where there is none. `client`, the MCP client, may offer its model."""
+        """Call a tool by its name; KeyError if there is none. `client`, the MCP client, may offer its model."""
         try:
             await self.open()
         except BankDamagedError:
@@ -168,7 +168,7 @@ class Engine:
         return await services.reflect.generate(self.context, arguments)
 
     async def store_reflection(self, generated: "Generated") -> "Reflection":
-        """Store the result of `generate_reflection`. InputError where a check of its decision failed."""
+        """Store the result of `generate_reflection`. InputError if a check of its decision failed."""
         return await services.reflect.store(self.context, generated)
 
     async def query_reflections(

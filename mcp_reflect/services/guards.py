@@ -35,7 +35,7 @@ def call_of(text: str) -> Call:
 async def guarded(
     context: Context, scope: Scope, draft: _Draft, noted: Sequence[Call] | None = None
 ) -> tuple[_Draft, str | None]:
-    """Return a draft with its guard, and what to say of the guard; None where nobody asked for one and none is there.
+    """Return a draft with its guard, and what to say of the guard; None if nobody asked for one and none is there.
 
     A given guard is tried, else one is derived from the calls, else from the words alone. `noted` are the project's
     recorded calls, if they are known. InputError for equal calls, and for a guard that misses the wrong call, meets the

@@ -22,7 +22,7 @@ _TAIL: Final = 4_000_000  # bytes of a transcript that are read first; mostly th
 
 
 async def answer(context: Context, hook: HookInput, transcript: str = "") -> tuple[str | None, bool]:
-    """Return the text for the agent, None where there is none, and whether its call is to be refused this once.
+    """Return the text for the agent, None if there is none, and whether its call is to be refused this once.
 
     `transcript` is the session so far, where the agent stops.
     """

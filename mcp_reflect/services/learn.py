@@ -327,7 +327,7 @@ _CHARS: Final = 4  # in a token, more or less
 
 
 async def undrafted(context: Context) -> list[StoredFinding]:
-    """Return the findings whose draft no model has written. InputError where no model is configured."""
+    """Return the findings whose draft no model has written. InputError if no model is configured."""
     from mcp_reflect.llm.runner import NO_CLIENT, Role  # noqa: PLC0415 - not needed to read sessions
 
     if context.runner.llm(Role.REFLECTOR, NO_CLIENT) is None:

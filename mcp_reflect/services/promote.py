@@ -45,7 +45,7 @@ _SKILL: Final = (
 class Plan:
     """A change of a file: its text before and after, what is to be kept of it, and what is left out with the reason.
 
-    `after` is None where the file is removed, which was made for our block alone.
+    `after` is None if the file is removed, which was made for our block alone.
     """
 
     path: Path
@@ -59,9 +59,9 @@ class Plan:
 
 
 def _block_in(text: str, name: str) -> re.Match[str] | None:
-    """Return our block in a text, None where there is none.
+    """Return our block in a text, None if there is none.
 
-    InputError where its markers are not one whole pair, or somebody changed it by hand.
+    InputError if its markers are not one whole pair, or somebody changed it by hand.
     """
     markers, block = _MARKER.findall(text), _BLOCK.search(text)
     if not markers:
@@ -114,7 +114,7 @@ def path_of(root: Path, name: str, subject: str | None = None) -> Path:
 
 
 def _resolved(root: Path, path: Path) -> Path:
-    """Return the file that is to be written. InputError where it is not ours to write."""
+    """Return the file that is to be written. InputError if it is not ours to write."""
     name, target = path.name, Path(os.path.realpath(path))
     if not target.is_relative_to(root.resolve()):
         fault = f"{name} is, or lies behind, a link out of the project, to {target}"
@@ -160,7 +160,7 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     """Return what promoting into a file would change.
 
     Without `ids` these are the lessons that a person vouched for, or that were proven; a `subject` has a skill of its
-    own. InputError where there is nothing to promote, or the file is not ours to change.
+    own. InputError if there is nothing to promote, or the file is not ours to change.
     """
     root = root_of(context)
     path = _resolved(root, path_of(root, name, subject))
@@ -188,7 +188,7 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
 def _planned(known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()) -> Plan:
     """Return the change after which the block of a file has these lessons, and after which there is none without any.
 
-    InputError where the file is not ours to change.
+    InputError if the file is not ours to change.
     """
     path = Path(known.file)
     text = _text(_resolved(path.parent, path))
@@ -256,7 +256,7 @@ def _is_proven(lesson: Lesson) -> bool:
 
 
 async def apply(context: Context, made: Plan) -> None:
-    """Write a plan's file. InputError where it changed since the plan was made, or cannot be written."""
+    """Write a plan's file. InputError if it changed since the plan was made, or cannot be written."""
     if _text(made.path) != made.before:
         raise InputError("file", f"{made.path.name} changed in the meantime", "Promote again.")
     try:

@@ -58,7 +58,7 @@ _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 class Generated:
     """A reflection that is not stored yet, and the draft that stores it.
 
-    `draft` is None where nothing has to be stored: a check of the decision failed, or an equal reflection is stored
+    `draft` is None if nothing has to be stored: a check of the decision failed, or an equal reflection is stored
     already and `reflection` has its id. `before` is the version that the draft replaces.
     """
 
@@ -227,7 +227,7 @@ class _Run:
         return replace(assessment or Assessment(), scores=scores) if scores else assessment
 
     async def _ask_evaluator(self, criteria: Sequence[str]) -> Assessment:
-        """Return the evaluator's assessment of the decision with its scores, empty where it gave none."""
+        """Return the evaluator's assessment of the decision with its scores, empty if it gave none."""
         sent = {name: self.run.get(name) for name in ("decision", "execution", "allowed_actions")}
         inputs = {
             **{name: value and str(value)[:_EVALUATOR_CHARS] for name, value in sent.items()},
@@ -358,7 +358,7 @@ async def _draft(
 def _review(
     settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
 ) -> decisions.Written | None:
-    """Compare the metrics of a run's decision with the component's earlier ones. None where the run has no decision."""
+    """Compare the metrics of a run's decision with the component's earlier ones. None if the run has no decision."""
     if run.get("decision") is None:
         return None
     metrics = decisions.metrics_of(run.get("execution"))
@@ -432,7 +432,7 @@ async def _equal_reflection(
 
 
 def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits) -> dict[str, Any]:
-    """Return the stored run. InputError where an argument differs from it."""
+    """Return the stored run. InputError if an argument differs from it."""
     stored = cast("dict[str, Any]", before.trace)
     again: dict[str, Any] = plain_run(sent, limits)
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):

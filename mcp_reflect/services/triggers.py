@@ -22,7 +22,7 @@ class Advice:
     """The result of `should_reflect`.
 
     `trigger` is the signal that asks for a reflection; `reflect` is False in spite of it where the step has used up its
-    reflections. `reflections_left` is None where nothing is counted.
+    reflections. `reflections_left` is None if nothing is counted.
     """
 
     reflect: bool

@@ -129,7 +129,7 @@ def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
 
 
 def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
-    """Return the project of a folder; None where its first commit has to tell."""
+    """Return the project of a folder; None if its first commit has to tell."""
     if remote in names.known:
         return names.known[remote]
     if path in names.given or not remote:

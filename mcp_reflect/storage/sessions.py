@@ -192,14 +192,14 @@ class TokenRepository(Repository):
         return [_token(row) for row in await self.db.rows("token_list", {"tenant": _ALL})]
 
     async def revoke(self, name: str) -> None:
-        """Revoke a token by its name: the next request with it is refused. InputError where there is none."""
+        """Revoke a token by its name: the next request with it is refused. InputError if there is none."""
         values = {"name": name, "now": self.clock.now()}
         if not await self.db.write(_ALL, lambda tx: tx.run("token_revoke", values)):
             fix = "`mcp-reflect tokens list` shows those that are."
             raise InputError("name", f"no token in use is named '{quoted(name)}'", fix)
 
     async def find(self, text: str) -> Token | None:
-        """Return the token that a request sent, None where it is none, is revoked or has expired."""
+        """Return the token that a request sent, None if it is none, is revoked or has expired."""
         token_id, _, secret = text.removeprefix(PREFIX).partition("_")
         if not text.startswith(PREFIX) or not secret:
             return None

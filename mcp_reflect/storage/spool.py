@@ -118,7 +118,7 @@ _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
 
 
 def project_in(bank: str, folder: str) -> str | None:
-    """Return the project of a folder, None where no hook found it out yet."""
+    """Return the project of a folder, None if no hook found it out yet."""
     return _folders(bank).get(folder)
 
 

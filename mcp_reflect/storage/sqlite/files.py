@@ -285,7 +285,7 @@ _SHARED_MEMORY_BYTES: Final = 32768  # the least that SQLite asks for
 def _use_wal(path: Path, busy_seconds: float) -> bool:
     """Switch the file to a write-ahead log; False if the disk is full.
 
-    BankError where processes cannot map memory together, as on network drives: the log needs that.
+    BankError if processes cannot map memory together, as on network drives: the log needs that.
     """
     try:
         with closing(connect(path, wait=busy_seconds)) as connection:
@@ -338,7 +338,7 @@ def stamped(path: Path, word: str, now: float) -> Path:
 def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | None, Path | None]:
     """Move the file `damaged` and its log away from `path`, and put the newest sound daily copy there.
 
-    Returns where the file is now, and the copy; None where there is none. Another process may have been first, or the
+    Returns where the file is now, and the copy; None if there is none. Another process may have been first, or the
     error may have been temporary: then nothing is moved. Raises OSError.
     """
     with _alone(path.parent):

@@ -58,7 +58,7 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
 
 
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
-    """Return the last calls of a session as the bank keeps them, None where it cannot be read."""
+    """Return the last calls of a session as the bank keeps them, None if it cannot be read."""
     rows = _heads(bank, _CALLS, (project, session))
     return None if rows == [_ANY] else [json.loads(row) for row in rows]
 
