@@ -146,13 +146,13 @@ class Settings(Limits):
     )
     critique: Literal["auto", "always", "off"] = setting(
         "auto",
-        "Whether critique asks a model: `always`, `off`, or `auto`, unless rules are certain that something is wrong.",
+        "Whether critique asks a model: `always`, `off`, or `auto` (unless rules are certain that something is wrong).",
     )
-    max_iterations: int = setting(2, "Corrections that critique tries where the call does not say.")
+    max_iterations: int = setting(2, "The most corrections that critique tries, unless the call sets a number.")
     max_retries: int = setting(2, "The number of plans for one search after which replan_search gives up.")
     bank_size: int | None = setting(
         None,
-        "The most active lessons, strategies and reflections each of a project; others are archived. Default: any.",
+        "The most active lessons, strategies and reflections (each) of a project; others are archived. Default: any.",
     )
     always_load: bool = setting(
         default=True,
@@ -181,7 +181,7 @@ class Settings(Limits):
         "When hooks ask the agent for a lesson: at the `call` that worked after a failure, at its `stop`, or `off`.",
     )
     review: Literal["trust", "ask"] = setting(
-        "trust", "`ask`: what agents store waits in `lessons review` too, and is recalled meanwhile; or `trust`."
+        "trust", "`ask`: what agents store also waits in `lessons review`, and is recalled meanwhile. Or `trust`."
     )
     holdout: float = setting(
         0.0,

@@ -204,7 +204,7 @@ class Scopes:
         """InputError, which names `field`, where a call may not change what is for all projects."""
         if not self.shares:
             fix = "Ask somebody whose token is for all projects (*)."
-            raise InputError(field, "it is for all projects, and your token is for some", fix)
+            raise InputError(field, "it is for all projects, and your token is only for some", fix)
 
 
 def stored_name(project: str) -> str:

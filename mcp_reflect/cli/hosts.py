@@ -103,7 +103,7 @@ class HostConfig:
             return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
         if self.variable is None:
             fix = "Add it in the program, as a connector, if its account may."
-            raise InputError("--url", f"{self.title} reads no address and token from its file", fix)
+            raise InputError("--url", f"{self.title} cannot read an address and a token from its file", fix)
         token = f"Bearer {self.variable.replace('NAME', remote.token_env)}"
         entry = {self.url: remote.url, "headers": {"Authorization": token, **project}}
         if self.language == "yaml":

@@ -311,4 +311,4 @@ def _open_editor(file: Path) -> None:
     try:
         subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603 - the person's own
     except (OSError, subprocess.CalledProcessError) as error:
-        raise InputError("EDITOR", f"'{command}' failed: {error}", f"Set it; {file} has the text.") from None
+        raise InputError("EDITOR", f"'{command}' failed: {error}", f"Set it. Your text is in {file}.") from None

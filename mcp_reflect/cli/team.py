@@ -60,7 +60,7 @@ def serve_http(options: Namespace) -> None:
         audience = options.oauth_audience or options.public_url
         if not (options.oauth_issuer and options.oauth_jwks and audience):
             fix = "Give --oauth-issuer, --oauth-jwks, and --public-url or --oauth-audience."
-            raise InputError("--oauth-issuer", "one of the three that it takes is missing", fix)
+            raise InputError("--oauth-issuer", "it needs three options, and one is missing", fix)
         oauth = OAuthOptions(
             issuer=options.oauth_issuer, jwks=options.oauth_jwks, audience=audience,
             tenant_claim=options.oauth_tenant_claim, projects_claim=options.oauth_projects_claim,

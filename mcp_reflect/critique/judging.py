@@ -162,7 +162,7 @@ def read_steps(text: str) -> tuple[str, ...]:
     first = _STEP.search(body)
     if first is None:
         raise InputError(
-            "reply.corrected_steps", "there is no list of steps", "Send all steps, the wrong ones put right."
+            "reply.corrected_steps", "there is no list of steps", "Send all steps, with the wrong ones corrected."
         )
     return _unnumbered(split(body[first.start() :]))
 

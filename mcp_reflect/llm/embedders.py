@@ -58,7 +58,7 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
     embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",))
     if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
         fault = f'the provider "{spec.provider}" opens no embedder'
-        raise LLMSettingError(SETTING, fault, f"Write to the makers of the package {package}")
+        raise LLMSettingError(SETTING, fault, f"Write to the authors of the package {package}")
     return Checked(embedder, f"the package {package}")
 
 

@@ -212,7 +212,7 @@ class Model:
         # Raised here, not above: the model's own error may hold a key.
         if limit.expired():
             late = f"no reply within {round(request.timeout, 2):g} s"
-            raise TimedOutError(self._name, late, "Try again, or bind a faster model to this role")
+            raise TimedOutError(self._name, late, "Try again, or set a faster model for this role")
         fix = "Report it to its authors, or bind another provider"
         raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
 

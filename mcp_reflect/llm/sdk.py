@@ -274,7 +274,7 @@ def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
     if "APIStatusError" in kinds or is_event:
         return status_error(endpoint, getattr(error, "status_code", 200), cast("object", body))
     if kinds & {"APITimeoutError", "TimeoutException"}:
-        return TimedOutError(endpoint.llm, "no reply in time", "Try again, or bind a faster model")
+        return TimedOutError(endpoint.llm, "no reply in time", "Try again, or set a faster model")
     if kinds & {"APIConnectionError", "HTTPError", "InvalidURL"}:
         cause = error.__cause__ or error
         fix = "Check that it runs and is reachable"

@@ -134,7 +134,7 @@ def read_analysis(
         told = lesson_parts(reflection)
         mistake, correction = told if told[1] else ("", "")
     if (mistake or correction) and not has_content(mistake, correction):
-        ignored.append("analysis.mistake: it is empty of content")
+        ignored.append("analysis.mistake: it has no content")
         mistake = correction = ""
     if not reflection:
         parts = (told_lesson(mistake, correction), sent.strategy, *sent.symptoms[:1])

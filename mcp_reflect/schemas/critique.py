@@ -102,10 +102,10 @@ class CritiqueArguments(Arguments):
     @model_validator(mode="after")
     def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":
         if self.response is not None and self.steps:
-            raise InputError("steps", "response is there too", "Send one of them.")
+            raise InputError("steps", "response was sent too", "Send only one of them.")
         if self.critique_id is None:
             if self.response is None and not self.steps:
-                raise InputError("response", "neither it nor steps is there", "Send the work to check.")
+                raise InputError("response", "it is missing, and so is steps", "Send the work to check.")
             if self.verdicts is not None:
                 raise InputError(
                     "critique_id", "it is missing beside verdicts", "Send the id that critique gave with the claims."

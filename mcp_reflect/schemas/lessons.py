@@ -190,7 +190,7 @@ class LessonArguments(Arguments):
             raise InputError("lesson", "it is missing", "Send the lesson in one text, or mistake and correction.")
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
-            raise InputError("lesson" if self.lesson else "mistake", "it is empty of content", fix)
+            raise InputError("lesson" if self.lesson else "mistake", "it has no content", fix)
         told = self.correction or self.lesson
         if told and self.REFUSES_VAGUE and not (self.wrong_call or self.right_call) and is_vague(told):
             fault = f"'{quoted(told, 60)}' does not say what to do differently"
@@ -369,7 +369,7 @@ class OutcomeArguments(Arguments):
     @model_validator(mode="after")
     def _names_something(self) -> "OutcomeArguments":
         if self.recall_id is None and not self.lesson_ids:
-            fault, fix = "neither it nor lesson_ids is there", "Send the recall_id, or the lesson_ids."
+            fault, fix = "it is missing, and so is lesson_ids", "Send the recall_id, or the lesson_ids."
             raise InputError("recall_id", fault, fix)
         return self
 

@@ -67,7 +67,7 @@ async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
         raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
     for record in records:
         if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
-            raise InputError("id", f"'{record.id}' is not in use", "Restore it, or decide about it, first.")
+            raise InputError("id", f"'{record.id}' is not in use", "Restore it or decide about it first.")
         if record.kind is not first.kind or record.project != first.project:
             fault = f"'{record.id}' is of another kind or project than '{first.id}'"
             raise InputError("id", fault, "Merge records of one kind.")

@@ -172,10 +172,10 @@ def _corrected(value: Any, least: int) -> tuple[str, ...]:
         fields = {name: value.get(name) for name in ("corrected_steps", "suggested_fix")}
         steps = read_opinion(clean(fields), "reply").corrected_steps
     if not steps:
-        raise InputError("reply.corrected_steps", "it is missing", "Send all steps, the wrong ones put right.")
+        raise InputError("reply.corrected_steps", "it is missing", "Send all steps, with the wrong ones corrected.")
     if len(steps) < least:
         fault = f"it has {len(steps)} of {least} steps"
-        raise InputError("reply.corrected_steps", fault, "Send all of them, the right ones word for word.")
+        raise InputError("reply.corrected_steps", fault, "Send all of them; repeat the right ones word for word.")
     return steps
 
 

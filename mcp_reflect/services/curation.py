@@ -96,7 +96,7 @@ async def moved(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
     found = await _own(engine, sent, whole=whole)
     state = State(sent["state"])
     if state is not State.RETIRED and not whole:
-        raise InputError("state", "only an admin takes a lesson into use again", "Ask one.")
+        raise InputError("state", "only an admin can restore a lesson", "Ask an admin.")
     return await engine.bank.lessons.set_state(engine.scopes.own, found.id, state, str(sent["reason"])[:500])
 
 
@@ -196,7 +196,7 @@ async def imported(engine: Engine, sent: Sent, *, whole: bool) -> tuple[Stored, 
             engine.scopes.refuse_shared(f"line {number}, visibility")
     if sent.get("own"):
         if not whole:
-            raise InputError("--own", "it keeps the trust that the file says, so it takes an admin", "Leave it out.")
+            raise InputError("--own", "it keeps the trust that the file claims, so it takes an admin", "Leave it out.")
         return tuple(await services.lessons.import_own(engine.context, lines))
     stored: list[Stored] = []
     async for batch in engine.import_lessons(lines):

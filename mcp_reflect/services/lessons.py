@@ -104,7 +104,7 @@ async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> 
     if not context.scopes.shares and old.project == GLOBAL:
         context.scopes.refuse_shared("replaces")
     if old.trust is Trust.TRUSTED and sent.evidence is not Evidence.USER:
-        raise InputError("replaces", "a person stands behind that lesson", "Ask the person first, or leave it out.")
+        raise InputError("replaces", "a person vouched for that lesson", "Ask the person first, or leave it out.")
     return old.id
 
 

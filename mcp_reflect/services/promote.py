@@ -67,10 +67,8 @@ def _block_in(text: str, name: str) -> re.Match[str] | None:
     if not markers:
         return None
     if block is None or len(markers) != 2:
-        fault = (
-            f"{name} has {len(markers) - markers.count(_END)} markers that begin our block and {markers.count(_END)}"
-        )
-        raise InputError("file", f"{fault} that end it", "Leave one pair, or remove them all and promote again.")
+        fault = f"{name} has {len(markers) - markers.count(_END)} start markers of our block and {markers.count(_END)}"
+        raise InputError("file", f"{fault} end markers", "Leave one pair, or remove them all and promote again.")
     if block[1] != _digest(block[2]):
         fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
         raise InputError("file", f"somebody edited our block in {name} by hand", fix)

@@ -161,7 +161,7 @@ def _request(
     message = clean(sent.user_message or "") or before.user_message or queries[0].query_text
     if before.user_message and message != before.user_message:
         fault = f"it differs from what {before.search_id} holds"
-        raise InputError("user_message", fault, "Leave it out, or search anew.")
+        raise InputError("user_message", fault, "Leave it out, or start a new search.")
     request = replace(before, suggestions=offered or before.suggestions)
     if state and not _reports(sent):
         return request

@@ -103,7 +103,7 @@ class LessonRepository(Repository):
         ids = [str(row["id"]) for row in rows]
         if len(ids) < 2 or part in ids:
             return ids[0] if len(ids) == 1 else part
-        raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more of it.")
+        raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more characters.")
 
     async def projects(self, tenant: str) -> dict[str, int]:
         """Return the number of active lessons of each project; the empty name is global."""

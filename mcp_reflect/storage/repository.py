@@ -344,7 +344,7 @@ class Database(ABC):
         if process != os.getpid():
             raise BankError(
                 f"The bank {place} was open when this process was forked, and cannot be used in it. "
-                "Open it after the fork, or start the process anew (spawn)."
+                "Open it after the fork, or start a new process (spawn)."
             )
 
 

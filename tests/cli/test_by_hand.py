@@ -61,7 +61,7 @@ def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> No
 
 
 def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Command) -> None:
-    assert "mistake: it is empty of content" in command("lessons", "add", "--mistake", "x", code=2)
+    assert "mistake: it has no content" in command("lessons", "add", "--mistake", "x", code=2)
     assert command.json("lessons", "list") == []
 
 
@@ -98,7 +98,7 @@ def test_an_id_is_named_by_its_first_or_last_characters(command: Command) -> Non
     assert command.json("lessons", "forget", lesson_id[-6:])["id"] == lesson_id
     other = command.json("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")["lesson_id"]
     said = command("lessons", "show", "les_", code=2)
-    assert f"'les_' is the start or end of {lesson_id}, {other}. Give more of it." in said
+    assert f"'les_' is the start or end of {lesson_id}, {other}. Give more characters." in said
     assert "there is no 'zz'" in command("lessons", "show", "zz", code=2)
 
 

@@ -178,7 +178,7 @@ def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(command: Co
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ('{"mistake": "x"}', "line 3, mistake: it is empty of content"),
+        ('{"mistake": "x"}', "line 3, mistake: it has no content"),
         ('{"mistake": "Lost the key", "trust": "quarantine"}', "line 3, trust: 'quarantine' is not one of its values"),
         ('{"mistake": "Lost the key", "state": "retird"}', "line 3, state: 'retird' is not one of its values"),
         ("[1]", "line 3: it is not a JSON object"),
@@ -223,7 +223,7 @@ def test_reports_are_aligned_and_in_words(command: Command, stored: list[str]) -
 def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     (command.folder / "bank.db").write_text("a letter to my aunt")
     assert main(["doctor"]) == 1
-    assert "does not begin as an SQLite database does. It was set aside as" in capsys.readouterr().out
+    assert "does not begin like an SQLite database does. It was set aside as" in capsys.readouterr().out
     (aside,) = command.folder.glob("bank.db.damaged-*")
     assert aside.read_text() == "a letter to my aunt"
     assert main(["doctor"]) == 1

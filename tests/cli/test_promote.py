@@ -128,10 +128,10 @@ def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: 
 BEGIN = "<!-- mcp-reflect: lessons 0123456789ab -->\n"
 END = "<!-- mcp-reflect: end -->\n"
 BROKEN: dict[str, tuple[str, str]] = {
-    "begins twice": (f"{BEGIN}{BEGIN}- x\n{END}", "has 2 markers that begin our block and 1 that end it"),
-    "ends twice": (f"{BEGIN}- x\n{END}{END}", "has 1 markers that begin our block and 2 that end it"),
-    "no end": (f"{BEGIN}- x\n", "has 1 markers that begin our block and 0 that end it"),
-    "the wrong way round": (f"{END}{BEGIN}- x\n", "markers that begin our block"),
+    "begins twice": (f"{BEGIN}{BEGIN}- x\n{END}", "has 2 start markers of our block and 1 end markers"),
+    "ends twice": (f"{BEGIN}- x\n{END}{END}", "has 1 start markers of our block and 2 end markers"),
+    "no end": (f"{BEGIN}- x\n", "has 1 start markers of our block and 0 end markers"),
+    "the wrong way round": (f"{END}{BEGIN}- x\n", "start markers of our block"),
     "edited inside": (f"{BEGIN}- my own line\n{END}", "somebody edited our block in CLAUDE.md by hand"),
 }
 

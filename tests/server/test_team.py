@@ -135,7 +135,9 @@ async def test_only_a_token_for_every_project_changes_what_is_for_all(team: Team
     some, every = await team.token("some"), await team.token("every", "*")
     shared = {**LESSON, "visibility": "global"}
     async with team.client(some) as limited, team.client(every) as whole:
-        assert "it is for all projects, and your token is for some" in await refused(limited, "store_lesson", shared)
+        assert "it is for all projects, and your token is only for some" in await refused(
+            limited, "store_lesson", shared
+        )
         stored = await told(whole, "store_lesson", shared)
         assert (await told(limited, "recall_lessons", TASK))["lessons"][0]["id"] == stored["lesson_id"]
         assert "your token is for some" in await refused(limited, "forget_lesson", {"lesson_id": stored["lesson_id"]})

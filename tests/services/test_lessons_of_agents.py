@@ -33,7 +33,7 @@ async def test_a_part_of_an_analysis_makes_a_lesson_and_a_reflection(
 async def test_a_lesson_without_content_is_left_out_of_an_analysis(engine: Engine) -> None:
     analysis = {"reflection": "The name was guessed.", "mistake": "x", "correction": "y"}
     reflection = await engine.reflect(task="Read a file", outcome="partial", analysis=analysis)
-    assert reflection.ignored == ("analysis.mistake: it is empty of content",)
+    assert reflection.ignored == ("analysis.mistake: it has no content",)
     assert not reflection.lessons
 
 

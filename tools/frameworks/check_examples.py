@@ -118,7 +118,7 @@ async def pydantic_ai_told(page: dict[str, Any], watch: Any) -> list[str]:
 
 async def main() -> int:
     """Two sessions with each package; 1 where the second is not told what the first has seen."""
-    page, wrong = examples("The word before a call"), 0
+    page, wrong = examples("The warning before a call"), 0
     for name, told in (
         ("LangChain", langchain_told),
         ("OpenAI Agents", agents_told),

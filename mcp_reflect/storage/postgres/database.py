@@ -214,8 +214,7 @@ class Database(repository.Database):
                 if mode in READS or not connection.closed:
                     raise
                 raise BankError(
-                    f"The bank {self.url} was lost while this was written; it may have been kept. Look before you try "
-                    "again."
+                    f"The bank {self.url} was lost during a write, which may have been stored. Look before you retry."
                 ) from error
             return result
 

@@ -32,7 +32,7 @@ def backup(path: Path, file: Path) -> int:
         try:
             files.copy_to(path, file)
         except FileExistsError:
-            raise BankError(f"{file} is there already. Name a file that is not.") from None
+            raise BankError(f"{file} already exists. Name a new file.") from None
         return file.stat().st_size
 
 

@@ -204,7 +204,7 @@ def _refuse_foreign(path: Path) -> None:
             raise NotABankError(
                 f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
             ) from error
-        raise BankDamagedError(f"The bank {path} does not begin as an SQLite database does.") from error
+        raise BankDamagedError(f"The bank {path} does not begin like an SQLite database.") from error
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
