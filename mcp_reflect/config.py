@@ -137,7 +137,7 @@ class Settings(Limits):
     latency_threshold: float | None = setting(
         None, "reflect calls a latency above it worse, in the unit of the caller."
     )
-    periodic_interval: int = setting(5, "should_reflect says yes after every so many steps; 0: never.")
+    periodic_interval: int = setting(5, "should_reflect says yes at each multiple of this step number; 0: never.")
     max_reflections_per_step: int = setting(2, "The most times that should_reflect says yes for one step of a run.")
     embeddings: str = setting(
         "words",

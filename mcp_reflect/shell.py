@@ -102,7 +102,7 @@ def doing_in(text: str) -> Part | None:
 
 
 def line_of(words: Sequence[str]) -> str:
-    """Words as a line; one with spaces is quoted, for it is one thing."""
+    """Words as a line; a word with spaces is quoted."""
     return " ".join(f"'{word}'" if not word or " " in word or "\n" in word else word for word in words)
 
 

@@ -26,7 +26,8 @@ def add_board_arguments(parser: CliParser) -> None:
 def run_board(options: Namespace) -> None:
     """Show what was learned on one page: its evidence, its effect, and what waits for you.
 
-    It is served on this machine alone until Ctrl-C, and you can decide there. With --out it is a file that only shows.
+    It is served only on this machine, until Ctrl-C, and you can make decisions there. With --out it is a read-only
+    file.
     """
     if options.url and options.out is None:
         _open(options)

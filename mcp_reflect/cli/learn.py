@@ -130,7 +130,7 @@ def add_learn_arguments(parser: CliParser) -> None:
     about = "let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
     parser.add_argument("--yes", action="store_true", help="do not ask before the model is asked")
-    about = f"list at most so many findings (default {_SHOWN}; with --json all)"
+    about = f"list at most this many findings (default {_SHOWN}; with --json all)"
     add_number(parser, "--limit", 1, 10_000, metavar="N", help=about)
 
 
@@ -138,7 +138,7 @@ def run_learn(options: Namespace) -> None:
     """Read the sessions that your agents left on this machine, and list what they teach, the costliest first.
 
     Each session is read once, on this machine; what is found waits for you in `mcp-reflect lessons review`. Secrets are
-    taken out before anything is stored. Interrupt it as you like: the next `learn` goes on.
+    taken out before anything is stored. You can interrupt it: the next `learn` continues.
     """
     settings = replace(Settings.from_env(), llm=options.model) if options.model else None
     with_engine(lambda engine: _learn(engine, options), settings)
@@ -270,8 +270,7 @@ def add_promote_arguments(parser: CliParser) -> None:
 def run_promote(options: Namespace) -> int:
     """Write your lessons and proven ones into a block of the project's instruction file, after showing the change.
 
-    The block is kept in step with its lessons, and hooks do not tell again what the file says. Nothing outside of it is
-    touched.
+    The block follows its lessons, and hooks do not repeat what the file says. Nothing outside of it is changed.
     """
     return with_engine(lambda engine: _promote(engine, options))
 

@@ -74,7 +74,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
         found.add_argument("--kind", default="lesson", choices=_KINDS, help="its kind (default: lesson)")
         found.add_argument("--task-type", metavar="TYPE", help="like debugging, search, deploy")
         found.add_argument("--tag", help="one of its tags")
-        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=50, help="at most so many (default 50)")
+        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=50, help="at most this many (default 50)")
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
     about = "write a lesson yourself: as a text, by options, or asked for"
@@ -89,7 +89,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
             ("--why", "why it does"),
             ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
             ("--right-call", "the right call, in the same form"),
-            ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it anew"),
+            ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again"),
             ("--task-type", "like debugging, search, deploy"),
         ):
             fields.add_argument(name, metavar="TEXT", help=about)

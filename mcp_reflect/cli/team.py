@@ -96,7 +96,7 @@ def add_tokens_arguments(parser: CliParser) -> None:
     add.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
     roles = "reader recalls; writer also stores; admin also decides about quarantine and trust"
     add.add_argument("--role", required=True, choices=[role.value for role in Role], help=roles)
-    add_number(add, "--days", 0.001, _MOST_DAYS, help="after so many days it no longer works (default: never)")
+    add_number(add, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)")
     action("list", "all tokens; their text is not kept", "")
     revoke = action("revoke", "refuse a token from now on, on every replica", "ada")
     revoke.add_argument("name", metavar="NAME")

@@ -139,7 +139,7 @@ def add_projects_arguments(parser: CliParser) -> None:
 def run_projects(options: Namespace) -> None:
     """List the projects of the bank with their lessons and other names, or rename or merge them.
 
-    A project is its repository: clones and worktrees share it, and its folder may move. End running servers before a
+    A project is its repository: clones and worktrees share it, and its folder may move. Stop running servers before a
     change: they keep the name that they started with.
     """
     actions = {"list": _list_projects, "guards": _set_guards}

@@ -250,14 +250,14 @@ def _right(found: Sequence[Token]) -> Sum | None:
 
 
 def _compound(before: Token) -> bool:
-    """True if a number behind this one belongs to it: 2 h 30 min, or a number without a word between."""
+    """Return whether the number after this one belongs to it: 2 h 30 min, or a number with no word between."""
     return before.label in {"", "%"} or (unit_of(before.label) is not None and " " not in before.label)
 
 
 def _left(found: Sequence[Token], right: Sum | None) -> Sum | None:
     """Return the sum that ends where the member ends, from as far left as it can be read.
 
-    It may begin behind the right side of the relation before it: `= 7 and 5 + 5 =`.
+    It may begin after the right side of the previous relation: `= 7 and 5 + 5 =`.
     """
     index = 0
     while index < len(found):

@@ -100,7 +100,7 @@ class Invocation:
 
     @property
     def name(self) -> str:
-        """The program without its folder and, behind npx, its version."""
+        """The program without its folder and, after npx, its version."""
         return base_name(self.program).partition("@")[0] or self.program
 
 
@@ -435,7 +435,7 @@ def patched_files(text: str) -> list[str]:
 
 
 def written_files(command: Command) -> list[str]:
-    """Return the files that a command changes: by a redirect, `sed -i`, `tee`, `cp`, `mv` and their like."""
+    """Return the files that a command changes: by a redirect, `sed -i`, `tee`, `cp`, `mv` and similar."""
     files = list(command.writes)
     for invocation in invocations(command):
         name, words = invocation.name.lower(), invocation.arguments

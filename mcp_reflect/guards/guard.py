@@ -7,7 +7,7 @@
 `has` holds groups, one item of each group has to be there; nothing of `lacks` may be there. The first group of a
 shell's guard names programs with their subcommands, that of an edit's guard files. Items of a shell's guard:
 
-    --force  -f  --context=prod   a flag, in any cluster, with its value behind = or as the next word
+    --force  -f  --context=prod   a flag, in any cluster, with its value after = or as the next word
     main  dist/  *.pb.go          an argument: whole, or the end of a path; a folder; a pattern
     an argument                   any argument that is not a flag
     NAME=  NAME=value             a variable of the environment
@@ -308,7 +308,7 @@ class Program:
 
     @cached_property
     def flags(self) -> list[tuple[str, str]]:
-        """Its flags, those of a cluster one by one, each with its value or the word behind it."""
+        """Its flags, those of a cluster one by one, each with its value or the next word."""
         flags: list[tuple[str, str]] = []
         for word, behind in pairwise((*self.found.arguments, "")):
             if word[:1] != "-" or word in ("-", "--"):
@@ -324,7 +324,7 @@ class Program:
         return flags
 
     def has(self, item: str, arguments: Sequence[str] | None = None) -> bool:
-        """Return whether the item of a guard is there; `arguments` are those behind the subcommands."""
+        """Return whether the call has an item of a guard; `arguments` are those after the subcommands."""
         words = self.found.arguments if arguments is None else arguments
         if item == ANY_ARGUMENT:
             return any(is_operand(word) for word in words)

@@ -48,7 +48,7 @@ class Output(NamedTuple):
 
 
 def _read(output: str) -> Output:
-    """Read the JSON of Claude Code and Gemini CLI (one object, perhaps behind words), or of Codex (one a line)."""
+    """Read the JSON of Claude Code and Gemini CLI (one object, perhaps after other text), or of Codex (one a line)."""
     text, error, usage = "", "", Usage()
     for event in _objects(output):
         item, failure = _section(event, "item"), _section(event, "error")

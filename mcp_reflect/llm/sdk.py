@@ -55,7 +55,7 @@ _STOPS = {
 
 
 class SdkModel:
-    """One model behind one SDK; a subclass knows the SDK. It remembers what the endpoint refused."""
+    """One model of one SDK, which a subclass calls. It remembers what the endpoint refused."""
 
     PACKAGE: ClassVar[str]
 
@@ -297,7 +297,7 @@ def status_error(endpoint: Endpoint, status: int, body: object) -> LLMError:
         words = words.replace(endpoint.key, "[key]")  # an endpoint may quote what it received
     words = quoted(" ".join(_KEY_SHAPE.sub("[key]", words).split()).rstrip("."), _LONGEST_QUOTE)
     if status in (401, 402, 403):
-        fix = f"Check the key in {endpoint.key_name} and the account behind it"
+        fix = f"Check the key in {endpoint.key_name} and its account"
         fix = fix if endpoint.key else f"Set {endpoint.key_name}"
     elif status == 429:
         fix = "Wait, or raise the account's limits or credit"

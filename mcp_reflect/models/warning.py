@@ -51,7 +51,7 @@ class HookInput:
 
 
 TOLD: Final = " told"
-"""Behind a call against a lesson that was made while its agent was told of the lesson."""
+"""The suffix for a call against a lesson that was made while its agent was being told of the lesson."""
 
 SETTLED: Final = " settled"
 """Behind one after which the agent's next call was judged."""

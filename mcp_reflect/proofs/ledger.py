@@ -176,7 +176,7 @@ class Ledger:
         self.proofs.append(proof)
 
     def _changed(self, path: str) -> None:
-        """Note the change of a file of source; documents, scratch files and files without a known form are none."""
+        """Note the change of a file of source; documents, scratch files and files of unknown types do not count."""
         inside = bool(self.folder) and path.startswith(self.folder.rstrip("/") + "/")
         relative = path[len(self.folder.rstrip("/")) + 1 :] if inside else path
         known = _NAMED_SOURCE.search(relative) and not _DOCUMENT.search(relative)

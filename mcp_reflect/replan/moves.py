@@ -200,7 +200,7 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
 
 
 def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int) -> Iterator[Query]:
-    """Yield the need in the tables that fit it better than the failed one, the best first; filters stay behind.
+    """Yield the search for other tables that fit it better than the failed one, the best first, without filters.
 
     `searched` are the tables that were searched already. From the second try on, any other table is better than giving
     up, and each gets one query before any gets two.

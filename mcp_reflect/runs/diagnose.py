@@ -215,7 +215,7 @@ def _strategy(reading: _Reading, corrections: Sequence[Correction]) -> str | Non
 
 
 def _failure(reading: _Reading, item: Call) -> list[Failure]:
-    """A failing call with its signature; none for an error of no tool, for no call would recall it."""
+    """A failing call with its signature; None for an error without a tool, because no call would recall it."""
     if not item.tool or item.fault is None:
         return []
     # The arguments of another tool are values of its task, which a later call must not be told to send.

@@ -20,7 +20,7 @@ CONFIDENCE: Final = 0.9
 
 
 def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
-    """Scores in 0..1 by criterion, each with the counts behind it; criteria that events do not show are left out.
+    """Scores in 0..1 by criterion, each with its counts; criteria that the events do not show are left out.
 
     `tests` are how many passed and failed in the last test report of the run. Efficiency is the share of calls that
     neither failed nor went round in a loop.

@@ -1,4 +1,4 @@
-"""Runs from the files that agents leave behind.
+"""Runs from the session files of agents.
 
 Read are sessions of Claude Code, Codex, Gemini CLI and pi, messages of OpenAI's and Anthropic's APIs, and the arguments
 of `reflect` themselves.
@@ -163,7 +163,7 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
 
 
 def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
-    """The JSON objects of a text, or of its lines, by their places; what is none is named in `bad`."""
+    """The JSON objects of a text, or of its lines, by their places; anything else is named in `bad`."""
     values: list[tuple[str, object]] = []
     try:
         whole = json.loads(text)

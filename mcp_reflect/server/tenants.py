@@ -85,7 +85,7 @@ class Authenticator:
 class JwtVerifier:
     """Verifies JWTs of one authorization server, and reads the tenant, projects and role from their claims.
 
-    PyJWT keeps the server's keys (JWKS), and fetches them anew for an unknown id.
+    PyJWT keeps the server's keys (JWKS), and fetches them again for an unknown id.
     """
 
     def __init__(self, oauth: OAuthOptions, log: Log) -> None:

@@ -330,7 +330,7 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
         if stored[name] not in (None, []):
             place = "response" if name == "steps" and sent.response else name
             fault = f"it differs from what {sent.critique_id} holds"
-            raise InputError(place, fault, "Leave it out, or critique anew.")
+            raise InputError(place, fault, "Leave it out, or start a new critique.")
         stored[name] = value  # what the first call left open, evidence above all
     return stored
 

@@ -48,7 +48,7 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
     "record_outcome": lambda: services.lessons.record_outcome,
     "forget_lesson": lambda: services.lessons.forget,
 }
-"""The function of each tool. A service is imported when it is named, so each is behind a lambda."""
+"""The function of each tool. Naming a service imports it, so each is in a lambda."""
 
 
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")

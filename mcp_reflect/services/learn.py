@@ -374,7 +374,7 @@ def _batches(found: Sequence[StoredFinding]) -> list[Sequence[StoredFinding]]:
 
 
 def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
-    """Return the findings as text, each line of a session behind its finding, so that none passes for another."""
+    """Return the findings as text, each followed by its lines, so that none is taken for another's."""
     texts: list[str] = []
     for one in batch:
         draft = one.finding.draft

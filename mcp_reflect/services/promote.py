@@ -115,7 +115,7 @@ def _resolved(root: Path, path: Path) -> Path:
     """Return the file that is to be written. InputError if it is not ours to write."""
     name, target = path.name, Path(os.path.realpath(path))
     if not target.is_relative_to(root.resolve()):
-        fault = f"{name} is, or lies behind, a link out of the project, to {target}"
+        fault = f"{name} is, or is reached by, a link out of the project, to {target}"
         raise InputError("file", fault, "Put a file in its place, or promote into another one.")
     if target.exists() and not target.is_file():
         raise InputError("file", f"{name} is not a file", "Name another one.")
@@ -184,7 +184,7 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
 
 
 def _planned(known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()) -> Plan:
-    """Return the change after which the block of a file has these lessons, and after which there is none without any.
+    """Return the change that puts these lessons into the block of a file, or removes the block if there are none.
 
     InputError if the file is not ours to change.
     """

@@ -49,7 +49,7 @@ _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
 _UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
-_FROM_THE_BANK: Final = "This is the reflection that the bank holds of the same run; nobody was asked anew."
+_FROM_THE_BANK: Final = "The bank already had a reflection on the same run; no model was asked again."
 _ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
@@ -437,7 +437,7 @@ def _stored_run(before: StoredReflection, sent: ReflectArguments, limits: Limits
     again: dict[str, Any] = plain_run(sent, limits)
     for name in sorted(sent.model_fields_set - _ABOUT_THE_CALL):
         if again.get(name) != stored.get(name):
-            fix = "Leave it out, or reflect anew without reflection_id."
+            fix = "Leave it out, or call reflect without reflection_id."
             raise InputError(name, f"it differs from what {before.id} holds", fix)
     return stored
 

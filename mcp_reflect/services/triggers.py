@@ -61,7 +61,7 @@ async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advi
 
 
 async def begin_task(context: Context) -> None:
-    """Begin to count the steps of the session anew."""
+    """Reset the counts of the session's steps."""
     context.latest_step[context.scopes.own] = 0
     with suppress(BankReadOnlyError):
         await context.bank.steps.reset(context.scopes.own, context.session)

@@ -129,7 +129,7 @@ async def _noted(
 
 
 async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds: bool) -> CallWarning | None:
-    """Return what is said of a call that goes against a lesson, and note it; None for nothing."""
+    """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
     mode, exact = mode_in(context.settings.guards, call.known.guard_mode), call.forms.exact_key
     found = guarded(call.known.guards, call.session, exact, mode=mode, holds=holds)
     if found is None:
@@ -173,7 +173,7 @@ async def after_call(
 ) -> AfterCall:
     """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`.
 
-    `shows_late`: the host shows nothing before a call, so that a lesson that it goes against is told now. Without
+    `shows_late`: the host shows nothing before a call, so the lesson that it goes against is shown now. Without
     `answers` nobody reads what is said, and nothing counts as said.
     """
     from mcp_reflect.runs.known_failures import failure_of  # noqa: PLC0415 - not needed before a call

@@ -132,8 +132,8 @@ class FindingRepository(Repository):
     ) -> None:
         """Keep what past sessions showed, and that their files (key, size, time of change) were read.
 
-        A session counts once for a thing however often it is read. `weigh` says what a finding cost in so many
-        sessions, at so many times, in so many seconds.
+        A session counts once for a thing however often it is read. `weigh` returns the cost of a finding from its
+        numbers of sessions, occurrences and seconds.
         """
         by_thing = defaultdict[str, list[tuple[Finding, Seen]]](list)
         for pair in found:

@@ -138,7 +138,7 @@ def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
 
 
 def _give(tx: Writing, tenant: str, old: str, project: str) -> int:
-    """Give every record of the project `old` to another one; return the number of lessons and their like.
+    """Give every record of the project `old` to another one; return the number of lessons, strategies and reflections.
 
     They keep their ids, trust, history and outcomes.
     """

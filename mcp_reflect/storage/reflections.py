@@ -89,7 +89,7 @@ class ReflectionRepository(Repository):
 
     @transaction
     def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
-        """Make a lesson of rules the evidence of another lesson, which was told of the same event."""
+        """Make a lesson of rules the evidence of another lesson on the same event, which an agent told."""
         _keep_as_evidence(tx, scope, lesson_id, evidence)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:

@@ -336,7 +336,7 @@ class Database(ABC):
         self._listeners.append((names, listener))
 
     async def _pause(self, longest: float) -> None:
-        """Wait before another try, for a random time, so that those who met do not meet again."""
+        """Wait for a random time before another try, so that the same processes do not collide again."""
         await asyncio.sleep(longest * (1 + Clock().random(1)[0]) / 256)
 
     def _refuse_fork(self, place: object, process: int) -> None:

@@ -177,7 +177,7 @@ class WarningRepository(Repository):
     def settle_guards(
         self, tx: Writing, scope: Scope, state: SessionState, call: Call, exact: str, *, worked: bool
     ) -> None:
-        """Note what the agent did after it was told of a lesson: the call again, or one of the same kind without fault.
+        """Record what the agent did after it was told of a lesson: the same call, or a correct one of the same kind.
 
         The same call is made at most once more; a call of another kind says nothing.
         """

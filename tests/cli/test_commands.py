@@ -223,7 +223,7 @@ def test_reports_are_aligned_and_in_words(command: Command, stored: list[str]) -
 def test_doctor_says_what_is_wrong_with_a_bank(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     (command.folder / "bank.db").write_text("a letter to my aunt")
     assert main(["doctor"]) == 1
-    assert "does not begin like an SQLite database does. It was set aside as" in capsys.readouterr().out
+    assert "does not begin like an SQLite database. It was set aside as" in capsys.readouterr().out
     (aside,) = command.folder.glob("bank.db.damaged-*")
     assert aside.read_text() == "a letter to my aunt"
     assert main(["doctor"]) == 1

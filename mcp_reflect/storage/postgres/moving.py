@@ -1,4 +1,4 @@
-"""Move the bank of a file to a server: every table as it is, indexed anew, each tenant in one transaction."""
+"""Move the bank of a file to a server: every table as it is with a new index, each tenant in one transaction."""
 
 import glob
 import shutil

@@ -1,1 +1,1 @@
-"""Finding lessons: analysed terms, the index, vectors, scores and ranking."""
+"""Finding lessons: analyzed terms, the index, vectors, scores and ranking."""

@@ -202,7 +202,7 @@ def remove(writing: Writing, *record_ids: str) -> None:
 
 
 def renew_outdated(writing: Writing, limit: int) -> int:
-    """Index anew some records whose entry was made by an older analyzer; return how many."""
+    """Update the index entries of some records that an older analyzer made; return how many."""
     rows = writing.rows("index_outdated", {"version": ANALYZER, "limit": limit})
     for row in rows:
         remove(writing, row["id"])
