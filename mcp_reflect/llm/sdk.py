@@ -302,7 +302,7 @@ def status_error(endpoint: Endpoint, status: int, body: object) -> LLMError:
     elif status == 429:
         fix = "Wait, or raise the account's limits or credit"
     elif status >= 500 or status < 300:
-        fix = "Wait, or bind another model to this role"
+        fix = "Wait, or set another model for this role"
     elif status in (404, 405, 410) or status < 400:
         fix = f"Check the model's name and the address {endpoint.url} (many servers want /v1 at its end)"
     else:

@@ -110,12 +110,12 @@ async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(dialect: Dia
     ("status", "fix"),
     [
         (400, "Check the model and the endpoint"),
-        (401, "Check the key in {key_name} and the account behind it"),
-        (402, "Check the key in {key_name} and the account behind it"),
+        (401, "Check the key in {key_name} and its account"),
+        (402, "Check the key in {key_name} and its account"),
         (404, "Check the model's name and the address"),
         (429, "Wait, or raise the account's limits"),
-        (500, "Wait, or bind another model to this role"),
-        (529, "Wait, or bind another model to this role"),
+        (500, "Wait, or set another model for this role"),
+        (529, "Wait, or set another model for this role"),
     ],
 )
 async def test_each_status_says_in_one_sentence_who_has_to_do_what(dialect: Dialect, status: int, fix: str) -> None:

@@ -215,7 +215,7 @@ async def test_a_lesson_in_other_words_is_named_and_replaced_in_one_call(engine:
 
 async def test_what_a_person_trusts_is_replaced_on_a_persons_word_alone(engine: Engine) -> None:
     old = await services.lessons.add(engine.context, OLD)
-    with pytest.raises(InputError, match="a person stands behind"):
+    with pytest.raises(InputError, match="a person vouched for"):
         await engine.store_lesson(**NEW, replaces=old.lesson_id)
     assert len(await engine.bank.lessons.latest(engine.scopes.own)) == 1
     await engine.store_lesson(**NEW, replaces=old.lesson_id, evidence="user")
