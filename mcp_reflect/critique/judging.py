@@ -136,7 +136,7 @@ def read_opinion(
             near = get_close_matches(name[:80], FIELDS, n=1)
             fix = f"Did you mean {near[0]}?" if near else _FIX
             raise InputError(f"{field}.{quoted(name)}", "there is no such field", fix)
-    limits.refuse_long_texts("max_judgement_chars", field, value)
+    limits.refuse_long_texts("max_judgment_chars", field, value)
     for name in ("verdicts", "claims", "issues", "corrected_steps"):
         if isinstance(items := value.get(name), list | dict):
             limits.refuse_more("max_steps", f"{field}.{name}", len(items), "items")

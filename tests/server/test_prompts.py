@@ -72,7 +72,7 @@ async def test_the_recall_of_a_prompt_can_be_given_its_outcome(client: Client, e
     assert "I ran pytest." in text
 
 
-async def test_review_task_shows_what_is_stored_and_asks_for_a_judgement(client: Client, engine: Engine) -> None:
+async def test_review_task_shows_what_is_stored_and_asks_for_a_judgment(client: Client, engine: Engine) -> None:
     reflection_id = await a_reflection(engine)
     text = await prompt_text(client, "review_task", {"reflection_id": reflection_id})
     assert reflection_id in text
