@@ -153,7 +153,7 @@ def test_copies_made_at_once_are_each_whole_and_none_takes_anothers_name(bank: P
 def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["backup", str(tmp_path / "notes.txt")]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert main(["backup", str(tmp_path / "nowhere" / "copy.db")]) == 1
     assert "cannot be used" in capsys.readouterr().err

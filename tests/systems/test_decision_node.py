@@ -191,7 +191,7 @@ def test_what_metrics_do_not_settle_becomes_no_strategy(settings: Settings) -> N
 
 def test_the_same_state_again_says_that_nobody_was_asked(settings: Settings) -> None:
     assert "note" not in _node(settings)["validation_results"]
-    assert "the bank holds" in _node(settings)["validation_results"]["note"]
+    assert "already had a reflection" in _node(settings)["validation_results"]["note"]
 
 
 async def test_over_mcp_a_decision_needs_neither_task_nor_outcome(client: Client) -> None:
