@@ -213,7 +213,7 @@ class Model:
         if limit.expired():
             late = f"no reply within {round(request.timeout, 2):g} s"
             raise TimedOutError(self._name, late, "Try again, or set a faster model for this role")
-        fix = "Report it to its authors, or bind another provider"
+        fix = "Report it to its authors, or set another provider"
         raise GarbledReplyError(self._name, f"{self._origin} {fault}", fix)
 
 

@@ -103,7 +103,7 @@ class TeamOptions:
 
 
 class Replica:
-    """A replica: MCP, and beside it what hooks, the command line and the dashboard behind a login ask."""
+    """A replica: MCP, and the routes for hooks, the command line and the dashboard with its login."""
 
     def __init__(
         self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int, own: Scopes | None = None

@@ -278,7 +278,7 @@ async def undo_plans(context: Context, name: str | None = None, subject: str | N
 async def refresh(context: Context) -> None:
     """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
 
-    A file is left as it is that is gone, cannot be written, or whose block somebody edited.
+    A file stays as it is if it is gone, cannot be written, or somebody edited its block.
     """
     scope = context.scopes.own
     for known in await context.bank.findings.promotions(scope):

@@ -190,7 +190,7 @@ class NearestSigns:
 class VectorIndex:
     """The signs of vectors in memory, by model and scope, brought up to date before each search.
 
-    Signs are a first choice only: `Closeness` tells which rows have lost their vector since. The threads of a
+    Signs only preselect: `Closeness` tells which rows have lost their vector since. The threads of a
     bank on a server take turns.
     """
 
