@@ -140,7 +140,9 @@ async def test_only_a_token_for_every_project_changes_what_is_for_all(team: Team
         )
         stored = await told(whole, "store_lesson", shared)
         assert (await told(limited, "recall_lessons", TASK))["lessons"][0]["id"] == stored["lesson_id"]
-        assert "your token is only for some" in await refused(limited, "forget_lesson", {"lesson_id": stored["lesson_id"]})
+        assert "your token is only for some" in await refused(
+            limited, "forget_lesson", {"lesson_id": stored["lesson_id"]}
+        )
         await told(whole, "store_lesson", {**LESSON, "project": "anything"})
     assert await team.bank.lessons.projects("acme") == {"": 1, "anything": 1}
 
