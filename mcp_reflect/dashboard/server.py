@@ -166,6 +166,7 @@ class OwnBoard:
         self.token = secrets.token_urlsafe(32)
         self._place = place
         self._tickets: set[str] = set()
+        self._chosen: set[str] = set()
         self._own = engine
 
     def issue_ticket(self) -> str:
@@ -207,11 +208,13 @@ class OwnBoard:
         own, project = self._own, request.query_params.get("project")
         if project is None or project == own.scopes.own.project:
             return viewer
-        tenant = own.scopes.own.tenant
-        if project not in await own.bank.lessons.projects(tenant):
-            raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
+        if project not in self._chosen:  # one whose last lesson was forgotten here is still shown
+            if project not in await own.bank.lessons.projects(own.scopes.own.tenant):
+                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
+            self._chosen.add(project)
         settings = replace(own.settings, project=project)
-        return viewer._replace(engine=type(own)(settings, store=own.bank, scopes=Scopes.of(settings, tenant)))
+        scopes = Scopes.of(settings, own.scopes.own.tenant)
+        return viewer._replace(engine=type(own)(settings, store=own.bank, scopes=scopes))
 
     async def _page(self, _: Viewer, __: Request) -> Response:
         return page_response()

@@ -68,6 +68,7 @@ async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(served: Ser
     sent = moved(stored.lesson_id, "retired")
     assert served.act("state", **sent).status == 404
     assert served.ask("POST", "/api/state?project=shop", sent).status == 200
+    assert served.ask("GET", "/api/board?project=shop").status == 200
     assert served.ask("GET", "/api/board?project=nobody").status == 400
 
 
