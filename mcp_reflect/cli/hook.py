@@ -1,6 +1,6 @@
 """Answer a hook with an engine or by a team's service, if `cli.quick_hook` could not answer it alone.
 
-A hook waits for a service one second at most; a later hook sends what this one could not. At the end of a session the
+A hook waits for a service .6 s at most; a later hook sends what this one could not. At the end of a session the
 work is done in a background process, because hosts give the last hook one second and exit.
 """
 

@@ -111,7 +111,9 @@ def add_install_arguments(parser: CliParser) -> None:
     parser.add_argument("--hooks", action="store_true", help="add its hooks too, if the host has them (docs/hooks.md)")
     about = "add hooks, and let your agent program read each finished session in the background (docs/hooks.md)"
     parser.add_argument("--distil", action="store_true", help=about)
-    parser.add_argument("--here", action="store_true", help="for the people of this project alone, if the host can")
+    parser.add_argument(
+        "--here", action="store_true", help="in the project's own file, which its people share, if there is one"
+    )
     about = "the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
     parser.add_argument("--project", metavar="NAME", help=about)
     parser.add_argument("--url", help="register a team's service instead, such as https://lessons.example.com/mcp")

@@ -129,7 +129,7 @@ def add_learn_arguments(parser: CliParser) -> None:
     parser.add_argument("--host", action="append", choices=[*HOSTS], help="sessions of this host; may be given again")
     about = "let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
-    parser.add_argument("--yes", action="store_true", help="do not ask before the model is asked")
+    parser.add_argument("--yes", action="store_true", help="use the model without asking first")
     about = f"list at most this many findings (default {_SHOWN}; with --json all)"
     add_number(parser, "--limit", 1, 10_000, metavar="N", help=about)
 

@@ -17,7 +17,7 @@ from mcp_reflect.services.engine import Engine
 def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("task", help="what you are about to do, in your words")
     parser.add_argument("--task-type", help="like debugging, search, deploy")
-    parser.add_argument("--context", help="where you are: counts for lessons from the same context")
+    parser.add_argument("--context", help="where you are: lessons from the same context come first")
     parser.add_argument("--symptom", action="append", default=[], dest="symptoms", help="an error text that you see")
     parser.add_argument("--tag", action="append", default=[], dest="tags", help="only lessons with any of these tags")
     kinds = [kind.value for kind in RecordKind]

@@ -77,7 +77,7 @@ _PUSH: Final = (
 )
 _MIGRATION: Final = (
     r"\b(?:database|schema|alembic|flyway|prisma|db|datenbank|base de datos|banco de dados) migrations?\b|\bmigrations?\b(?! (?:to|from|of|guide|path|plan|file|script|strategy)\b)|\bmigraci[óo]n(?:es)?\b|"
-    r"\bmigraç(?:ão|ões)\b|\bmigrazion[ei]\b|\bmigraties?\b|\b(?:the )?(?:database|schema|db|datenbank)\b|\bdb:migrate\b|マイグレーション|迁移"
+    r"\bmigraç(?:ão|ões)\b|\bmigrazion[ei]\b|\bmigraties?\b|\b(?:the )?(?:database|schema|db|datenbank|bas[ei]s? de (?:datos|dados|données)|banco de dados)\b|\bdb:migrate\b|マイグレーション|迁移"
 )
 _DEPLOYMENT: Final = (
     r"\bdeploy(?:s|ed|ment|ments|t|ado|ada|ato|ata)?\b|\brollout\b|\brolled out\b|\brelease\b|\bchart\b|\brevision\b|\bterraform\b|\bapply\b|\bupgrade\b|\bdéploiement\b|\bdéployée?s?\b|"
@@ -120,7 +120,7 @@ NOUNS: Final[Mapping[ProofKind, re.Pattern[str]]] = {
 
 _APPLIED: Final = _any(
     r"\b(?:ran|applied|went through|up[ -]to[ -]date|migrated|in place)\b", r"\b(?:durchgelaufen|angewendet|eingespielt|migriert|erfolgreich)\b", r"\b(?:appliquée?s?|exécutée?s?|migrée?)\b",
-    r"\b(?:aplicó|aplicad[oa]s?|aplicaron|ejecutaron|executaram|ejecutó|ejecutad[oa]s?|migrad[oa]s?|executad[oa]s?|rodou|rodaram)\b", r"\b(?:applicat[aeio]|eseguit[aeio]|migrat[aeio])\b", r"\b(?:uitgevoerd|toegepast|gemigreerd)\b",
+    r"\b(?:aplicó|aplicad[oa]s?|aplicaron|ejecutaron|executaram|ejecutó|ejecutad[oa]s?|migrad[oa]s?|migré|migrei|migramos|executad[oa]s?|rodou|rodaram)\b", r"\b(?:applicat[aeio]|eseguit[aeio]|migrat[aeio])\b", r"\b(?:uitgevoerd|toegepast|gemigreerd)\b",
     r"適用し|適用され|適用済|実行し|完了し", r"完成|已应用|已执行|应用了|已迁移",
 )  # fmt: skip
 _UP: Final = _any(

@@ -1,1 +1,1 @@
-"""The bank: lessons and all records that belong to them, stored in one file and retrieved."""
+"""The bank: lessons and all records that belong to them, stored on SQLite or PostgreSQL, and retrieved."""

@@ -1,1 +1,1 @@
-"""SQLite: the only package with SQL."""
+"""SQLite: the file of a bank, its queries and its migrations."""
