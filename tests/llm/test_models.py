@@ -1,4 +1,4 @@
-"""From settings to the model of each role, its keys, time and limits; its bugs cost a rung of the ladder, not the tool."""
+"""From settings to the model of each role, its keys, time and limits; its bugs cost a rung of the ladder, no tool."""
 
 import asyncio
 import importlib

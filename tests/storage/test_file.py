@@ -1,4 +1,4 @@
-"""The bank's file: made, kept private, refused where it is none; removed, moved or replaced while a server uses it."""
+"""The bank's file: made, kept private, refused where it is none; removed, moved or replaced while a server runs."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A bank on PostgreSQL: a tenant to itself, ranked as a file, right with several writers; a file is moved to it once."""
+"""A bank on PostgreSQL: a tenant to itself, ranked as a file, right with several writers; a file is moved to it."""
 
 import asyncio
 import json
