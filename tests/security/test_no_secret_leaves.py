@@ -24,6 +24,7 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.server.catalog import TOOLS
 from mcp_reflect.services.engine import Engine
+from tests.imported import imported
 from tests.secrets import SECRETS, TELLING, found_in
 from tests.security.corpus import cases
 from tests.security.disguise import survives
@@ -152,9 +153,7 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
             llm.secret = text_of(batch)[:4000]
             told += await drive(engine, text_of(batch))
         texts = [text_of(batch)[:4000] for batch in batches(third, most=3500)]
-        lines = [(number, {"mistake": text, "correction": text, "why": text}) for number, text in enumerate(texts)]
-        async for _ in engine.import_lessons(lines):
-            pass
+        await imported(engine, *({"mistake": text, "correction": text, "why": text} for text in texts))
         exported = json.dumps([line async for line in engine.bank.transfer.export("local", None)])
         with (
             closing(sqlite3.connect(bank_path)) as source,
@@ -329,8 +328,7 @@ async def test_what_a_project_learnt_is_found_under_its_name_which_holds_no_secr
     async with Engine(other) as engine:
         assert not (await engine.recall(task="the gateway is open")).lessons
         assert (await engine.recall(task="the gateway is open", project=name)).lessons
-        async for _ in engine.import_lessons([(1, {**lesson, "project": name})]):
-            pass
+        await imported(engine, {**lesson, "project": name})
     async with Engine(one) as engine:
         assert [hit.id for hit in (await engine.recall(task="the gateway is open")).lessons] == [stored.lesson_id]
     assert SECRETS["github_token"] not in said

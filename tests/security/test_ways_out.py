@@ -19,6 +19,7 @@ from mcp_reflect.security.injection import seal
 from mcp_reflect.server.app import build
 from mcp_reflect.server.content import without_orders
 from mcp_reflect.services.engine import Engine
+from tests.imported import imported
 from tests.scripted import Scripted
 from tests.secrets import SECRETS
 from tests.services.replan_calls import HELP, WIDER, said
@@ -64,12 +65,8 @@ async def test_what_rules_quote_of_an_honest_run_does_not_wait(engine: Engine) -
 
 
 async def test_an_imported_id_that_is_an_order_is_shown_to_no_model(engine: Engine) -> None:
-    lines = [
-        (1, {**LESSON, "external_id": EVIL}),
-        (2, {"mistake": "Lost the key", "correction": "Hang it up", "external_id": "R-7"}),
-    ]
-    async for _ in engine.import_lessons(lines):
-        pass
+    other = {"mistake": "Lost the key", "correction": "Hang it up", "external_id": "R-7"}
+    await imported(engine, {**LESSON, "external_id": EVIL}, other)
     (waiting,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
     assert (waiting.external_id, waiting.trust) == (EVIL, Trust.QUARANTINED)
     assert (await engine.recall(task="gateway timeout")).lessons == ()
@@ -102,12 +99,10 @@ async def test_what_a_run_and_a_reason_say_is_withheld_from_resources_and_prompt
 
 
 async def test_what_a_person_let_out_of_quarantine_is_shown(engine: Engine) -> None:
-    async for _ in engine.import_lessons([(1, {**LESSON, "correction": EVIL})]):
-        pass
-    (stored,) = await engine.bank.lessons.latest(engine.scopes.own, held=True)
-    await engine.bank.lessons.decide(engine.scopes.own, stored.id, approved=True)
+    (stored,) = await imported(engine, {**LESSON, "correction": EVIL})
+    await engine.bank.lessons.decide(engine.scopes.own, stored.lesson_id, approved=True)
     async with Client(build(engine=engine)) as client:
-        assert "evil.example" in str((await client.read_resource(f"lesson://{stored.id}")).contents)
+        assert "evil.example" in str((await client.read_resource(f"lesson://{stored.lesson_id}")).contents)
 
 
 def test_what_reads_as_no_order_stays_as_it_is() -> None:

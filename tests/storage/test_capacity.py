@@ -19,6 +19,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import RecordKind, State
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
+from tests.imported import imported
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = "amber birch cedar daisy elder fern grape hazel iris jade kiwi lilac".split()
@@ -96,8 +97,7 @@ async def test_each_project_and_each_kind_has_its_own_room(engine: Engine) -> No
 
 async def test_an_import_fills_the_bank_to_its_size_and_no_further(engine: Engine) -> None:
     lines = [{"mistake": f"Shipped {name} late", "correction": f"Ship {name} on Monday"} for name in NAMES]
-    async for _ in engine.import_lessons(enumerate(lines, start=1)):
-        pass
+    await imported(engine, *lines)
     assert len(await active(engine)) == 3
     assert len(await engine.bank.lessons.latest(engine.scopes.own, state=None)) == len(NAMES)
 

@@ -15,6 +15,7 @@ from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.outcomes import WeightedOutcome, total
 from mcp_reflect.storage.similarity import alike, same_text
+from tests.imported import imported
 
 
 def same_lesson(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -150,10 +151,10 @@ async def recalled(
     with TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             lines = [
-                (place, {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other), "tags": one[:1]})
-                for place, (one, other) in enumerate(lessons, start=1)
+                {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other), "tags": one[:1]}
+                for one, other in lessons
             ]
-            stored = [one async for batch in engine.import_lessons(lines) for one in batch]
+            stored = await imported(engine, *lines)
             gone = {one.lesson_id for one in stored[:retired]}
             for name in gone:
                 await engine.bank.lessons.set_state(engine.scopes.own, name, State.RETIRED, "gone")
@@ -199,11 +200,10 @@ async def test_every_lesson_is_found_by_its_own_words_and_by_one_letter_wrong(en
 
 async def test_a_small_project_is_found_in_beside_a_large_one(engine: Engine) -> None:
     lines = [
-        (place, {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "project": "other"})
+        {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "project": "other"}
         for place in range(1, 600)
     ]
-    async for _ in engine.import_lessons(lines):
-        pass
+    await imported(engine, *lines)
     own = await engine.store_lesson(mistake="Flushed the cache at noon", correction="Flush it at night")
     found = await engine.recall(task="flush the cache", limit=50)
     assert [hit.id for hit in found.lessons] == [own.lesson_id]

@@ -10,11 +10,12 @@ import pytest
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import NotFoundError
-from mcp_reflect.models.lesson import State, Stored
+from mcp_reflect.models.lesson import State
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.similarity import same_text
 from tests.held_clock import HeldClock
+from tests.imported import imported
 
 LESSON: dict[str, Any] = {
     "mistake": "Deployed the orders service without its migration in the evening",
@@ -139,8 +140,7 @@ async def test_a_context_is_known_again_by_the_hash_of_what_is_kept_of_it(engine
 
 async def test_an_import_makes_nothing_trusted_and_lets_nothing_out_of_quarantine(engine: Engine) -> None:
     lines = [{**LESSON, "trust": "trusted"}, {**OTHER, "trust": "quarantined"}]
-    async for _ in engine.import_lessons(enumerate(lines, start=1)):
-        pass
+    await imported(engine, *lines)
     found = await engine.recall(task="deploy the orders service with a migration and a stale image")
     assert [hit.trust for hit in found.lessons] == ["observed"]
     assert found.hidden == {}
@@ -166,14 +166,14 @@ async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, b
     lines = lines_of(600)
     written, over = 0, False
 
-    async def imported() -> None:
+    async def import_all() -> None:
         nonlocal written, over
         async for batch in engine.import_lessons(lines):
             written += len(batch)
         over = True
 
     async with Engine(Settings(bank=bank_path, project="app")) as other:
-        task = asyncio.create_task(imported())
+        task = asyncio.create_task(import_all())
         for place in range(3):
             stored = await other.store_lesson(mistake=f"Left door {place} open", correction="Close doors at night")
             found = await other.recall(task=f"close door {place} at night")
@@ -184,10 +184,6 @@ async def test_others_write_and_recall_while_an_import_goes_on(engine: Engine, b
 
 
 DOOR: dict[str, object] = {"mistake": "Left the door open", "correction": "Close doors at night", "tags": ["night"]}
-
-
-async def imported(engine: Engine, *lines: dict[str, object]) -> list[Stored]:
-    return [one async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch]
 
 
 async def test_a_lesson_that_is_there_word_for_word_is_not_imported_again(engine: Engine) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.services.engine import Engine
+from tests.imported import imported
 
 LESSONS = {
     "snake": ("Called parse_invoice_date on a null field", "Check it with has_invoice_date first"),
@@ -166,16 +167,12 @@ MATCHES = 120
 TASK = "flush the cache of the shard before the deploy"
 
 
-async def imported(engine: Engine, lines: list[dict[str, object]]) -> list[str]:
-    return [one.lesson_id async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch]
-
-
 @pytest.fixture
 async def crowded(engine: Engine) -> Engine:
     """A bank where more than a hundred lessons fit TASK better than any that a test adds."""
     await imported(
         engine,
-        [
+        *[
             {
                 "mistake": f"Flushed the cache of shard {place} before the deploy",
                 "correction": f"Flush the cache of the shard after deploy {place}",

@@ -11,6 +11,7 @@ from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.retrieval.index import terms_of
 from mcp_reflect.storage.similarity import COMPARED
 from tests.held_clock import HeldClock
+from tests.imported import imported
 from tests.storage.languages import CASES
 
 
@@ -226,8 +227,7 @@ def test_an_identifier_gives_itself_and_its_parts() -> None:
 @pytest.fixture
 async def told(engine: Engine) -> dict[str, str]:
     """The id of each lesson by its task, all in one bank."""
-    lines = [(place, {"mistake": case[1], "correction": case[2]}) for place, case in enumerate(CASES, start=1)]
-    stored = [one async for batch in engine.import_lessons(lines) for one in batch]
+    stored = await imported(engine, *({"mistake": case[1], "correction": case[2]} for case in CASES))
     return {case[3]: one.lesson_id for case, one in zip(CASES, stored, strict=True)}
 
 

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +21,7 @@ from mcp_reflect.models.lesson import Recall, State
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.engine import Engine
 from tests.held_clock import HeldClock
+from tests.imported import imported
 from tests.llm.embeddings.concepts import CONCEPTS, Concepts, embeddings, inputs, served, setting, vector
 from tests.llm.embeddings.test_keeping_vectors import CAKE, MAIL, SLOW, caught_up, engine_at, kept, meaning, told
 from tests.llm.loopback import Answer, Drop, Hang, HangUp, Received, Step
@@ -210,12 +210,6 @@ async def embedding(settings: Settings, clock: Clock | None = None) -> AsyncGene
         yield engine, concepts
 
 
-async def imported(engine: Engine, lesson: dict[str, Any]) -> str:
-    """The id of an imported lesson, whose words are judged; an agent's own are not."""
-    (stored,) = [one async for batch in engine.import_lessons([(1, lesson)]) for one in batch]
-    return stored.lesson_id
-
-
 async def recalled(honest: Sequence[str], held: Sequence[str], task: str) -> tuple[Recall, Recall]:
     with TemporaryDirectory() as folder:
         found: list[Recall] = []
@@ -244,7 +238,7 @@ async def test_a_lesson_that_goes_into_quarantine_loses_its_place_at_once_in_eve
 ) -> None:
     async with embedding(settings, clock) as (first, _), embedding(settings, clock) as (second, _):
         beside = (await first.store_lesson(**BESIDE)).lesson_id
-        slow = await imported(first, SLOW)
+        slow = (await imported(first, SLOW))[0].lesson_id
         await caught_up(first)
         for engine in (first, second):
             assert shown(await engine.recall(task=NO_WORD_IN_COMMON)) == [slow]
@@ -262,7 +256,7 @@ async def test_a_lesson_that_is_gone_has_no_say_in_a_process_that_knew_its_vecto
 ) -> None:
     async with embedding(settings, clock) as (engine, _), embedding(settings, clock) as (fresh, _):
         await engine.store_lesson(**BESIDE)
-        slow = await imported(engine, SLOW)
+        slow = (await imported(engine, SLOW))[0].lesson_id
         await caught_up(engine)
         assert slow in shown(await engine.recall(task=NO_WORD_IN_COMMON))
         if gone == "forgotten":
@@ -279,7 +273,7 @@ async def test_who_takes_the_place_of_what_is_gone_comes_up_among_the_nearest(
 ) -> None:
     monkeypatch.setattr("mcp_reflect.storage.retrieval.scoring.NEAREST", 1)
     async with embedding(settings, clock) as (engine, _):
-        slow = await imported(engine, SLOW)
+        slow = (await imported(engine, SLOW))[0].lesson_id
         later = await engine.store_lesson(mistake="The postgres database had a delay", correction="Ask a customer")
         await caught_up(engine)
         assert shown(await engine.recall(task=NO_WORD_IN_COMMON))[:1] == [slow]
@@ -317,7 +311,7 @@ async def test_a_lesson_that_leaves_quarantine_while_others_are_embedded_is_embe
             return await super().embed(texts)
 
     async with Engine(settings, clock=clock, embedder=Approving()) as engine:
-        slow = await imported(engine, SLOW)
+        slow = (await imported(engine, SLOW))[0].lesson_id
         mail = (await engine.store_lesson(**BESIDE)).lesson_id
         await caught_up(engine)
         await engine.edit_lesson(slow, ORDERED)
