@@ -159,7 +159,7 @@ class _Difference:
 
 
 def _of_commands(wrong: Call, right: Call | None, wording: Wording) -> Iterator[Guard]:
-    mine = _chosen(wrong, wording)
+    mine = _chosen(wrong, right, wording)
     if mine is None:
         return
     name = mine.found.name
@@ -207,14 +207,16 @@ def _is_about_all(name: str, subcommands: list[str], lacks: Sequence[tuple[str, 
     return not (of_flag and subcommands[0] in wording.after(name, wording.correction))
 
 
-def _chosen(wrong: Call, wording: Wording) -> Program | None:
+def _chosen(wrong: Call, right: Call | None, wording: Wording) -> Program | None:
     """Return the command that the lesson is about: the one that it names."""
+    scripts = {(program.found.name, *program.found.wrappers[-1:]) for program in _programs(right)}
 
     def score(program: Program) -> float:
         name, wrappers = program.found.name, program.found.wrappers
         points = 4.0 * (name in wording.wrong) + 2 * (name in wording.right) + 0.5 * len(wrappers)
         is_fed = any(other.pipe == program.command.pipe for other in program.earlier)
-        return points - 6 * is_fed
+        by_script = wrappers[-1:] != () and wrappers[-1] in _SCRIPTED & (wording.wrong | wording.right)
+        return points - 6 * is_fed - 5 * (by_script and (name, wrappers[-1]) not in scripts)
 
     return max(wrong.programs, key=score, default=None)
 
@@ -380,24 +382,35 @@ def _of_arguments(wrong: Call, right: Call | None, wording: Wording) -> Iterator
     different = [(key, value) for key, value in mine.items() if value != theirs.get(key)]
     if has := [item for key, value in different for item in _wrong_values(key, value, theirs, wording)]:
         yield Guard(wrong.tool, tuple((item,) for item in has[:3]))
+    new = [(key, value) for key, value in theirs.items() if value != mine.get(key)]
+    if lacks := [item for key, value in new for item in _right_values(key, value, wording)]:
+        yield Guard(wrong.tool, (), (lacks[0],))
     if right is not None and right.tool != wrong.tool and wrong.tool in wording.wrong:
         yield Guard(wrong.tool, ())
-    for key, value in theirs.items():
+    for key, value in new:
         if key not in mine:
             yield Guard(wrong.tool, (), (f"{key}: {value}" if value in _FLAGS else key,))
 
 
+def _right_values(key: str, value: str, wording: Wording) -> list[str]:
+    if not {value, value.strip("#@ ")}.isdisjoint(wording.right):
+        return [f"{key}: {value}"]
+    return [f"{key}: {value}" if value in _FLAGS else key] if key in wording.right else []
+
+
 def _wrong_values(key: str, value: str, theirs: dict[str, str], wording: Wording) -> list[str]:
     """Return the values that the lesson names and the right call does not have."""
-    if _NUMBER.fullmatch(value):
-        limit = _limit(float(value), theirs.get(key), wording)
-        return [f"{key}: {limit}"] if limit else []
-    named = not {value, value.strip("#@ ")}.isdisjoint(wording.wrong)
+    if _NUMBER.fullmatch(value) and (limit := _limit(float(value), theirs.get(key), wording)):
+        return [f"{key}: {limit}"]
+    named = not _NUMBER.fullmatch(value) and not {value, value.strip("#@ ")}.isdisjoint(wording.wrong)
     if named or (key in wording.wrong and value in _FLAGS):
         return [f"{key}: {value}"]
-    telling = [phrase for phrase in _phrases(wording.mistake) if has_words(value, phrase)]
-    telling += [term for term in wording.wrong if len(term) > 3 and set("./_#@:") & set(term) and term in value]
-    return [f'{key}: "{max(telling, key=lambda term: (len(term), term))}"'] if telling else []
+    if said := [phrase for phrase in _phrases(wording.mistake) if has_words(value, phrase)]:
+        return [f'{key}: "{phrase}"' for phrase in said[:2]]
+    telling = [term for term in wording.wrong if len(term) > 3 and set("./_#@:") & set(term) and term in value]
+    if telling:
+        return [f'{key}: "{max(telling, key=lambda term: (len(term), term))}"']
+    return [key] if theirs and key not in theirs and key in wording.wrong else []
 
 
 def _limit(value: float, other: str | None, wording: Wording) -> str | None:

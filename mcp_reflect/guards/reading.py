@@ -29,12 +29,31 @@ _STOPS: Final = frozenset(
     ).split()
 )
 _ORDER: Final = lazy_compile(r"(?i)\b(?:first|before|beforehand)\b|, then\b")
+_GIT_VERBS: Final = {
+    "pushed": "push",
+    "force-pushed": "push --force",
+    "committed": "commit",
+    "amended": "commit --amend",
+    "rebased": "rebase",
+    "merged": "merge",
+    "cloned": "clone",
+    "tagged": "tag",
+}
+_BRANCH: Final = lazy_compile(
+    r"(?i)\b(?:to|into|onto|on)\s+(?:the\s+)?`?(main|master|develop|trunk|production|release)\b"
+)
 _EDITED: Final = lazy_compile(
     r"(?i)\b(?:hand-)?(?:edit(?:ed|ing)?|chang(?:ed|ing)|modif(?:ied|ying)|wrote|overwrote|touched|patched|altered)\b"
 )
 _PATH: Final = lazy_compile(r"(?:[\w.@*-]+/)+[\w.@*-]*|\*?[\w.@*-]*\.[a-z][\w.]{0,8}|Dockerfile|Makefile")
+_TOOL: Final = lazy_compile(r"mcp__\w+|[a-z]+(?:_[a-z]+)+|WebFetch|WebSearch|NotebookEdit")
+_OVER: Final = lazy_compile(r"(\w+)`? (?:above|over|larger than|greater than|more than|beyond|>) (\d+)")
+_VALUE: Final = lazy_compile(r"`?(\w+)`?(?:=|: ?| )(true|false)\b")
+_HOST: Final = lazy_compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|local|internal)\b")
+_WITHOUT: Final = lazy_compile(r"\bwithout `?(\w+)")
 _PROGRAM: Final = lazy_compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*")
 _CMDLET: Final = lazy_compile(r"[A-Z][a-z]+-[A-Z]\w+")
+_IDENTIFIER: Final = lazy_compile(r"\w+_\w+")
 _REPLACEMENTS: Final = (
     lazy_compile(
         r"(?i)\s*(?:always )?use (?P<right>[^,;.]{2,80}?),? (?:instead of|rather than|not) "
@@ -55,16 +74,18 @@ def derive_from_words(wording: Wording) -> Guard | None:
     """Return the guard that the words of a lesson leave as the only reading, None if there is none."""
     if guard := _edited_file(wording):
         return guard
+    if guard := _tool(wording):
+        return guard
     ordered = _ORDER.search(wording.mistake) or _ORDER.search(wording.correction)
     if not ordered and (guard := _replaced(wording)):
         return guard
     found: dict[str, Guard] = {}
     for command in dict.fromkeys(_wrong_commands(wording)):
-        right = _right_call(command, wording)
-        guard = derive(_call(command), right, Wording(f"`{command}`: {wording.mistake}", wording.correction))
-        if guard and ordered and not any(item[0] == "-" for group in (*guard.has[1:], guard.lacks) for item in group):
+        wrong, right = _call(command), _right_call(command, wording)
+        guard = derive(wrong, right, Wording(f"`{command}`: {wording.mistake}", wording.correction))
+        if guard is None or (ordered and not _is_of_one_call(guard)):
             continue  # what comes first may have run in an earlier call
-        if guard and (_is_narrow(guard) or (right is not None and _REPLACED.search(wording.mistake))):
+        if _is_narrow(guard) or (right is not None and _REPLACED.search(wording.mistake)):
             found[str(guard)] = guard
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -90,27 +111,55 @@ def _is_narrow(guard: Guard) -> bool:
     return len(guard.has) > 1 or lacks or any(" " in head for heads in guard.has[:1] for head in heads)
 
 
+def _is_of_one_call(guard: Guard) -> bool:
+    """True if a flag, a variable or a word of a text decides, which no earlier call can have brought."""
+    return any(item[0] in '-"' or item[-1] == "=" for group in (*guard.has[1:], guard.lacks) for item in group)
+
+
 def _edited_file(wording: Wording) -> Guard | None:
-    """Return the guard of a lesson that begins with the edit of a file: `Edited dist/bundle.js by hand`."""
-    is_order = wording.correction.lower().startswith(("never", "do not", "don't"))
-    for text in (wording.mistake, wording.correction if is_order else ""):
+    for text in (
+        wording.mistake,
+        *(wording.correction,) * wording.correction.lower().startswith(("never", "do not", "don't")),
+    ):
         verb = _EDITED.search(text)
         if verb is None or (verb.start() > 3 and text is wording.mistake):
             continue
-        words = tokens_of(text[verb.end() :].split(";", 1)[0].split(". ", 1)[0])[:8]
-        # Wrote into a folder: new files there, perhaps of one kind.
-        paths = (word for word in words if not (word.endswith("/") and verb[0].lower().endswith("wrote")))
-        if path := next(filter(_PATH.fullmatch, paths), None):
-            guard = Guard(EDIT, ((path.removeprefix("./"),),))
-            return None if meets_everything(guard) else guard
+        for word in tokens_of(text[verb.end() :].split(";", 1)[0].split(". ", 1)[0])[:8]:
+            written = word[-1:] == "/" and verb[0].lower().endswith("wrote")  # new files there, perhaps of one kind
+            if _PATH.fullmatch(word) and "://" not in word and not written:
+                guard = Guard(EDIT, ((word.removeprefix("./"),),))
+                return None if meets_everything(guard) else guard
     return None
+
+
+def _tool(wording: Wording) -> Guard | None:
+    tools = [word for word in tokens_of(wording.mistake) if _TOOL.fullmatch(word)]
+    if not tools:
+        return None
+    text = wording.mistake
+    has = [f"{match[1]}: > {match[2]}" for match in _OVER.finditer(text)]
+    has += [f"{match[1]}: {match[2]}" for match in _VALUE.finditer(text)]
+    has += [f'"{match[0]}"' for match in _HOST.finditer(text)]
+    has += [f'"{word}"' for word in tokens_of(text) if word[:1] == "#" and word not in wording.right]
+    lacks = [match[1] for match in _WITHOUT.finditer(text) if _IDENTIFIER.fullmatch(match[1])]
+    return Guard(tools[0], tuple((item,) for item in has[:3]), tuple(lacks[:1])) if has or lacks else None
 
 
 def _wrong_commands(wording: Wording) -> Iterator[str]:
     """Yield the commands that the words call wrong: in code spans, else in the sentence."""
     right = wording.right_spans  # what the mistake names too is what was missing
     spans = [span for span in wording.wrong_spans if _is_command(span) and span not in right]
-    yield from spans or [*_commands_said(wording.mistake)] or _commands_shared(wording)
+    yield from spans
+    if spans:
+        return
+    said = [*_commands_said(wording.mistake)] or [*_commands_shared(wording)]
+    yield from said
+    verb = next(iter(tokens_of(wording.mistake)), "").lower()
+    if not said and verb in _GIT_VERBS:
+        branch = _BRANCH.search(wording.mistake)
+        flags = (word for word in tokens_of(wording.mistake) if word in wording.wrong and word[:1] == "-")
+        command = "push" if branch else _GIT_VERBS[verb]
+        yield " ".join(("git", command, *flags, *(("origin", branch[1]) if branch else ())))
 
 
 def _commands_shared(wording: Wording) -> Iterator[str]:

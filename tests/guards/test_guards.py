@@ -177,6 +177,12 @@ def test_a_wrong_call_with_the_values_of_one_task_gives_a_guard_without_them() -
     assert str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
 
 
+def test_a_flag_of_an_api_call_that_the_right_call_turns_gives_a_guard() -> None:
+    wrong, right = (Call("deploy", {"target": "prod", "confirm": given}) for given in (False, True))
+    wording = Wording("Deployed without confirm, which is refused", "Deploy with confirm")
+    assert str(derive(wrong, right, wording)) == "deploy: without `confirm: true`"
+
+
 def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
     wording = Wording("`thermo set 21` is too warm", "Use `thermo set 19`")
     assert derive(call_of("thermo set 21"), call_of("thermo set 19"), wording) is None
