@@ -215,8 +215,12 @@ class RecallRepository(Repository):
 
     async def settle(self) -> None:
         """Count what is queued, unless another process is writing; a read-only bank counts nothing."""
-        with suppress(BankError):  # another process writes, or the disk is full: the next recall or outcome counts it
+        try:
             await self.flush(brief=True)
+        except BankReadOnlyError:
+            self._queue.clear()  # nothing can be counted here
+        except BankError:
+            return  # another process writes, or the disk is full: the next recall or outcome counts it
 
     async def flush(self, *, brief: bool = False) -> None:
         """Count the queued recalls; wait for other writers as any write does (`brief`: only a moment)."""
@@ -225,7 +229,9 @@ class RecallRepository(Repository):
             for tenant in dict.fromkeys(values["tenant"] for values in written):
                 own = [values for values in written if values["tenant"] == tenant]
                 await self.db.write(tenant, partial(self._count, own), brief=brief)
-            self._queue = deque((values for values in self._queue if values not in written), _MOST_QUEUED)
+                for values in own:
+                    with suppress(ValueError):  # it may have gone as the oldest of too many
+                        self._queue.remove(values)
 
     def _count(self, recalls: Sequence[dict[str, Any]], tx: Writing) -> None:
         for values in recalls:
