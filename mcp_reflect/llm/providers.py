@@ -263,7 +263,8 @@ class Registry:
 
     def is_off(self, role: Role) -> bool:
         """Return whether the role's own setting is `off`: no model is asked then, the host's neither."""
-        return self._settings.get(f"{MAIN}_{role.value.upper()}", "").strip().casefold() == OFF
+        setting = self._setting_of(role)
+        return setting != MAIN and self._settings[setting].strip().casefold() == OFF
 
     def describe(self, role: Role) -> str:
         """Return the role's model as the setting names it, `off`, or `unusable`."""

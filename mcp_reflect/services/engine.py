@@ -54,7 +54,7 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
 
 
-_CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase", "lesson_judged"})
+_CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase"})
 
 
 class Engine:
