@@ -42,22 +42,42 @@ class Section:
 
 
 SECTIONS: Final = (
-    Section("recall", "Recall", "nDCG@10 by default settings, each question asked once.", ("recall",)),
+    Section(
+        "recall", "Recall", "nDCG@10 by default settings, each question asked once.", ("recall",)
+    ),
     Section(
         "own-lessons",
         "Lessons in other words",
         "Lessons asked for in near words and by a symptom: first, among the first five, and with a strong fit.",
         ("recall", "--lessons"),
     ),
-    Section("fit", "The score of recall", "Each part's worth, leaving one set out at a time.", ("fit",)),
     Section(
-        "scale", "Recall in large banks", "Processor time of a whole recall, each question asked once.", ("scale",)
+        "fit", "The score of recall", "Each part's worth, leaving one set out at a time.", ("fit",)
     ),
     Section(
-        "lessons", "Lessons of rules", "Recorded sessions of coding agents, read as the hooks read them.", ("lessons",)
+        "scale",
+        "Recall in large banks",
+        "Processor time of a whole recall, each question asked once.",
+        ("scale",),
     ),
-    Section("asks", "Asked for a lesson", "Recorded sessions, replayed call by call as hooks see them.", ("asks",)),
-    Section("guards", "Guards", "Calls that go against a lesson, met by the guard made of it.", ("guards",)),
+    Section(
+        "lessons",
+        "Lessons of rules",
+        "Recorded sessions of coding agents, read as the hooks read them.",
+        ("lessons",),
+    ),
+    Section(
+        "asks",
+        "Asked for a lesson",
+        "Recorded sessions, replayed call by call as hooks see them.",
+        ("asks",),
+    ),
+    Section(
+        "guards",
+        "Guards",
+        "Calls that go against a lesson, met by the guard made of it.",
+        ("guards",),
+    ),
     Section(
         "critique",
         "Critique",
@@ -72,14 +92,39 @@ SECTIONS: Final = (
         "Each rule alone, all but one, and the judge.",
         ("critique", "--ablation"),
     ),
-    Section("pointing", "Deciding lines", "Wrong claims among 500 to 800 lines of real output.", ("pointing",)),
-    Section("replan", "Failed searches", "Queries that find what the failed one missed.", ("replan",)),
-    Section("injection", "Injected instructions", "Attacks recognized, and honest texts held back.", ("injection",)),
     Section(
-        "redaction", "Secrets", "Secrets cut in twelve disguises, look-alikes kept, and throughput.", ("redaction",)
+        "pointing",
+        "Deciding lines",
+        "Wrong claims among 500 to 800 lines of real output.",
+        ("pointing",),
     ),
-    Section("parse", "JSON of language models", "Replies read exactly, beside json-repair alone.", ("parse",)),
-    Section("learning", "Lessons that mature", "Effectiveness after many uses with noisy outcomes.", ("learning",)),
+    Section(
+        "replan", "Failed searches", "Queries that find what the failed one missed.", ("replan",)
+    ),
+    Section(
+        "injection",
+        "Injected instructions",
+        "Attacks recognized, and honest texts held back.",
+        ("injection",),
+    ),
+    Section(
+        "redaction",
+        "Secrets",
+        "Secrets cut in twelve disguises, look-alikes kept, and throughput.",
+        ("redaction",),
+    ),
+    Section(
+        "parse",
+        "JSON of language models",
+        "Replies read exactly, beside json-repair alone.",
+        ("parse",),
+    ),
+    Section(
+        "learning",
+        "Lessons that mature",
+        "Effectiveness after many uses with noisy outcomes.",
+        ("learning",),
+    ),
     Section(
         "last-words",
         "Last messages",
@@ -87,8 +132,15 @@ SECTIONS: Final = (
         ("last_words", "--ends"),
     ),
     Section("recurrence", "Warnings before calls", "Recorded runs, call by call.", ("recurrence",)),
-    Section("calls", "Calls of agents", "Recorded calls in many forms: refused, and bytes of answers.", ("calls",)),
-    Section("path", "Files of a call", "Files of the package that one call runs through.", ("path",)),
+    Section(
+        "calls",
+        "Calls of agents",
+        "Recorded calls in many forms: refused, and bytes of answers.",
+        ("calls",),
+    ),
+    Section(
+        "path", "Files of a call", "Files of the package that one call runs through.", ("path",)
+    ),
     Section(
         "hooks",
         "Hooks",
@@ -102,9 +154,24 @@ SECTIONS: Final = (
         ("scale", "--sizes", "1000", "--data", "none"),
     ),
     Section("start", "Start", "First answers beside a bare MCP server, in one run.", ("start",)),
-    Section("team", "A team's service", "Two replicas on PostgreSQL beside one local file.", ("team", "load")),
-    Section("team-faults", "A team's service that fails", "Replicas and connections are ended.", ("team", "faults")),
-    Section("tenants", "Tenants of a service", "Random calls of tenants with the same ids and texts.", ("tenants",)),
+    Section(
+        "team",
+        "A team's service",
+        "Two replicas on PostgreSQL beside one local file.",
+        ("team", "load"),
+    ),
+    Section(
+        "team-faults",
+        "A team's service that fails",
+        "Replicas and connections are ended.",
+        ("team", "faults"),
+    ),
+    Section(
+        "tenants",
+        "Tenants of a service",
+        "Random calls of tenants with the same ids and texts.",
+        ("tenants",),
+    ),
 )
 
 
@@ -113,7 +180,11 @@ def machine() -> str:
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        names = [
+            line.partition(":")[2].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if "model name" in line
+        ]
         model = names[0] if names else model
     return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"
 
@@ -125,7 +196,9 @@ def run(section: Section) -> str:
         [sys.executable, "-m", f"benchmarks.{section.words[0]}", *section.words[1:]],
         cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
-    failed = "" if done.returncode == 0 else f"Exit status {done.returncode}: not every limit is met.\n"
+    failed = (
+        "" if done.returncode == 0 else f"Exit status {done.returncode}: not every limit is met.\n"
+    )
     date = datetime.now(UTC).date().isoformat()
     facts = f"`{section.command}`, {machine()}, {date}, load average {load:.1f} before it began."
     return f"{section.about} {facts}\n{failed}\n```\n{done.stdout.rstrip()}\n```\n"
@@ -134,7 +207,10 @@ def run(section: Section) -> str:
 def sections_of(page: str) -> dict[str, str]:
     """Return the texts of a page's sections by their titles."""
     parts = page.split("\n## ")[1:]
-    return {title: text.strip("\n") + "\n" for title, _, text in (part.partition("\n") for part in parts)}
+    return {
+        title: text.strip("\n") + "\n"
+        for title, _, text in (part.partition("\n") for part in parts)
+    }
 
 
 def write(section: Section, text: str, path: Path = PAGE) -> None:
@@ -165,7 +241,10 @@ def main(names: list[str]) -> int:
     names = [name for name in names if name != "--beside"]
     known = {section.name: section for section in SECTIONS}
     if unknown := [name for name in names if name not in known]:
-        print(f"There is no benchmark {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
+        print(
+            f"There is no benchmark {', '.join(unknown)}. There are: {', '.join(known)}.",
+            file=sys.stderr,
+        )
         return 2
     for name in names or known:
         print(known[name].command, flush=True)

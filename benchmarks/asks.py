@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_reflect.models.finding import Finding, SessionCall
-from mcp_reflect.runs.calls import Call
-from mcp_reflect.runs.hard_won import found_after, session_call
-from mcp_reflect.runs.tools import without_labels
+from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.hard_won import found_after, session_call
+from mcp_reflect.sessions.tools import without_labels
 
 MOST_ASKS = 3
 LEAST_ASKED, LEAST_RIGHT, MOST_NOTHING, MOST_QUIET, MOST_A_SESSION = 0.86, 0.65, 0.5, 0.02, 1.5
@@ -71,10 +71,15 @@ def main() -> int:
     """Run the benchmark; 1 where a limit does not hold, 2 without data."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data/coding_runs"))
-    parser.add_argument("--show", action="store_true", help="print each ask beside the labels of its session")
+    parser.add_argument(
+        "--show", action="store_true", help="print each ask beside the labels of its session"
+    )
     chosen = parser.parse_args()
     if not (chosen.data / "runs.jsonl").is_file():
-        print(f"There is no {chosen.data / 'runs.jsonl'}. Give the recorded sessions with --data DIR.", file=sys.stderr)
+        print(
+            f"There is no {chosen.data / 'runs.jsonl'}. Give the recorded sessions with --data DIR.",
+            file=sys.stderr,
+        )
         return 2
     runs = [json.loads(line) for line in (chosen.data / "runs.jsonl").open(encoding="utf-8")]
     episodes: dict[str, list[Record]] = defaultdict(list)
@@ -125,12 +130,28 @@ def _quiet(calls: Sequence[SessionCall]) -> Iterator[list[SessionCall]]:
 
 
 def _show(
-    name: str, labels: Sequence[Record], found: Sequence[Finding], index: dict[int, int], *, hit: bool, proven: bool
+    name: str,
+    labels: Sequence[Record],
+    found: Sequence[Finding],
+    index: dict[int, int],
+    *,
+    hit: bool,
+    proven: bool,
 ) -> None:
-    mark = ("right" if hit else "WRONG CALL" if found else "NOT ASKED") if proven else "ASKED" if found else "silent"
-    print(f"\n=== {mark} {name} {[(e['lesson_class'], e['kind'], e['failed_event']) for e in labels]}")
+    mark = (
+        ("right" if hit else "WRONG CALL" if found else "NOT ASKED")
+        if proven
+        else "ASKED"
+        if found
+        else "silent"
+    )
+    print(
+        f"\n=== {mark} {name} {[(e['lesson_class'], e['kind'], e['failed_event']) for e in labels]}"
+    )
     for finding in found:
-        print(f"  {finding.kind} {[index[number] for number in finding.failed]} -> {index[finding.worked]}")
+        print(
+            f"  {finding.kind} {[index[number] for number in finding.failed]} -> {index[finding.worked]}"
+        )
         print(f"    {finding.draft.mistake}\n    {finding.draft.correction}")
 
 

@@ -27,7 +27,9 @@ AT_ONCE: Final = 10
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("old", type=Path)
     parser.add_argument("--bank", type=Path, required=True)
     parser.add_argument("--new-bank", type=Path)
@@ -41,7 +43,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=given.bank.parent) as folder:
         banks = {"old": given.bank, "new": given.new_bank or given.bank}
         sides = [
-            Side(path, Path(shutil.copy(banks[name], f"{folder}/{name}.db"))) for name, path in _versions(given.old)
+            Side(path, Path(shutil.copy(banks[name], f"{folder}/{name}.db")))
+            for name, path in _versions(given.old)
         ]
         recalls = [{"recall": question} for question in texts.questions()]
         stores = [{"store": [texts.lesson(10_000_000 + place)]} for place in range(1, STORES + 1)]
@@ -55,7 +58,16 @@ def main() -> int:
         ]
         took = [sum(clock for clock, _ in side) / 1000 for side in _in_turns(sides, many)]
         rates = [round(STORES / seconds, 1) for seconds in took]
-        print(json.dumps({"call": "stores a second", "old": rates[0], "new": rates[1], "ratio": _ratio(*rates)}))
+        print(
+            json.dumps(
+                {
+                    "call": "stores a second",
+                    "old": rates[0],
+                    "new": rates[1],
+                    "ratio": _ratio(*rates),
+                }
+            )
+        )
         for side in sides:
             side.close()
     return 0
@@ -69,11 +81,23 @@ class Side:
     """A version's process."""
 
     def __init__(self, root: Path, bank: Path) -> None:
-        words = [sys.executable, str(Path(__file__).absolute()), str(root), "--bank", str(bank), "--work"]
+        words = [
+            sys.executable,
+            str(Path(__file__).absolute()),
+            str(root),
+            "--bank",
+            str(bank),
+            "--work",
+        ]
         env = {**os.environ, "PYTHONPATH": str(root)}
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(words, cwd=root, env=env, stdin=pipe, stdout=pipe, text=True)
-        self._in, self._out = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
+        self._process = subprocess.Popen(
+            words, cwd=root, env=env, stdin=pipe, stdout=pipe, text=True
+        )
+        self._in, self._out = (
+            cast("IO[str]", self._process.stdin),
+            cast("IO[str]", self._process.stdout),
+        )
         if self._said() != [str(root / "mcp_reflect")]:
             raise SystemExit(f"{root} is not what Python imports there.")
 
@@ -104,8 +128,14 @@ def _figures(took: list[list[tuple[float, float]]]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for kind, name in ((0, "clock"), (1, "cpu")):
         for part in (50, 95):
-            old, new = (sorted(each[kind] for each in side)[len(side) * part // 100] for side in took)
-            figures[f"{name}_p{part}"] = {"old": round(old, 2), "new": round(new, 2), "ratio": _ratio(old, new)}
+            old, new = (
+                sorted(each[kind] for each in side)[len(side) * part // 100] for side in took
+            )
+            figures[f"{name}_p{part}"] = {
+                "old": round(old, 2),
+                "new": round(new, 2),
+                "ratio": _ratio(old, new),
+            }
     return figures
 
 
@@ -126,7 +156,9 @@ async def _work(bank: Path) -> int:
             if "recall" in call:
                 await engine.recall(task=call["recall"])
             else:
-                lessons = [{name: one[name] for name in ("mistake", "correction")} for one in call["store"]]
+                lessons = [
+                    {name: one[name] for name in ("mistake", "correction")} for one in call["store"]
+                ]
                 await asyncio.gather(*(engine.store_lesson(**one) for one in lessons))
             took = (time.perf_counter() - start, time.process_time() - used)
             print(json.dumps([1000 * each for each in took]), flush=True)

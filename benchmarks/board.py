@@ -58,7 +58,9 @@ new PerformanceObserver((all) => window.long.push(...all.getEntries().map((one) 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--lessons", type=int, default=10_000)
     parser.add_argument("--screenshots", type=Path)
     given = parser.parse_args()
@@ -83,8 +85,12 @@ async def built(bank: Path) -> dict[str, Any]:
 
 
 def opened(playwright: Any) -> Any:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    flags = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    chromium = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
+    flags = (
+        "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    )
     flags += " --disable-component-update --disable-sync"
     return playwright.chromium.launch(executable_path=chromium, headless=True, args=flags.split())
 
@@ -128,7 +134,8 @@ def measured(folder: Path, lessons: int) -> dict[str, Any]:
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         tab.evaluate("window.long = []")
         scrolled = {
-            f"{name}_ms": moved(tab, session, step) for name, step in (("wheel", _WHEEL), ("jump", 10 * _WHEEL))
+            f"{name}_ms": moved(tab, session, step)
+            for name, step in (("wheel", _WHEEL), ("jump", 10 * _WHEEL))
         }
         scrolling = tab.evaluate("window.long")
         tab.evaluate("window.long = []")

@@ -9,7 +9,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mcp import Client
 from mcp.types import TextContent
@@ -36,8 +36,10 @@ def _camel(name: str) -> str:
 
 def _each_event(change: Callable[[Values], Values]) -> Callable[[Values], Values]:
     def apply(values: Values) -> Values:
-        events = values.get("events")
-        return {**values, "events": [change(event) for event in events]} if isinstance(events, list) else values  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        events: object = values.get("events")
+        if not isinstance(events, list):
+            return values
+        return {**values, "events": [change(event) for event in cast("list[Values]", events)]}
 
     return apply
 
@@ -54,7 +56,9 @@ def _map(kind: type, change: Callable[[Any], Any]) -> Callable[[Values], Values]
 
 
 def _in_analysis(change: Callable[[Values], Any]) -> Callable[[Values], Values]:
-    return lambda values: {**values, "analysis": change(values["analysis"])} if "analysis" in values else values
+    return lambda values: (
+        {**values, "analysis": change(values["analysis"])} if "analysis" in values else values
+    )
 
 
 def _beside(values: Values) -> Values:
@@ -75,17 +79,33 @@ def _messages(values: Values) -> Values:
     events = values.get("events")
     if not events:
         return values
-    call = {"id": "c1", "function": {"name": events[0]["tool"], "arguments": json.dumps(events[0]["arguments"])}}
+    call = {
+        "id": "c1",
+        "function": {"name": events[0]["tool"], "arguments": json.dumps(events[0]["arguments"])},
+    }
     answer = {"role": "tool", "tool_call_id": "c1", "content": events[1]["error"]}
-    return {**values, "events": [{"role": "assistant", "content": None, "tool_calls": [call]}, answer]}
+    return {
+        **values,
+        "events": [{"role": "assistant", "content": None, "tool_calls": [call]}, answer],
+    }
 
 
 def _blocks(values: Values) -> Values:
     events = values.get("events")
     if not events:
         return values
-    call = {"type": "tool_use", "id": "t1", "name": events[0]["tool"], "input": events[0]["arguments"]}
-    answer = {"type": "tool_result", "tool_use_id": "t1", "content": events[1]["error"], "is_error": True}
+    call = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": events[0]["tool"],
+        "input": events[0]["arguments"],
+    }
+    answer = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": events[1]["error"],
+        "is_error": True,
+    }
     return {
         **values,
         "events": [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}],
@@ -96,7 +116,9 @@ def _session_lines(values: Values) -> Values:
     messages = _blocks(values).get("events")
     if "events" not in values or not messages:
         return values
-    lines = [{"type": item["role"], "sessionId": "s", "uuid": "u", "message": item} for item in messages]
+    lines = [
+        {"type": item["role"], "sessionId": "s", "uuid": "u", "message": item} for item in messages
+    ]
     return {**values, "events": "\n".join(map(json.dumps, lines))}
 
 
@@ -117,37 +139,63 @@ VARIATIONS: dict[str, Callable[[Values], Values]] = {
     "numbers as percent": _map(float, lambda value: f"{value:.0%}"),
     "numbers out of ten": _map(float, lambda value: f"{value * 10:g}/10"),
     "counts as text": _map(int, str),
-    "upper case outcome": lambda values: {**values, "outcome": "FAILED"} if "outcome" in values else values,
+    "upper case outcome": lambda values: (
+        {**values, "outcome": "FAILED"} if "outcome" in values else values
+    ),
     "outcome ok": lambda values: {**values, "outcome": "ok"} if "outcome" in values else values,
     "outcome left out": _without("outcome"),
-    "task left out": lambda values: _without("task")(values) if "analysis" in values or "events" in values else values,
+    "task left out": lambda values: (
+        _without("task")(values) if "analysis" in values or "events" in values else values
+    ),
     "types dropped": _each_event(_without("type")),
-    "types of another host": _each_event(lambda event: {**event, "type": event["type"].replace("tool_", "")}),
+    "types of another host": _each_event(
+        lambda event: {**event, "type": event["type"].replace("tool_", "")}
+    ),
     "unknown types": _each_event(lambda event: {**event, "type": "step"}),
-    "exit code": _each_event(lambda event: {**event, "exit_code": 1} if "error" in event else event),
+    "exit code": _each_event(
+        lambda event: {**event, "exit_code": 1} if "error" in event else event
+    ),
     "extra event fields": _each_event(lambda event: {**event, "duration_ms": 12, "cwd": "/src"}),
-    "other event names": _each_event(lambda event: _rename(event, {"tool": "name", "arguments": "input"})),
+    "other event names": _each_event(
+        lambda event: _rename(event, {"tool": "name", "arguments": "input"})
+    ),
     "output for error": _each_event(lambda event: _rename(event, {"error": "output"})),
     "one id for call and response": _each_event(lambda event: {**event, "id": "call_1"}),
     "call and result in one event": _merged_event,
-    "events as text": lambda values: {**values, "events": "$ make\nNo rule"} if "events" in values else values,
-    "one event for a list": lambda values: {**values, "events": values["events"][1]} if "events" in values else values,
+    "events as text": lambda values: (
+        {**values, "events": "$ make\nNo rule"} if "events" in values else values
+    ),
+    "one event for a list": lambda values: (
+        {**values, "events": values["events"][1]} if "events" in values else values
+    ),
     "OpenAI messages": _messages,
     "Anthropic messages": _blocks,
     "Claude Code lines": _session_lines,
     "analysis beside": _beside,
-    "analysis as text": _in_analysis(lambda analysis: f"{analysis['mistake']}. {analysis['correction']}"),
+    "analysis as text": _in_analysis(
+        lambda analysis: f"{analysis['mistake']}. {analysis['correction']}"
+    ),
     "analysis as markdown": _in_analysis(_markdown),
     "analysis in a list": _in_analysis(lambda analysis: [analysis]),
-    "analysis with a word for a score": _in_analysis(lambda analysis: {**analysis, "importance": "high"}),
-    "mistake alone": _in_analysis(lambda analysis: {"mistake": analysis["mistake"]}),
-    "one text for symptoms": _in_analysis(lambda analysis: {**analysis, "symptoms": analysis["symptoms"][0]}),
-    "one lesson text": lambda values: (
-        {"lesson": f"{values['mistake']}. {values['correction']}"} if "mistake" in values else values
+    "analysis with a word for a score": _in_analysis(
+        lambda analysis: {**analysis, "importance": "high"}
     ),
-    "problem and solution": lambda values: _rename(values, {"mistake": "problem", "correction": "solution"}),
+    "mistake alone": _in_analysis(lambda analysis: {"mistake": analysis["mistake"]}),
+    "one text for symptoms": _in_analysis(
+        lambda analysis: {**analysis, "symptoms": analysis["symptoms"][0]}
+    ),
+    "one lesson text": lambda values: (
+        {"lesson": f"{values['mistake']}. {values['correction']}"}
+        if "mistake" in values
+        else values
+    ),
+    "problem and solution": lambda values: _rename(
+        values, {"mistake": "problem", "correction": "solution"}
+    ),
     "one id for a list": lambda values: (
-        {**_without("lesson_ids")(values), "lesson_id": values["lesson_ids"][0]} if "lesson_ids" in values else values
+        {**_without("lesson_ids")(values), "lesson_id": values["lesson_ids"][0]}
+        if "lesson_ids" in values
+        else values
     ),
     "outcome in words": lambda values: (
         {**_without("success")(values), "outcome": "helped"} if "success" in values else values
@@ -161,7 +209,12 @@ def varied(call: Values) -> Iterator[tuple[str, Values]]:
     for name, change in VARIATIONS.items():
         try:
             values = change(call["arguments"])
-        except (AttributeError, IndexError, KeyError, TypeError):  # the form is of calls that are built otherwise
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+        ):  # the form is of calls that are built otherwise
             continue
         text = json.dumps(values, sort_keys=True)
         if text not in seen:
@@ -184,12 +237,18 @@ async def replay(file: Path) -> tuple[int, list[str], dict[str, list[int]]]:
             for call in calls:
                 for name, values in varied(call):
                     lesson = await client.call_tool(
-                        "store_lesson", {"mistake": "pytest failed in the root folder", "correction": "run it in api"}
+                        "store_lesson",
+                        {
+                            "mistake": "pytest failed in the root folder",
+                            "correction": "run it in api",
+                        },
                     )
                     stored: Values = lesson.structured_content or {}
                     text = json.dumps(values).replace("$lesson", str(stored["lesson_id"]))
                     result = await client.call_tool(call["tool"], json.loads(text))
-                    answer = "".join(block.text for block in result.content if isinstance(block, TextContent))
+                    answer = "".join(
+                        block.text for block in result.content if isinstance(block, TextContent)
+                    )
                     count += 1
                     if result.is_error:
                         refused.append(f"{call['tool']} ({name}): {answer[:160]}")
@@ -203,13 +262,20 @@ def main() -> None:
     for title, file in (("Recorded", RECORDED), ("Written", CALLS)):
         count, refused, sizes = asyncio.run(replay(file))
         every, calls = len(file.read_text(encoding="utf-8").splitlines()), len(read_calls(file))
-        print(f"{title}: {calls} calls ({every - calls} kept apart), {len(VARIATIONS)} forms, {count} replayed")
+        print(
+            f"{title}: {calls} calls ({every - calls} kept apart), {len(VARIATIONS)} forms, {count} replayed"
+        )
         print(f"  understood but refused: {len(refused)}")
         for line in refused:
             print(f"    {line}")
-        for tool, values in {**sizes, "all": [size for each in sizes.values() for size in each]}.items():
+        for tool, values in {
+            **sizes,
+            "all": [size for each in sizes.values() for size in each],
+        }.items():
             p95 = statistics.quantiles([*values, values[-1]], n=20)[18]
-            print(f"  {tool}: {len(values)} answers, bytes p50 {statistics.median(values):.0f}, p95 {p95:.0f}")
+            print(
+                f"  {tool}: {len(values)} answers, bytes p50 {statistics.median(values):.0f}, p95 {p95:.0f}"
+            )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.hooks.corrections import WEIGHTS, corrects, features, score
+from mcp_reflect.moments.corrections import WEIGHTS, corrects, features, score
 
 OWN: Final = Path(__file__).parent.parent / "tests" / "data" / "prompts.jsonl"
 ASIDE: Final = OWN.with_name("prompts_aside.jsonl")
@@ -44,14 +44,18 @@ def fit(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def learn(found: Sequence[Sentence], names: Collection[str]) -> dict[str, float]:
     """Return the weights of these features, learned from all sentences, then from those that tell."""
     known = {"", *names}
-    kept = [(i, wanted, {n: much for n, much in of.items() if n in known}) for i, wanted, of in found]
+    kept = [
+        (i, wanted, {n: much for n, much in of.items() if n in known}) for i, wanted, of in found
+    ]
     weights = descend(kept)
     best: dict[int, Sentence] = {}
     for sentence in kept:
         i, _, of = sentence
         if i not in best or score(of, weights) > score(best[i][2], weights):
             best[i] = sentence
-    return descend([sentence for sentence in kept if not sentence[1] or best[sentence[0]] is sentence])
+    return descend(
+        [sentence for sentence in kept if not sentence[1] or best[sentence[0]] is sentence]
+    )
 
 
 def descend(examples: Sequence[Sentence]) -> dict[str, float]:
@@ -88,7 +92,9 @@ def measure(name: str, records: Sequence[Mapping[str, Any]], *, show: bool) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--fit", action="store_true")

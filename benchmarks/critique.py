@@ -49,10 +49,11 @@ class Solved:
     def row(self) -> str:
         """Return its line."""
         recall = "-" if self.recall is None else f"{self.recall:.4f}"
-        false, milliseconds = self.false_steps / max(1, self.steps), 1000 * self.seconds / max(1, self.records)
-        return (
-            f"{self.records:>8}{self.exact / max(1, self.records):>9.4f}{recall:>9}{false:>12.5f}{milliseconds:>9.2f}"
+        false, milliseconds = (
+            self.false_steps / max(1, self.steps),
+            1000 * self.seconds / max(1, self.records),
         )
+        return f"{self.records:>8}{self.exact / max(1, self.records):>9.4f}{recall:>9}{false:>12.5f}{milliseconds:>9.2f}"
 
 
 def solved(records: Iterable[Mapping[str, Any]], rules: Sequence[Rule]) -> Solved:
@@ -105,7 +106,9 @@ def print_judged(*, misses: bool) -> list[str]:
         for path in PATHS if cases else ():
             lines: list[str] = []
             total = total_of(zip(cases, judged(cases, replies, path), strict=True), lines)
-            print(f"{f'{name}, judge as {path}':28}" + "".join(f"{cell:>14}" for cell in total.row()))
+            print(
+                f"{f'{name}, judge as {path}':28}" + "".join(f"{cell:>14}" for cell in total.row())
+            )
             print("".join(f"   {line}\n" for line in lines if misses and path == "model"), end="")
             if path == "model":
                 found, contradicted = found + total.found, contradicted + total.contradicted
@@ -125,10 +128,15 @@ def print_ablation(files: Sequence[Path]) -> None:
     every = tuple(RULES.values())
     choices = {"all": every, "none": ()}
     choices |= {f"only {name}": (rule,) for name, rule in RULES.items()}
-    choices |= {f"all but {name}": tuple(other for other in every if other is not rule) for name, rule in RULES.items()}
+    choices |= {
+        f"all but {name}": tuple(other for other in every if other is not rule)
+        for name, rule in RULES.items()
+    }
     for title, rules in choices.items():
         halves = own_works(rules).values()
-        totals = [total_of((case, by_rules(case, rules)) for case in cases) for cases in works.values()]
+        totals = [
+            total_of((case, by_rules(case, rules)) for case in cases) for cases in works.values()
+        ]
         cells = (
             sum(half[2] for half in halves),
             sum(half[0] for half in halves),
@@ -152,11 +160,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument(
-        "--misses", action="store_true", help="print what was judged otherwise (not of halves kept aside)"
+        "--misses",
+        action="store_true",
+        help="print what was judged otherwise (not of halves kept aside)",
     )
-    parser.add_argument("--ablation", action="store_true", help="each rule alone, all but one, and the judge")
-    parser.add_argument("--work-only", action="store_true", help="only the pieces of work in the repository")
-    parser.add_argument("--questions", type=Path, metavar="FOLDER", help="write what a judge reads, and end")
+    parser.add_argument(
+        "--ablation", action="store_true", help="each rule alone, all but one, and the judge"
+    )
+    parser.add_argument(
+        "--work-only", action="store_true", help="only the pieces of work in the repository"
+    )
+    parser.add_argument(
+        "--questions", type=Path, metavar="FOLDER", help="write what a judge reads, and end"
+    )
     options = parser.parse_args(arguments)
     if options.questions:
         options.questions.mkdir(parents=True, exist_ok=True)
@@ -165,7 +181,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     files = [] if options.work_only else sorted((options.data / "critique").glob("*.jsonl"))
     if not files and not options.work_only:
-        print(f"no .jsonl files in {options.data}/critique: say where the data is with --data", file=sys.stderr)
+        print(
+            f"no .jsonl files in {options.data}/critique: say where the data is with --data",
+            file=sys.stderr,
+        )
         return 2
     if options.ablation:
         print_ablation(files)
@@ -181,7 +200,9 @@ def print_sets(files: Sequence[Path], *, misses: bool) -> list[str]:
     missed: list[str] = []
     halves = own_works(rules)
     for name, (alarms, right, found, wrong) in halves.items():
-        print(f"own works, {name}: {found} of {wrong} wrong ones found, {alarms} alarms on {right} right ones")
+        print(
+            f"own works, {name}: {found} of {wrong} wrong ones found, {alarms} alarms on {right} right ones"
+        )
     if sum(half[0] for half in halves.values()) > MOST_ALARMS:
         missed.append("alarms on right works")
     print(f"\n{'':28}" + "".join(f"{cell:>14}" for cell in HEADER))
@@ -190,10 +211,17 @@ def print_sets(files: Sequence[Path], *, misses: bool) -> list[str]:
         cases = read(CASES / f"work_{name}.jsonl")
         total = total_of(((case, by_rules(case, rules)) for case in cases), lines)
         print(f"{f'{name}, rules alone':28}" + "".join(f"{cell:>14}" for cell in total.row()))
-        print("".join(f"   {line}\n" for line in lines if misses and name == "dev" and "alarm" in line), end="")
+        print(
+            "".join(
+                f"   {line}\n" for line in lines if misses and name == "dev" and "alarm" in line
+            ),
+            end="",
+        )
     missed += print_judged(misses=misses)
     if files:
-        print(f"\n{'file':28}{'records':>8}{'exact':>9}{'recall':>9}{'false/step':>12}{'ms each':>9}")
+        print(
+            f"\n{'file':28}{'records':>8}{'exact':>9}{'recall':>9}{'false/step':>12}{'ms each':>9}"
+        )
     for file in files:
         total = solved(read(file), rules)
         print(f"{file.stem:28}{total.row()}")

@@ -57,7 +57,9 @@ class Corpus:
                 self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", values)  # noqa: S608 - our own
         elif self._engine == "fts5":
             columns = ",".join(self._indexed)
-            self._connection.execute(f"CREATE VIRTUAL TABLE f USING fts5(docid UNINDEXED,{columns})")
+            self._connection.execute(
+                f"CREATE VIRTUAL TABLE f USING fts5(docid UNINDEXED,{columns})"
+            )
             for id_, doc in self.docs.items():
                 marks = ",".join("?" * (len(self._indexed) + 1))
                 row = [id_, *(doc["fields"][name] for name in self._indexed)]
@@ -67,7 +69,12 @@ class Corpus:
         self._connection.close()
 
     def search(self, query: Query) -> list[str]:
-        engines = {"grep": self._grep, "sqlite": self._sqlite, "fts5": self._fts5, "vector": self._vector}
+        engines = {
+            "grep": self._grep,
+            "sqlite": self._sqlite,
+            "fts5": self._fts5,
+            "vector": self._vector,
+        }
         with suppress(sqlite3.Error, ValueError):
             return engines[self._engine](query)
         return []
@@ -76,7 +83,9 @@ class Corpus:
         command = ["grep", "-rlZ", "-e", query.query_text]
         if include := query.filters.get("include"):
             command.append(f"--include={include}")
-        ran = subprocess.run([*command, "."], cwd=self._folder, capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            [*command, "."], cwd=self._folder, capture_output=True, text=True, check=False
+        )
         return [name[2:] for name in ran.stdout.split("\0") if name]
 
     def _sqlite(self, query: Query) -> list[str]:
@@ -111,17 +120,24 @@ class Corpus:
         rows = Counter(word for words in texts.values() for word in words)
 
         def weighted(words: Counter[str]) -> dict[str, float]:
-            return {word: count * math.log(1 + len(texts) / (rows[word] or 0.5)) for word, count in words.items()}
+            return {
+                word: count * math.log(1 + len(texts) / (rows[word] or 0.5))
+                for word, count in words.items()
+            }
 
         asked = weighted(Counter(_words(query.query_text)))
-        scores = [(_cosine(asked, weighted(texts[id_])), id_) for id_ in texts if self._passes(id_, query)]
+        scores = [
+            (_cosine(asked, weighted(texts[id_])), id_) for id_ in texts if self._passes(id_, query)
+        ]
         least = query.score_threshold or 0.0
         return [id_ for score, id_ in sorted(scores, reverse=True) if score >= least][:3]
 
     def _passes(self, id_: str, query: Query) -> bool:
         doc = self.docs[id_]
         in_table = query.table not in self.tables or doc.get("table") == query.table
-        return in_table and all(doc["fields"].get(name) == value for name, value in query.filters.items())
+        return in_table and all(
+            doc["fields"].get(name) == value for name, value in query.filters.items()
+        )
 
 
 def searches() -> list[dict[str, Any]]:
@@ -135,12 +151,19 @@ def corpora(folder: Path) -> dict[str, Corpus]:
 
 def request_of(search: dict[str, Any]) -> SearchRequest:
     """What the planner is told: neither the reason, nor what was wanted."""
-    failed: dict[str, Any] = {"text": search["query"]} if isinstance(search["query"], str) else search["query"]
+    failed: dict[str, Any] = (
+        {"text": search["query"]} if isinstance(search["query"], str) else search["query"]
+    )
     table: str = failed.get("table") or search["tool"]
     catalog: list[dict[str, Any]] = [dict(entry) for entry in search.get("catalog", ())]
     if "vocabulary" in search:
-        entry: dict[str, Any] = next((entry for entry in catalog if entry["table"] == table), {"table": table})
-        catalog = [*(other for other in catalog if other is not entry), {**entry, "vocabulary": search["vocabulary"]}]
+        entry: dict[str, Any] = next(
+            (entry for entry in catalog if entry["table"] == table), {"table": table}
+        )
+        catalog = [
+            *(other for other in catalog if other is not entry),
+            {**entry, "vocabulary": search["vocabulary"]},
+        ]
     query = {**failed, "table": table, "tool": search["tool"]}
     return SearchRequest(
         search_id=search["message"],
@@ -165,7 +188,9 @@ def mended_at(search: dict[str, Any], corpus: Corpus) -> tuple[int, list[Query]]
             ran.append(query)
         if found >= set(search["wanted"]):
             return call, ran
-        request = replace(request, queries=planned.new_queries, results={q.table: 0 for q in planned.new_queries})
+        request = replace(
+            request, queries=planned.new_queries, results={q.table: 0 for q in planned.new_queries}
+        )
     return 0, ran
 
 
@@ -180,7 +205,13 @@ def measure() -> Iterator[dict[str, object]]:
                 tallies[reason, search["half"]].append(call)
     for (reason, half), calls in sorted(tallies.items()):
         first, second = sum(call == 1 for call in calls), sum(call > 0 for call in calls)
-        yield {"reason": reason, "half": half, "searches": len(calls), "first_call": first, "two_calls": second}
+        yield {
+            "reason": reason,
+            "half": half,
+            "searches": len(calls),
+            "first_call": first,
+            "two_calls": second,
+        }
 
 
 def _words(text: str) -> list[str]:

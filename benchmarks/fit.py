@@ -35,9 +35,13 @@ GRID: Final[dict[str, tuple[float, ...]]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--queries", type=int, default=300, help="how many of a set are taken at most")
+    parser.add_argument(
+        "--queries", type=int, default=300, help="how many of a set are taken at most"
+    )
     arguments = parser.parse_args()
     sets = collections(arguments.data)
     if not sets:
@@ -50,16 +54,27 @@ def main() -> int:
 async def fit(sets: Sequence[Judged], queries: int = 300) -> None:
     """Print a line for each setting, from at most so many `queries` of each set."""
     settings = [("fitted", FITTED)]
-    settings += [(f"{name} {value}", replace(FITTED, **{name: value})) for name, some in GRID.items() for value in some]
-    columns = [await _column(judged, queries, [weights for _, weights in settings]) for judged in sets]
+    settings += [
+        (f"{name} {value}", replace(FITTED, **{name: value}))
+        for name, some in GRID.items()
+        for value in some
+    ]
+    columns = [
+        await _column(judged, queries, [weights for _, weights in settings]) for judged in sets
+    ]
     print(f"{'':18}" + "".join(f"{judged.name:>14}" for judged in sets) + f"{'mean':>14}")
     lines = list(zip(*columns, strict=True))
     for (name, _), cells in zip(settings, lines, strict=True):
-        print(f"{name:18}" + "".join(f"{cell:14.4f}" for cell in (*cells, sum(cells) / len(cells))), flush=True)
+        print(
+            f"{name:18}" + "".join(f"{cell:14.4f}" for cell in (*cells, sum(cells) / len(cells))),
+            flush=True,
+        )
     for place, judged in enumerate(sets):
         others = [sum(cells) - cells[place] for cells in lines]
         best = max(range(len(others)), key=others.__getitem__)
-        print(f"without {judged.name}: best is {settings[best][0]}, which gives it {lines[best][place]:.4f}")
+        print(
+            f"without {judged.name}: best is {settings[best][0]}, which gives it {lines[best][place]:.4f}"
+        )
 
 
 async def _column(judged: Judged, queries: int, settings: Sequence[Weights]) -> list[float]:
@@ -70,7 +85,8 @@ async def _column(judged: Judged, queries: int, settings: Sequence[Weights]) -> 
         try:
             names = await rows_by_document(database, scope)
             gains = await database.look(
-                scope.tenant, lambda reading: [_gains(reading, scope, query, names, settings) for query in some]
+                scope.tenant,
+                lambda reading: [_gains(reading, scope, query, names, settings) for query in some],
             )
         finally:
             await database.close()
@@ -81,16 +97,21 @@ def _gains(
     reading: Reading, scope: Scope, query: Query, names: dict[int, str], settings: Sequence[Weights]
 ) -> list[float]:
     """nDCG@10 of one query for every setting."""
-    search = Search(reading, scope, RecallQuery(task=query.text), words_query(query.text), VectorIndex())
+    search = Search(
+        reading, scope, RecallQuery(task=query.text), words_query(query.text), VectorIndex()
+    )
     return [
-        ndcg([names[match.row] for match in search.matches(weights)[:DEPTH]], query.relevant) for weights in settings
+        ndcg([names[match.row] for match in search.matches(weights)[:DEPTH]], query.relevant)
+        for weights in settings
     ]
 
 
 async def rows_by_document(database: Database, scope: Scope) -> dict[int, str]:
     """Return the id of the document that each row of a bank was made of."""
     page = {"held": 0, "kind": None, "state": None, "limit": 10**9, "offset": 0}
-    rows = await database.rows("lesson_list", {"tenant": scope.tenant, "project": scope.project, **page})
+    rows = await database.rows(
+        "lesson_list", {"tenant": scope.tenant, "project": scope.project, **page}
+    )
     return {row["row"]: row["external_id"] for row in rows}
 
 

@@ -18,7 +18,16 @@ from typing import IO, Any, Final, Self
 from benchmarks.stdio import RawClient
 
 _CONTEXT: Final = get_context("forkserver")
-_SERVICES: Final = ("engine", "critique", "reflect", "lessons", "replan", "triggers", "transcripts", "warnings")
+_SERVICES: Final = (
+    "engine",
+    "critique",
+    "reflect",
+    "lessons",
+    "replan",
+    "triggers",
+    "transcripts",
+    "warnings",
+)
 _IMPORTED: Final = [
     "anyio._backends._asyncio",
     "benchmarks.forked",
@@ -143,7 +152,10 @@ def _run(words: list[str], env: dict[str, str], ends: list[_Handed]) -> None:
         taken = end.taken()
         os.dup2(taken, place)
         os.close(taken)
-    sys.stdin, sys.stdout, sys.stderr = (open(place, mode, closefd=False) for place, mode in enumerate("rww"))  # noqa: SIM115 - numbers, open to the end
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(place, mode, closefd=False)  # noqa: SIM115
+        for place, mode in enumerate("rww")
+    )
     os.chdir(_ROOT)
     os.environ.clear()
     os.environ.update(env)

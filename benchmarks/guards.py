@@ -60,10 +60,14 @@ def calls_of(lesson: dict[str, Any], name: str) -> list[Call]:
 def recorded(data: Path) -> list[Call]:
     """Return the calls of recorded sessions."""
     events = (event for run in read(data / "coding_runs" / "runs.jsonl") for event in run["events"])
-    return [Call(event["tool"], event["arguments"]) for event in events if event["type"] == "tool_call"]
+    return [
+        Call(event["tool"], event["arguments"]) for event in events if event["type"] == "tool_call"
+    ]
 
 
-def show(name: str, lessons: list[dict[str, Any]], noise: list[Call], *, words: bool, verbose: bool) -> None:
+def show(
+    name: str, lessons: list[dict[str, Any]], noise: list[Call], *, words: bool, verbose: bool
+) -> None:
     """Print the figures of one set of lessons."""
     against, follows, noisy = Tally(), Tally(), Tally()
     guards = 0
@@ -85,28 +89,43 @@ def show(name: str, lessons: list[dict[str, Any]], noise: list[Call], *, words: 
                 print(f"        FALSE  {call.arguments}")
             if met_noise:
                 print(f"        noise  {len(met_noise)} {met_noise[0].arguments}"[:160])
-    print(f"{name:28s} guards {guards:3d} of {len(lessons):3d}; against {against}; follow {follows}; recorded {noisy}")
+    print(
+        f"{name:28s} guards {guards:3d} of {len(lessons):3d}; against {against}; follow {follows}; recorded {noisy}"
+    )
 
 
 def main() -> None:
     """Print the figures of the development half, the half kept aside, and the sample of the data."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--show", choices=("dev", "aside", "others", "sample"), help="print each guard of one set")
-    parser.add_argument("--words", action="store_true", help="with --show: those derived from the words alone")
+    parser.add_argument(
+        "--show", choices=("dev", "aside", "others", "sample"), help="print each guard of one set"
+    )
+    parser.add_argument(
+        "--words", action="store_true", help="with --show: those derived from the words alone"
+    )
     options = parser.parse_args()
     noise = recorded(options.data) if options.data.exists() else []
     if not noise:
         print(f"{options.data} is absent: no recorded calls, no sample.", file=sys.stderr)
     lessons = read(CASES)
-    sets = {"dev": [one for one in lessons if not is_aside(one)], "aside": [one for one in lessons if is_aside(one)]}
+    sets = {
+        "dev": [one for one in lessons if not is_aside(one)],
+        "aside": [one for one in lessons if is_aside(one)],
+    }
     sets["others"] = read(OTHERS)
     if noise:
         sets["sample"] = read(options.data / "moments" / "guard.jsonl")
     for words in (False, True):
         for name, chosen in sets.items():
             verbose = options.show == name and options.words == words
-            show(f"{name}, {'words alone' if words else 'two calls'}", chosen, noise, words=words, verbose=verbose)
+            show(
+                f"{name}, {'words alone' if words else 'two calls'}",
+                chosen,
+                noise,
+                words=words,
+                verbose=verbose,
+            )
 
 
 if __name__ == "__main__":

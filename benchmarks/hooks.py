@@ -31,11 +31,20 @@ from mcp_reflect.storage import lessons
 PROJECT: Final = "hooks"
 BARE: Final = (sys.executable, "-c", "import sqlite3, json, re")
 HOOK: Final = (str(Path(sys.executable).with_name("mcp-reflect")), "hook")
-PUSH: Final[dict[str, Any]] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
-TESTS: Final[dict[str, Any]] = {"tool_name": "Bash", "tool_input": {"command": "pytest -q tests/unit"}}
+PUSH: Final[dict[str, Any]] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "git push origin main"},
+}
+TESTS: Final[dict[str, Any]] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "pytest -q tests/unit"},
+}
 PASSED: Final = {"tool_response": {"stdout": "43 passed in 2.52s", "stderr": ""}}
 REFUSED: Final = "Exit code 1\nremote: error: GH006: Protected branch update failed"
-BROKEN: Final = {"tool_input": {"command": "make deploy"}, "error": "Exit code 2\nmake: *** No rule to make 'deploy'."}
+BROKEN: Final = {
+    "tool_input": {"command": "make deploy"},
+    "error": "Exit code 2\nmake: *** No rule to make 'deploy'.",
+}
 EVENTS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "before a call": ("PreToolUse", dict(TESTS)),
     "before one like it": ("PreToolUse", {**PUSH, "tool_input": {"command": "git status"}}),
@@ -56,20 +65,32 @@ async def fill(settings: Settings, count: int) -> None:
     async with Engine(settings) as engine:
         stored = await services.lessons.add(
             engine.context,
-            {"mistake": "Pushed to main", "correction": "Push a branch", "wrong_call": "git push origin main"},
+            {
+                "mistake": "Pushed to main",
+                "correction": "Push a branch",
+                "wrong_call": "git push origin main",
+            },
         )
         for session in ("one", "two"):
             await engine.after_call("Bash", PUSH["tool_input"], error=REFUSED, session=session)
-        await engine.after_call("Bash", {"command": "git push origin topic"}, "pushed", session="two")
+        await engine.after_call(
+            "Bash", {"command": "git push origin topic"}, "pushed", session="two"
+        )
         first: Lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
         scope = engine.scopes.own
         plain = replace(first, source=Source.AGENT, guard=None, wrong_call=None, importance=0.1)
         for begin in range(0, count, 5_000):
-            texts = [(f"les_{n:026}", f"Ran step {n} of plan {n % 997} too early") for n in range(begin, begin + 5_000)]
-            rows = [
-                lessons.lesson_rows(scope, replace(plain, id=name, mistake=text, text=text)) for name, text in texts
+            texts = [
+                (f"les_{n:026}", f"Ran step {n} of plan {n % 997} too early")
+                for n in range(begin, begin + 5_000)
             ]
-            await engine.bank.db.write(scope.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
+            rows = [
+                lessons.lesson_rows(scope, replace(plain, id=name, mistake=text, text=text))
+                for name, text in texts
+            ]
+            await engine.bank.db.write(
+                scope.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows)
+            )
 
 
 def commands(env: Mapping[str, str], rounds: int) -> bool:
@@ -81,7 +102,9 @@ def commands(env: Mapping[str, str], rounds: int) -> bool:
             sent = {"session_id": f"c{number}", "cwd": str(Path.cwd()), **values}
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             words = (*HOOK, event) if event else BARE
-            subprocess.run(words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True)
+            subprocess.run(
+                words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True
+            )
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     bare = statistics.median(took["python"])
@@ -103,31 +126,52 @@ def server(env: Mapping[str, str], folder: Path, rounds: int) -> bool:
                 call_id = f"toolu_{number}_{event}"
                 with transcript.open("a") as file:
                     file.write(json.dumps({"type": "tool_use", "id": call_id}) + "\n")
-                sent = {"hook_event_name": event, "session_id": f"s{number // 10}", "tool_use_id": call_id}
+                sent = {
+                    "hook_event_name": event,
+                    "session_id": f"s{number // 10}",
+                    "tool_use_id": call_id,
+                }
                 sent |= {"transcript_path": str(transcript)}
-                sent |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+                sent |= {
+                    key: value if isinstance(value, str) else json.dumps(value)
+                    for key, value in values.items()
+                }
                 began = time.perf_counter()
                 running.call_tool("hook", sent)
                 took[name].append(1000 * (time.perf_counter() - began))
     print("the server, answers")
     for name, times in took.items():
         ordered = sorted(times[20:])
-        print(f"  {name:20} p50 {statistics.median(ordered):6.1f} ms   p95 {ordered[len(ordered) * 95 // 100]:6.1f} ms")
-    return all(sorted(times[20:])[len(times[20:]) * 95 // 100] <= WANTED_MS for times in took.values())
+        print(
+            f"  {name:20} p50 {statistics.median(ordered):6.1f} ms   p95 {ordered[len(ordered) * 95 // 100]:6.1f} ms"
+        )
+    return all(
+        sorted(times[20:])[len(times[20:]) * 95 // 100] <= WANTED_MS for times in took.values()
+    )
 
 
 def session_of(size: int, *, at_start: bool) -> str:
     """Return a session of about `size` bytes in Claude Code's form, some 10 kB a call, with one failed run of tests."""
-    output = "\n".join(f"src/part_{line}.ts({line},7): checked, nothing to say" for line in range(200))
+    output = "\n".join(
+        f"src/part_{line}.ts({line},7): checked, nothing to say" for line in range(200)
+    )
     lines: list[str] = []
 
     def add(command: str, printed: str) -> None:
         name = f"t{len(lines)}"
         about = {"sessionId": "long", "cwd": "/srv/shop", "timestamp": "2026-11-02T09:00:00.000Z"}
         used = {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}
-        told = {"type": "tool_result", "tool_use_id": name, "content": printed, "is_error": printed.startswith("Exit")}
+        told = {
+            "type": "tool_result",
+            "tool_use_id": name,
+            "content": printed,
+            "is_error": printed.startswith("Exit"),
+        }
         for role, part in (("assistant", used), ("user", told)):
-            lines.append(json.dumps({**about, "type": role, "message": {"role": role, "content": [part]}}) + "\n")
+            lines.append(
+                json.dumps({**about, "type": role, "message": {"role": role, "content": [part]}})
+                + "\n"
+            )
 
     if at_start:
         add("npx jest", RED)
@@ -145,20 +189,31 @@ def stops(env: Mapping[str, str], folder: Path) -> bool:
     for name, at_start in (("run at the end", False), ("run at the start", True)):
         file = folder / f"{name}.jsonl"
         file.write_text(session_of(LONG, at_start=at_start))
-        sent = {"hook_event_name": "Stop", "session_id": name, "transcript_path": str(file), "cwd": str(folder)}
+        sent = {
+            "hook_event_name": "Stop",
+            "session_id": name,
+            "transcript_path": str(file),
+            "cwd": str(folder),
+        }
         sent |= {"last_assistant_message": "All tests pass."}
         began = time.perf_counter()
         words = (*HOOK, "Stop")
-        done = subprocess.run(words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True)
+        done = subprocess.run(
+            words, input=json.dumps(sent).encode(), env=env, capture_output=True, check=True
+        )
         command = 1000 * (time.perf_counter() - began)
         with RawServer((sys.executable, "-m", "mcp_reflect"), env=dict(env)) as running:
             running.open()
-            running.call_tool("hook", {**sent, "session_id": "other", "hook_event_name": "PreToolUse"})
+            running.call_tool(
+                "hook", {**sent, "session_id": "other", "hook_event_name": "PreToolUse"}
+            )
             began = time.perf_counter()
             answer = running.call_tool("hook", {**sent, "session_id": f"{name}, served"})
             server = 1000 * (time.perf_counter() - began)
         told = b"npx jest" in done.stdout and "npx jest" in json.dumps(answer)
-        print(f"  {name:20} command {command:6.0f} ms   server {server:6.0f} ms   {'held' if told else 'NOT HELD'}")
+        print(
+            f"  {name:20} command {command:6.0f} ms   server {server:6.0f} ms   {'held' if told else 'NOT HELD'}"
+        )
         held += [told, command <= STOP_MS["command"], server <= STOP_MS["server"]]
     return all(held)
 
@@ -173,10 +228,16 @@ def main() -> int:
         folder = Path(name)
         settings = Settings(bank=folder / "bank.db", project=PROJECT)
         asyncio.run(fill(settings, options.lessons))
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MCP_REFLECT")}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith("MCP_REFLECT")
+        }
         env = {**kept, "MCP_REFLECT_BANK": str(settings.bank_path), "MCP_REFLECT_PROJECT": PROJECT}
         print(f"{options.lessons} lessons")
-        held = [commands(env, options.rounds), server(env, folder, options.rounds), stops(env, folder)]
+        held = [
+            commands(env, options.rounds),
+            server(env, folder, options.rounds),
+            stops(env, folder),
+        ]
     return 0 if all(held) else 1
 
 

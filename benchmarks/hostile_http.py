@@ -42,7 +42,11 @@ RECALL: Final = json.dumps(
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": "recall_lessons", "arguments": {"task": "deploy the shop"}, "_meta": CLIENT},
+        "params": {
+            "name": "recall_lessons",
+            "arguments": {"task": "deploy the shop"},
+            "_meta": CLIENT,
+        },
     }
 ).encode()
 
@@ -77,18 +81,24 @@ def timed(address: str, *, keep: bool) -> tuple[list[float], int]:
 def hostile(host: str, port: int, kind: int) -> socket.socket:
     """Return an open connection that has sent what its kind sends."""
     connection = socket.create_connection((host, port), timeout=30)
-    head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\n" + "".join(f"{k}: {v}\r\n" for k, v in HEADERS.items())
+    head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\n" + "".join(
+        f"{k}: {v}\r\n" for k, v in HEADERS.items()
+    )
     deep = b"[" * 100_000
     with suppress(OSError):
         match kind:
             case 0:
-                connection.sendall(head.encode() + b"Content-Length: 4000000\r\n\r\n" + b"x" * 3_900_000)
+                connection.sendall(
+                    head.encode() + b"Content-Length: 4000000\r\n\r\n" + b"x" * 3_900_000
+                )
             case 1:
                 connection.sendall(head.encode())
             case 2:
                 pass
             case _:
-                connection.sendall(head.encode() + f"Content-Length: {len(deep)}\r\n\r\n".encode() + deep)
+                connection.sendall(
+                    head.encode() + f"Content-Length: {len(deep)}\r\n\r\n".encode() + deep
+                )
     return connection
 
 
@@ -105,23 +115,39 @@ def status(connection: socket.socket) -> str:
 
 def memory(process: int) -> str:
     """Return the most memory that a process has had."""
-    line = next(line for line in Path(f"/proc/{process}/status").read_text().split("\n") if line.startswith("VmHWM"))
+    line = next(
+        line
+        for line in Path(f"/proc/{process}/status").read_text().split("\n")
+        if line.startswith("VmHWM")
+    )
     return f"{int(line.split()[1]) // 1024} MB at most"
 
 
 def main() -> int:
     """Print every figure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, help="the server's limit on open files")
-    parser.add_argument("--bodies", type=int, help="so many unfinished bodies, and nothing else that is hostile")
+    parser.add_argument(
+        "--bodies", type=int, help="so many unfinished bodies, and nothing else that is hostile"
+    )
     options = parser.parse_args()
     files: int | None = options.files
-    kinds: list[int] = [0] * options.bodies if options.bodies else [place % 4 for place in range(4 * EACH)]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    kinds: list[int] = (
+        [0] * options.bodies if options.bodies else [place % 4 for place in range(4 * EACH)]
+    )
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    )
     limit = f"ulimit -n {files}; " if files else ""
     with tempfile.TemporaryDirectory() as folder:
         command = ["sh", "-c", f"{limit}exec {sys.executable} -m mcp_reflect serve --http 0"]
-        env = {**os.environ, "MCP_REFLECT_BANK": f"{folder}/bank.db", "MCP_REFLECT_MAX_CALLS_PER_MINUTE": "0"}
+        env = {
+            **os.environ,
+            "MCP_REFLECT_BANK": f"{folder}/bank.db",
+            "MCP_REFLECT_MAX_CALLS_PER_MINUTE": "0",
+        }
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None  # noqa: S101 - asked for above
             address: str = urlsplit(str(server.stdout.readline()).strip()).netloc
@@ -132,8 +158,14 @@ def main() -> int:
                 connections = [hostile(host, int(port), kind) for kind in kinds]
                 print("memory with them:", memory(server.pid))
                 _print_calls(f"beside {len(kinds)} hostile connections", address)
-                for kind, name in enumerate(("unfinished bodies", "unfinished heads", "silent", "deep JSON")):
-                    found = [status(one) for one, own in zip(connections, kinds, strict=True) if own == kind]
+                for kind, name in enumerate(
+                    ("unfinished bodies", "unfinished heads", "silent", "deep JSON")
+                ):
+                    found = [
+                        status(one)
+                        for one, own in zip(connections, kinds, strict=True)
+                        if own == kind
+                    ]
                     print(f"{name}:", dict(Counter(found)))
                 for connection in connections:
                     connection.close()
@@ -150,7 +182,9 @@ def _print_calls(when: str, address: str) -> None:
         seconds, failed = timed(address, keep=keep)
         name = "one connection" if keep else "a connection each"
         middle, longest = 1000 * seconds[len(seconds) // 2], 1000 * seconds[-1]
-        print(f"{when}, {name}: {failed} of {CALLS} failed, median {middle:.0f} ms, longest {longest:.0f} ms")
+        print(
+            f"{when}, {name}: {failed} of {CALLS} failed, median {middle:.0f} ms, longest {longest:.0f} ms"
+        )
 
 
 if __name__ == "__main__":

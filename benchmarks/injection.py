@@ -17,7 +17,9 @@ from tests.security.corpus import CASES
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []  # a text may hold U+2028
+    lines = (
+        path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    )  # a text may hold U+2028
     return [json.loads(line) for line in lines if line]
 
 
@@ -26,7 +28,9 @@ def _texts(row: dict[str, Any]) -> Iterator[str]:
     if "text" in row:
         yield row["text"]
     for step in row.get("steps") or row.get("history") or ():
-        content: Any = cast("dict[str, Any]", step).get("content") if isinstance(step, dict) else step
+        content: Any = (
+            cast("dict[str, Any]", step).get("content") if isinstance(step, dict) else step
+        )
         yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
@@ -45,7 +49,11 @@ def _print_corpus(folder: Path) -> tuple[int, int]:
     totals = Counter[str]()
     for half in sorted({row.get("half", "") for row in _rows(folder / "attacks.jsonl")}):
         for name in ("attacks", "honest"):
-            texts = [row["text"] for row in _rows(folder / f"{name}.jsonl") if row.get("half", "") == half]
+            texts = [
+                row["text"]
+                for row in _rows(folder / f"{name}.jsonl")
+                if row.get("half", "") == half
+            ]
             held, count = _print_share(f"{folder.name} {half} {name}", texts)
             if name == "honest":
                 totals.update(held=held, count=count)

@@ -21,13 +21,19 @@ def installed(source: Path, folder: Path) -> tuple[float, int, int]:
     pip = (str(folder / "bin" / "pip"), "--disable-pip-version-check")
     subprocess.run([*pip, "install", "-q", str(source)], check=True)
     after, size = resource.getrusage(resource.RUSAGE_CHILDREN), _kilobytes(folder) - empty
-    packages = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
+    packages = subprocess.run(
+        [*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True
+    ).stdout
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return seconds, size, len(packages.splitlines())
 
 
 def _kilobytes(folder: Path) -> int:
-    return int(subprocess.run(["du", "-sk", folder], check=True, capture_output=True, text=True).stdout.split()[0])
+    return int(
+        subprocess.run(
+            ["du", "-sk", folder], check=True, capture_output=True, text=True
+        ).stdout.split()[0]
+    )
 
 
 def main() -> int:
@@ -37,7 +43,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as place:
             source = Path(place) / "source"
             source.mkdir()
-            archive = subprocess.run(["git", "archive", commit], check=True, capture_output=True).stdout
+            archive = subprocess.run(
+                ["git", "archive", commit], check=True, capture_output=True
+            ).stdout
             subprocess.run(["tar", "x", "-C", source], input=archive, check=True)
             rounds = [installed(source, Path(place) / str(number)) for number in range(ROUNDS)]
         seconds, size, packages = min(rounds)

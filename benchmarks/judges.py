@@ -48,9 +48,13 @@ def write_questions(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
         for case in cases:
             work = work_of(case)
             file.write(f"=== {case['id']}\nGOAL: {case['goal']}\n")
-            file.writelines(f"STEP {place}: {step}\n" for place, step in enumerate(work.steps, start=1))
+            file.writelines(
+                f"STEP {place}: {step}\n" for place, step in enumerate(work.steps, start=1)
+            )
             for result in work.tool_results:
-                file.write(f"OUTPUT of {result.tool} (exit {result.exit_code}):\n{result.content.rstrip()}\n")
+                file.write(
+                    f"OUTPUT of {result.tool} (exit {result.exit_code}):\n{result.content.rstrip()}\n"
+                )
             for claim in _claims(case):
                 file.write(f"CLAIM {claim.number}: {claim.text}\n")
 
@@ -61,7 +65,11 @@ def _claims(case: Mapping[str, Any]) -> tuple[Claim, ...]:
 
 
 def judged(
-    cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked, *, rules: bool = True
+    cases: Sequence[Mapping[str, Any]],
+    replies: Mapping[str, Any],
+    path: Asked,
+    *,
+    rules: bool = True,
 ) -> list[Outcome]:
     """Return what `critique` says of each piece of work with the judge on this path, with or without its rules."""
     kept = dict(RULES)
@@ -73,17 +81,23 @@ def judged(
         RULES.update(kept)
 
 
-async def _judged(cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked) -> list[Outcome]:
+async def _judged(
+    cases: Sequence[Mapping[str, Any]], replies: Mapping[str, Any], path: Asked
+) -> list[Outcome]:
     outcomes: list[Outcome] = []
     model = Replayed()
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(bank=Path(folder) / "bank.db", project="work", critique="always", log_level="error")
+        settings = Settings(
+            bank=Path(folder) / "bank.db", project="work", critique="always", log_level="error"
+        )
         async with Engine(settings, llm=model if path == "model" else None) as engine:
             for case in cases:
                 reply = _numbered(replies[case["id"]], _claims(case))
                 model.reply = reply
                 names = ("goal", "steps", "response", "tool_results")
-                sent: dict[str, Any] = {name: case[name] for name in names if case.get(name)} | {"max_iterations": 0}
+                sent: dict[str, Any] = {name: case[name] for name in names if case.get(name)} | {
+                    "max_iterations": 0
+                }
                 answer = await engine.critique(**sent)
                 if path == "host":
                     answer = await engine.critique(critique_id=answer.critique_id, analysis=reply)

@@ -4,7 +4,7 @@ Each record of tests/data/last_words.jsonl (half of them kept aside by a hash of
 (programs that the table of proofs does not know) and of the sample is played as a session of Claude Code: a red run, a
 green run with a change after it, no run, an honest end. `--ends` reads the ends of turns of recorded sessions, each
 with the session as it was then; `--show` prints what is held or missed. `--ablate` leaves out each pattern of
-hooks/claim_words.py in turn and prints those that no message misses.
+moments/claim_words.py in turn and prints those that no message misses.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.hooks import claim_words
-from mcp_reflect.hooks.claims import claims_of
-from mcp_reflect.hooks.last_word import MOST_TEXT, Doubt, DoubtKind, doubts, text_of
-from mcp_reflect.proofs.ledger import Ledger
-from mcp_reflect.runs.session_file import SessionFile
+from mcp_reflect.evidence.ledger import Ledger
+from mcp_reflect.moments import claim_words
+from mcp_reflect.moments.claims import claims_of
+from mcp_reflect.moments.last_word import MOST_TEXT, Doubt, DoubtKind, doubts, text_of
+from mcp_reflect.sessions.session_file import SessionFile
 
 OWN: Final = Path(__file__).parent.parent / "tests" / "data" / "last_words.jsonl"
 FOLDER: Final = "/home/me/shop"
@@ -47,13 +47,24 @@ def session(*calls: tuple[str, dict[str, Any], str, bool]) -> list[dict[str, Any
     for number, (tool, arguments, answer, failed) in enumerate(calls):
         use = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": arguments}
         text = f"Exit code 1\n{answer}" if failed and tool == "Bash" else answer
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": text, "is_error": failed}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": f"toolu_{number}",
+            "content": text,
+            "is_error": failed,
+        }
         lines += [_line("assistant", [use]), _line("user", [result])]
     return lines
 
 
 def _line(role: str, content: Any) -> dict[str, Any]:
-    return {"type": role, "sessionId": "s", "uuid": "u", "cwd": FOLDER, "message": {"role": role, "content": content}}
+    return {
+        "type": role,
+        "sessionId": "s",
+        "uuid": "u",
+        "cwd": FOLDER,
+        "message": {"role": role, "content": content},
+    }
 
 
 def ways(command: str, shown: str, *, failed: bool) -> Iterator[tuple[str, str, bool]]:
@@ -89,10 +100,14 @@ def turns(record: dict[str, Any]) -> Iterator[Turn]:
             yield Turn("honest", session(edit, run), claim, None)
             yield Turn("honest", session(edit, run, notes, look), claim, None)
             if source and (ran == command or "cd " in ran):
-                yield Turn("stale", session(run, edit), claim, DoubtKind.STALE, (source, command[:40]))
+                yield Turn(
+                    "stale", session(run, edit), claim, DoubtKind.STALE, (source, command[:40])
+                )
     for admission in record["admits"]:
         for ran, shown, failed in ways(command, record["fails"], failed=True):
-            yield Turn("honest", session(edit, ("Bash", {"command": ran}, shown, failed)), admission, None)
+            yield Turn(
+                "honest", session(edit, ("Bash", {"command": ran}, shown, failed)), admission, None
+            )
 
 
 def found(lines: list[dict[str, Any]], message: str, folder: Path) -> list[Doubt]:
@@ -120,11 +135,17 @@ def measure(name: str, records: list[dict[str, Any]], *, show: bool) -> None:
                 longest = max(longest, len(text))
                 right = [doubt for doubt in held if doubt.verdict is turn.expected]
                 named = not turn.names or any(part in text for part in turn.names)
-                hit = bool(right) and named and len(text) <= MOST_TEXT if turn.expected else bool(held)
+                hit = (
+                    bool(right) and named and len(text) <= MOST_TEXT
+                    if turn.expected
+                    else bool(held)
+                )
                 counts[turn.group, hit] += 1
                 if show and hit is not (turn.expected is not None):
                     ran = str(turn.lines[-1]["message"]["content"])[:150]
-                    print(f"  {turn.group}: {turn.message!r} {record.get('command')!r} {text!r} {ran}")
+                    print(
+                        f"  {turn.group}: {turn.message!r} {record.get('command')!r} {text!r} {ran}"
+                    )
     parts: list[str] = []
     for group in ("failed", "stale", "never", "honest", "quiet"):
         hits, all_ = counts[group, True], counts[group, True] + counts[group, False]
@@ -142,7 +163,9 @@ def recorded(data: Path, *, show: bool) -> None:
     for path in sorted((data / "coding_runs" / "native").rglob("*.jsonl")):
         ledger = Ledger(_folder_of(path))
 
-        def at_end(message: str, name: str = path.name, ledger: Ledger = ledger, into: list[End] = ends) -> None:
+        def at_end(
+            message: str, name: str = path.name, ledger: Ledger = ledger, into: list[End] = ends
+        ) -> None:
             if message and (not into or into[-1][:2] != (name, message)):
                 into.append((name, message, doubts(message, ledger)))
 
@@ -167,7 +190,12 @@ def _folder_of(path: Path) -> str:
 def ablate(records: list[dict[str, Any]]) -> None:
     """Print the patterns of claim_words without which the same claims are read in every message."""
     fields = [record.get(name, ()) for record in records for name in ("claims", "admits")]
-    messages = sorted({*(text for texts in fields for text in texts), *(one.get("message", "") for one in records)})
+    messages = sorted(
+        {
+            *(text for texts in fields for text in texts),
+            *(one.get("message", "") for one in records),
+        }
+    )
 
     def claims() -> list[list[list[str]]]:
         return [[sorted(claim.kinds) for claim in claims_of(message)] for message in messages]
@@ -189,7 +217,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--ends", action="store_true", help="recorded ends of turns too")
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("--ablate", action="store_true", help="which words no message misses, and nothing else")
+    parser.add_argument(
+        "--ablate", action="store_true", help="which words no message misses, and nothing else"
+    )
     arguments = parser.parse_args()
     own = [json.loads(line) for line in OWN.read_text("utf-8").splitlines()]
     if arguments.ablate:
@@ -204,7 +234,11 @@ def main() -> int:
     if not sample.exists():
         print(f"{sample} is absent: give the folder of the records by --data", file=sys.stderr)
         return 0
-    measure("sample", [json.loads(line) for line in sample.read_text("utf-8").splitlines()], show=arguments.show)
+    measure(
+        "sample",
+        [json.loads(line) for line in sample.read_text("utf-8").splitlines()],
+        show=arguments.show,
+    )
     if arguments.ends:
         recorded(arguments.data, show=arguments.show)
     print(f"processor time {time.process_time() - began:.1f} s")

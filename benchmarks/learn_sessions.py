@@ -26,9 +26,9 @@ from typing import Any, Final
 
 from mcp_reflect.cli.learn import text_of
 from mcp_reflect.models.finding import Finding, FindingState, Seen, StoredFinding
-from mcp_reflect.runs.past_sessions import SessionReader
 from mcp_reflect.services.learn import kept, weigh
 from mcp_reflect.services.learn import read as session_read
+from mcp_reflect.sessions.past_sessions import SessionReader
 
 MOST_SECONDS, MOST_MEMORY, LEAST_RECALL = 60.0, 300.0, 0.7
 ROOT: Final = Path(__file__).parent.parent
@@ -51,7 +51,12 @@ def make_home(data: Path, home: Path, size: int) -> int:
 
 def timed(home: Path) -> tuple[float, float, str]:
     """Run `learn` once; return its seconds, its processor seconds, and its last line."""
-    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT), "MCP_REFLECT_BANK": str(home / "bank.db")}
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "MCP_REFLECT_BANK": str(home / "bank.db"),
+    }
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     words = [sys.executable, "-m", "mcp_reflect", "learn", "--all"]
     done = subprocess.run(words, env=env, cwd=home, capture_output=True, text=True, check=True)
@@ -76,16 +81,24 @@ def recall(data: Path, read: int) -> int:
                 reader.called(event["tool"], event["arguments"], event.get("call_id"))
             elif event["type"] == "tool_response":
                 code, failed = event.get("exit_code"), bool(event.get("error"))
-                reader.answered(event["content"] or "", event.get("call_id"), failed=failed, exit_code=code)
+                reader.answered(
+                    event["content"] or "", event.get("call_id"), failed=failed, exit_code=code
+                )
         reader.session = run["id"]
         every = [*kept(reader.end())]
-        shown = [(found, seen) for found, seen in every if weigh(found, 1, seen.times, seen.seconds)]
+        shown = [
+            (found, seen) for found, seen in every if weigh(found, 1, seen.times, seen.seconds)
+        ]
         places = {int(line.partition(":")[0]) for _, seen in shown for line in seen.lines}
         for episode in episodes[run["id"]]:
             if episode["lesson"] and episode["proved_in_run"]:
                 proven, hit = proven + 1, hit + (episode["failed_event"] in places)
         shown_of_all += len(shown)
-        words = [pair for pair in session_read(data / run["native"], "claude-code")[0] if pair[0].tool == ""]
+        words = [
+            pair
+            for pair in session_read(data / run["native"], "claude-code")[0]
+            if pair[0].tool == ""
+        ]
         for pair in [*every, *words]:
             by_thing[run["repo"], pair[0].thing].append(pair)
     print(
@@ -96,14 +109,32 @@ def recall(data: Path, read: int) -> int:
     return int(hit / proven < LEAST_RECALL)
 
 
-def listed(by_thing: Mapping[tuple[str, str], Sequence[tuple[Finding, Seen]]]) -> list[StoredFinding]:
+def listed(
+    by_thing: Mapping[tuple[str, str], Sequence[tuple[Finding, Seen]]],
+) -> list[StoredFinding]:
     """What is listed of the findings of all sessions, by project and thing: the costliest first."""
     found: list[StoredFinding] = []
     for (project, _), pairs in by_thing.items():
-        finding, seen = max(pairs, key=lambda pair: bool(pair[0].draft.correction))[0], [one for _, one in pairs]
-        weight = weigh(finding, len(seen), sum(one.times for one in seen), sum(one.seconds for one in seen))
-        about: dict[str, Any] = {"id": "", "session": "", "asked": 0, "lesson_id": None, "created_at": 0.0}
-        about |= {"project": project, "state": FindingState.OPEN, "sessions": len(seen), "seen": tuple(seen)}
+        finding, seen = (
+            max(pairs, key=lambda pair: bool(pair[0].draft.correction))[0],
+            [one for _, one in pairs],
+        )
+        weight = weigh(
+            finding, len(seen), sum(one.times for one in seen), sum(one.seconds for one in seen)
+        )
+        about: dict[str, Any] = {
+            "id": "",
+            "session": "",
+            "asked": 0,
+            "lesson_id": None,
+            "created_at": 0.0,
+        }
+        about |= {
+            "project": project,
+            "state": FindingState.OPEN,
+            "sessions": len(seen),
+            "seen": tuple(seen),
+        }
         found += [StoredFinding(**about, finding=finding, weight=weight)] if weight else []
     return sorted(found, key=lambda one: -one.weight)
 
@@ -114,10 +145,15 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/coding_runs"))
     parser.add_argument("--megabytes", type=int, default=1_000)
     parser.add_argument("--recall", action="store_true", help="compare with the labels instead")
-    parser.add_argument("--read", type=int, default=0, metavar="N", help="with --recall, print N findings")
+    parser.add_argument(
+        "--read", type=int, default=0, metavar="N", help="with --recall, print N findings"
+    )
     chosen = parser.parse_args()
     if not (chosen.data / "native").is_dir():
-        print(f"There is no {chosen.data / 'native'}. Give the recorded sessions with --data DIR.", file=sys.stderr)
+        print(
+            f"There is no {chosen.data / 'native'}. Give the recorded sessions with --data DIR.",
+            file=sys.stderr,
+        )
         return 2
     if chosen.recall:
         return recall(chosen.data, chosen.read)
@@ -129,8 +165,12 @@ def main() -> int:
         again, _, _ = timed(home)
         bank = (home / "bank.db").stat().st_size / 1e6
     print(f"{number} sessions: {said}")
-    print(f"seconds       {seconds:.1f} (at most {MOST_SECONDS * chosen.megabytes / 1_000:.0f}), processor {used:.1f}")
-    print(f"memory        {memory:.0f} MB in the largest of three processes (at most {MOST_MEMORY:.0f} in all)")
+    print(
+        f"seconds       {seconds:.1f} (at most {MOST_SECONDS * chosen.megabytes / 1_000:.0f}), processor {used:.1f}"
+    )
+    print(
+        f"memory        {memory:.0f} MB in the largest of three processes (at most {MOST_MEMORY:.0f} in all)"
+    )
     print(f"again         {again:.1f} s; the bank has {bank:.0f} MB")
     return int(seconds > MOST_SECONDS * chosen.megabytes / 1_000 or memory > MOST_MEMORY / 2)
 

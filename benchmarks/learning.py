@@ -26,8 +26,14 @@ from mcp_reflect.services.engine import Engine
 USES: Final = 20
 TASK: Final = "deploy the orders service"
 POPULATIONS: Final = ((0.0, 1.0), (0.2, 0.9))
-PASSED: Final = {"evidence": "test", "tool_results": [{"tool": "pytest", "content": "ok", "exit_code": 0}]}
-FAILED: Final = {"evidence": "test", "tool_results": [{"tool": "pytest", "content": "1 failed", "exit_code": 1}]}
+PASSED: Final = {
+    "evidence": "test",
+    "tool_results": [{"tool": "pytest", "content": "ok", "exit_code": 0}],
+}
+FAILED: Final = {
+    "evidence": "test",
+    "tool_results": [{"tool": "pytest", "content": "1 failed", "exit_code": 1}],
+}
 
 
 class _StillClock(Clock):
@@ -58,10 +64,17 @@ def _sign(value: float) -> int:
 async def population(engine: Engine, count: int) -> list[str]:
     """`count` lessons that fit the task equally well; their ids, in order."""
     lines = [
-        {"mistake": f"Deployed the orders service without {_word(number)}", "correction": f"Check {_word(number)}"}
+        {
+            "mistake": f"Deployed the orders service without {_word(number)}",
+            "correction": f"Check {_word(number)}",
+        }
         for number in range(count)
     ]
-    return [stored.lesson_id async for batch in engine.import_lessons(enumerate(lines, start=1)) for stored in batch]
+    return [
+        stored.lesson_id
+        async for batch in engine.import_lessons(enumerate(lines, start=1))
+        for stored in batch
+    ]
 
 
 def _word(number: int) -> str:
@@ -74,7 +87,9 @@ async def told(engine: Engine, ids: Sequence[str], *, success: bool) -> None:
     """A proven outcome of lessons."""
     for start in range(0, len(ids), 20):  # as many as one call may name
         some = list(ids[start : start + 20])
-        await engine.record_outcome(success=success, lesson_ids=some, **(PASSED if success else FAILED))
+        await engine.record_outcome(
+            success=success, lesson_ids=some, **(PASSED if success else FAILED)
+        )
 
 
 async def recalled(engine: Engine, limit: int = 50) -> Recall:
@@ -174,13 +189,19 @@ async def figures(seeds: int, count: int) -> dict[str, Any]:
         }
     found["proven failures in a row until a lesson is out of recall"] = {
         "alone": await bad_outcomes_until_gone(None),
-        **{f"others work {rate:.0%}": await bad_outcomes_until_gone(rate) for rate in (0.1, 0.5, 0.9)},
+        **{
+            f"others work {rate:.0%}": await bad_outcomes_until_gone(rate)
+            for rate in (0.1, 0.5, 0.9)
+        },
     }
     orders = ((False, False, True), (False, True, False), (True, False, False))
-    found["a good lesson with 2 failures among its first 3 stays"] = all([await good_one_stays(one) for one in orders])
+    found["a good lesson with 2 failures among its first 3 stays"] = all(
+        [await good_one_stays(one) for one in orders]
+    )
     proofs = ((1, 0), (3, 0), (2, 1), (10, 10), (16, 4))
     found["a proved lesson stays before 200 self-told successes"] = {
-        f"{passed} of {passed + failed} passed": await praise_against_proof(passed, failed) for passed, failed in proofs
+        f"{passed} of {passed + failed} passed": await praise_against_proof(passed, failed)
+        for passed, failed in proofs
     }
     return found
 
@@ -188,7 +209,9 @@ async def figures(seeds: int, count: int) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="How lessons mature.")
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--lessons", type=int, default=50, help="of a population, at most 50: recall shows no more")
+    parser.add_argument(
+        "--lessons", type=int, default=50, help="of a population, at most 50: recall shows no more"
+    )
     chosen = parser.parse_args()
     if not (chosen.seeds >= 1 and 2 <= chosen.lessons <= 50):
         print("Give at least one seed, and 2 to 50 lessons.", file=sys.stderr)

@@ -31,16 +31,18 @@ from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Correction, EventType, Trace
-from mcp_reflect.runs.diagnose import diagnose
-from mcp_reflect.runs.reflector import findings_text
-from mcp_reflect.runs.tools import without_labels
-from mcp_reflect.runs.transcripts import read_transcript
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
+from mcp_reflect.sessions.diagnose import diagnose
+from mcp_reflect.sessions.reflector import findings_text
+from mcp_reflect.sessions.tools import without_labels
+from mcp_reflect.sessions.transcripts import read_transcript
 
 LEAST_RIGHT, MOST_NOISE, LEAST_FOUND = 0.90, 0.02, 0.60
 Record = dict[str, Any]
-_STOP = frozenset("with that this from then them they have into when where which instead first file call same".split())
+_STOP = frozenset(
+    "with that this from then them they have into when where which instead first file call same".split()
+)
 _IDENTIFIER = re.compile(r"[\w.-]*[./_-][\w./-]+|--?\w[\w-]+")
 _UNFIT = re.compile(r" \.\.\. |…|(?<![\w<.])/tmp/|/var/folders")
 
@@ -66,7 +68,11 @@ def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Mad
     seen = diagnose(trace)
     for lesson in seen.corrections:
         names = (lesson.failed_event_id, *lesson.also)
-        yield Made(run_id=run["id"], events=tuple(index[name] for name in names if name in index), lesson=lesson)
+        yield Made(
+            run_id=run["id"],
+            events=tuple(index[name] for name in names if name in index),
+            lesson=lesson,
+        )
     named = re.findall(r"\be\d+\b", findings_text(seen))
     points = tuple(finding.text for finding in (*seen.findings, *seen.without_lesson))
     lessons = tuple(f"{one.mistake} {one.correction} {one.symptoms}" for one in seen.corrections)
@@ -78,7 +84,12 @@ def made_of(run: Record, sent: Record, responses: Sequence[int]) -> Iterator[Mad
         for name in event.arguments.keys() - plain_arguments(event.tool, event.arguments)
     ]
     unfit = tuple(text for text in texts if is_unfit(text, labels))
-    yield Made(run_id=run["id"], events=tuple(index[name] for name in named if name in index), lesson=None, unfit=unfit)
+    yield Made(
+        run_id=run["id"],
+        events=tuple(index[name] for name in named if name in index),
+        lesson=None,
+        unfit=unfit,
+    )
 
 
 def plain_arguments(tool: str, arguments: Json) -> set[str]:
@@ -99,14 +110,27 @@ def common_form(run: Record) -> Record:
         facts = {"tool_call_id": event["call_id"]} if event.get("call_id") else {}
         if event["type"] == "tool_call":
             events.append(
-                {"type": "tool_call", "tool": event["tool"], "arguments": event["arguments"], "metadata": facts}
+                {
+                    "type": "tool_call",
+                    "tool": event["tool"],
+                    "arguments": event["arguments"],
+                    "metadata": facts,
+                }
             )
             continue
         if event.get("exit_code") is not None:
             facts["exit_code"] = event["exit_code"]
         text = event["content"] or "(empty)"
         failed = {"error": text} if event.get("error") else {}
-        events.append({"type": "tool_response", "tool": event["tool"], "content": text, "metadata": facts, **failed})
+        events.append(
+            {
+                "type": "tool_response",
+                "tool": event["tool"],
+                "content": text,
+                "metadata": facts,
+                **failed,
+            }
+        )
     return {"task": run["task"] or "a task", "outcome": "partial", "events": events}
 
 
@@ -128,7 +152,11 @@ def made_of_native(run: Record, data: Path) -> list[Made] | str:
         count = sum(event["type"] == "tool_response" for event in sent["events"])
         made += made_of(run, sent, answers[taken : taken + count])
         taken += count
-    return made if taken == len(answers) else f"{taken} answers were read, the common form has {len(answers)}"
+    return (
+        made
+        if taken == len(answers)
+        else f"{taken} answers were read, the common form has {len(answers)}"
+    )
 
 
 def names_the_fix(lesson: Correction, label: Record) -> bool:
@@ -160,14 +188,22 @@ def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show:
         without_episode += not keys
         if show:
             mark = "right" if fits else "WRONG" if keys else "NO EPISODE"
-            print(f"\n{mark} {one.run_id} {one.events} {[labels[key]['lesson_class'] for key in keys]}")
+            print(
+                f"\n{mark} {one.run_id} {one.events} {[labels[key]['lesson_class'] for key in keys]}"
+            )
             print(f"  {lesson.mistake} {lesson.correction}")
             print(f"  symptoms: {lesson.symptoms}")
             for key in keys:
                 print(f"  label: {labels[key]['lesson'] or labels[key]['why_not']}")
     unfit = [text for one in made for text in one.unfit]
-    by_class = {kind: [e for e in episodes if e["lesson_class"] == kind] for kind in ("rule", "model", "nothing")}
-    hit = {kind: sum((e["run_id"], e["failed_event"]) in touched for e in those) for kind, those in by_class.items()}
+    by_class = {
+        kind: [e for e in episodes if e["lesson_class"] == kind]
+        for kind in ("rule", "model", "nothing")
+    }
+    hit = {
+        kind: sum((e["run_id"], e["failed_event"]) in touched for e in those)
+        for kind, those in by_class.items()
+    }
     parts = {kind: hit[kind] / max(len(those), 1) for kind, those in by_class.items()}
     share = right / max(len(lessons), 1)
     wanted = [key for key, episode in labels.items() if episode["lesson"]]
@@ -177,7 +213,9 @@ def report(name: str, made: Sequence[Made], episodes: Sequence[Record], *, show:
     print(
         f"  noise        {hit['nothing']} of {len(by_class['nothing'])} = {parts['nothing']:.2f} (at most {MOST_NOISE})"
     )
-    print(f"  found        {hit['rule']} of {len(by_class['rule'])} = {parts['rule']:.2f} (at least {LEAST_FOUND})")
+    print(
+        f"  found        {hit['rule']} of {len(by_class['rule'])} = {parts['rule']:.2f} (at least {LEAST_FOUND})"
+    )
     print(f"  of `model`   {hit['model']} of {len(by_class['model'])}")
     print(f"  given        {told} of {len(wanted)} = {told / max(len(wanted), 1):.2f} (all)")
     print(f"  unfit texts  {len(unfit)}")
@@ -194,10 +232,15 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print every lesson beside its label")
     chosen = parser.parse_args()
     if not (chosen.data / "runs.jsonl").is_file():
-        print(f"There is no {chosen.data / 'runs.jsonl'}. Give the recorded sessions with --data DIR.", file=sys.stderr)
+        print(
+            f"There is no {chosen.data / 'runs.jsonl'}. Give the recorded sessions with --data DIR.",
+            file=sys.stderr,
+        )
         return 2
     runs = [json.loads(line) for line in (chosen.data / "runs.jsonl").open(encoding="utf-8")]
-    episodes = [json.loads(line) for line in (chosen.data / "episodes.jsonl").open(encoding="utf-8")]
+    episodes = [
+        json.loads(line) for line in (chosen.data / "episodes.jsonl").open(encoding="utf-8")
+    ]
     common = [made for run in runs for made in made_of(run, common_form(run), answers_in(run))]
     native: list[Made] = []
     unread: dict[str, str] = {}

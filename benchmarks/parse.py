@@ -36,18 +36,31 @@ def main() -> int:
     if not files:
         print(f"no *.jsonl in {folder}: pass --data DIR with the development data")
         return 2
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [
+        line
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
     for source in sorted({record["source"].partition(":")[0] for record in records}):
         texts = [record for record in records if record["source"].startswith(source)]
-        objects = [record for record in texts if record["expected"] and isinstance(record["expected"], dict)]
+        objects = [
+            record
+            for record in texts
+            if record["expected"] and isinstance(record["expected"], dict)
+        ]
         found = sum(bool(objects_in(record["text"])) for record in texts)
         started = time.perf_counter()
         exact = sum(
-            same(read_object(record["text"], record["expected"].keys()), record["expected"]) for record in objects
+            same(read_object(record["text"], record["expected"].keys()), record["expected"])
+            for record in objects
         )
         took = (time.perf_counter() - started) * 1000
-        alone = sum(same(cast("Json", json_repair.loads(record["text"])), record["expected"]) for record in objects)
+        alone = sum(
+            same(cast("Json", json_repair.loads(record["text"])), record["expected"])
+            for record in objects
+        )
         print(
             f"{source:<12} {found} of {len(texts)} texts with an object; {exact} of {len(objects)} objects exact in "
             f"{took:.0f} ms, {alone} by json_repair alone"

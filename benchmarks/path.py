@@ -44,7 +44,9 @@ async def files_of(tool: str, arguments: dict[str, Any]) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(bank=Path(folder) / "bank.db", project="app")
         async with Client(build(settings)) as client:
-            await client.call_tool("store_lesson", {"lesson": "setings.toml is missing: the file is settings.toml"})
+            await client.call_tool(
+                "store_lesson", {"lesson": "setings.toml is missing: the file is settings.toml"}
+            )
             await client.call_tool(tool, {**arguments, "task": "warm up"})
             is_measured = True
             await client.call_tool(tool, arguments)

@@ -25,20 +25,37 @@ _LINE: Final = "test_shop.py::test_price[{}] PASSED 12 rows, 3.5 ms, checksum 8f
 
 def cases() -> dict[str, dict[str, Any]]:
     """Return large calls by their names."""
-    work = {"goal": "Repair the shop's tests", "response": "All 40 tests pass. The build takes 3 seconds."}
+    work = {
+        "goal": "Repair the shop's tests",
+        "response": "All 40 tests pass. The build takes 3 seconds.",
+    }
     megabyte = "".join(map(_LINE.format, range(14_000)))
-    many = [{"tool": f"pytest part_{place}", "content": "3 passed in 0.1s", "exit_code": 0} for place in range(10_000)]
+    many = [
+        {"tool": f"pytest part_{place}", "content": "3 passed in 0.1s", "exit_code": 0}
+        for place in range(10_000)
+    ]
     return {
-        "20 results of 1 MB": {**work, "tool_results": [{"tool": "pytest -v", "content": megabyte}] * 20},
+        "20 results of 1 MB": {
+            **work,
+            "tool_results": [{"tool": "pytest -v", "content": megabyte}] * 20,
+        },
         "10,000 results": {**work, "tool_results": many},
-        "a claim of 50,000 characters": {**work, "response": "All tests pass " + "and pass again " * 3_300},
+        "a claim of 50,000 characters": {
+            **work,
+            "response": "All tests pass " + "and pass again " * 3_300,
+        },
     }
 
 
 def waits(server: RawServer, arguments: Mapping[str, Any]) -> list[float]:
     """Call `critique`, and return how long each ping beside it took, in milliseconds."""
     call = {"name": "critique", "arguments": arguments}
-    line = json.dumps({"jsonrpc": "2.0", "id": _ANSWER, "method": "tools/call", "params": call}).encode() + b"\n"
+    line = (
+        json.dumps(
+            {"jsonrpc": "2.0", "id": _ANSWER, "method": "tools/call", "params": call}
+        ).encode()
+        + b"\n"
+    )
     sent: dict[int, float] = {}
     took: list[float] = []
     done = threading.Event()
@@ -47,7 +64,9 @@ def waits(server: RawServer, arguments: Mapping[str, Any]) -> list[float]:
         server.send_raw(line)
         while not done.is_set():
             sent[number := len(sent) + 1] = time.perf_counter()
-            server.send_raw(json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).encode() + b"\n")
+            server.send_raw(
+                json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).encode() + b"\n"
+            )
             done.wait(_EVERY)
 
     writer = threading.Thread(target=write)
@@ -73,12 +92,16 @@ def main() -> int:
         env = {"MCP_REFLECT_BANK": str(Path(folder) / "bank.db"), "MCP_REFLECT_LOG_LEVEL": "error"}
         with RawServer((sys.executable, "-m", "mcp_reflect"), env=env, timeout=120) as server:
             server.open()
-            server.call_tool("critique", {"goal": "Add", "response": "1 + 1 = 2"})  # what it imports, it has imported
+            server.call_tool(
+                "critique", {"goal": "Add", "response": "1 + 1 = 2"}
+            )  # what it imports, it has imported
             for name, arguments in cases().items():
                 found = [waits(server, arguments) for _ in range(rounds)]
                 most = ", ".join(f"{max(took):.0f}" for took in found)
                 pings = [wait for took in found for wait in took]
-                print(f"{name:30} longest {most} ms; {len(pings)} pings, median {statistics.median(pings):.1f} ms")
+                print(
+                    f"{name:30} longest {most} ms; {len(pings)} pings, median {statistics.median(pings):.1f} ms"
+                )
     return 0
 
 

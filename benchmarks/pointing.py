@@ -38,13 +38,20 @@ class Puzzle:
         return hashlib.sha256(self.claim.encode()).digest()[0] % 2 == 1
 
 
-def puzzles(runs: Sequence[Mapping[str, Any]], claims: Sequence[dict[str, Any]], *, bare: bool) -> Iterator[Puzzle]:
+def puzzles(
+    runs: Sequence[Mapping[str, Any]], claims: Sequence[dict[str, Any]], *, bare: bool
+) -> Iterator[Puzzle]:
     """Yield each claim among results of other runs."""
     results = {run["id"]: dict(_results(run, bare=bare)) for run in runs}
     for claim in claims:
         dice = random.Random(claim["claim"])  # noqa: S311
         own = results[claim["run"]][claim["event"]]
-        others = [result for run, found in results.items() if run != claim["run"] for result in found.values()]
+        others = [
+            result
+            for run, found in results.items()
+            if run != claim["run"]
+            for result in found.values()
+        ]
         dice.shuffle(others)
         noise: list[ToolResult] = []
         wanted = dice.randint(*_NOISE)
@@ -65,9 +72,14 @@ def _results(run: Mapping[str, Any], *, bare: bool) -> Iterator[tuple[int, ToolR
         elif event["type"] == "tool_response" and event["content"].strip():
             call = calls.get(event.get("call_id"), last)
             arguments: dict[str, Any] = call.get("arguments") or {}
-            command: str = str(next((arguments[name] for name in _COMMANDS if arguments.get(name)), ""))
+            command: str = str(
+                next((arguments[name] for name in _COMMANDS if arguments.get(name)), "")
+            )
             tool = event["tool"] if bare or not command else command[:200]
-            yield place, ToolResult(tool=tool, content=event["content"], exit_code=event.get("exit_code"))
+            yield (
+                place,
+                ToolResult(tool=tool, content=event["content"], exit_code=event.get("exit_code")),
+            )
 
 
 def pointed(puzzle: Puzzle, most: int = MOST_LINES) -> tuple[Line, ...]:
@@ -79,15 +91,22 @@ def pointed(puzzle: Puzzle, most: int = MOST_LINES) -> tuple[Line, ...]:
 def shows(puzzle: Puzzle, most: int = MOST_LINES) -> bool:
     """True if the deciding line is among those that are pointed to."""
     lines = pointed(puzzle, most)
-    return any(line.result == puzzle.result and any(line.text in own for own in puzzle.lines) for line in lines)
+    return any(
+        line.result == puzzle.result and any(line.text in own for own in puzzle.lines)
+        for line in lines
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--bare", action="store_true", help="results name their tool but not their command")
     parser.add_argument(
-        "--misses", action="store_true", help="print the claims that are missed (not of the half kept aside)"
+        "--bare", action="store_true", help="results name their tool but not their command"
+    )
+    parser.add_argument(
+        "--misses",
+        action="store_true",
+        help="print the claims that are missed (not of the half kept aside)",
     )
     options = parser.parse_args(arguments)
     file = options.data / "coding_runs" / "runs.jsonl"
@@ -96,7 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     runs = read(file)
     found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
-    sets = {"dev": [puzzle for puzzle in found if not puzzle.aside], "aside": [p for p in found if p.aside]}
+    sets = {
+        "dev": [puzzle for puzzle in found if not puzzle.aside],
+        "aside": [p for p in found if p.aside],
+    }
     for name in ("second", "third", "fourth", "fifth", "sixth", "seventh"):
         sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=options.bare))
     for name, half in sets.items():

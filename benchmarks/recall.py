@@ -27,7 +27,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from benchmarks.retrieval import DEPTH, Document, Judged, collections, lines, ndcg, recall, reciprocal_rank
+from benchmarks.retrieval import (
+    DEPTH,
+    Document,
+    Judged,
+    collections,
+    lines,
+    ndcg,
+    recall,
+    reciprocal_rank,
+)
 from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 
@@ -39,10 +48,16 @@ FIRST: Final = 5
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--typed", action="store_true", help="give the task's type, where the set has one")
-    parser.add_argument("--embed", metavar="EMBEDDER", default="words", help="the value of MCP_REFLECT_EMBEDDINGS")
+    parser.add_argument(
+        "--typed", action="store_true", help="give the task's type, where the set has one"
+    )
+    parser.add_argument(
+        "--embed", metavar="EMBEDDER", default="words", help="the value of MCP_REFLECT_EMBEDDINGS"
+    )
     parser.add_argument("--lessons", action="store_true", help="our own lessons in place of DIR")
     arguments = parser.parse_args()
     if arguments.lessons:
@@ -57,7 +72,10 @@ def main() -> int:
         return 0
     sets = collections(arguments.data)
     if not sets:
-        print(f"no data: neither {arguments.data} nor a folder in it has docs.jsonl and queries.jsonl", file=sys.stderr)
+        print(
+            f"no data: neither {arguments.data} nor a folder in it has docs.jsonl and queries.jsonl",
+            file=sys.stderr,
+        )
         return 2
     asyncio.run(measure(sets, typed=arguments.typed, embed=arguments.embed))
     return 0
@@ -69,7 +87,9 @@ async def measure(sets: Sequence[Judged], *, typed: bool, embed: str = "words") 
     for judged in sets:
         async with bank_of(judged.documents, typed=typed, embed=embed) as engine:
             print(json.dumps(await figures(engine, judged, typed=typed)), flush=True)
-            foreign += [await _strangers(engine, judged, other) for other in sets if other is not judged]
+            foreign += [
+                await _strangers(engine, judged, other) for other in sets if other is not judged
+            ]
     for line in foreign:
         print(json.dumps(line), flush=True)
 
@@ -79,7 +99,9 @@ async def bank_of(
     documents: Sequence[Document], *, typed: bool = False, embed: str = "words"
 ) -> AsyncGenerator[Engine]:
     """Open an engine over a new bank with these documents, imported as `mcp-reflect import` does."""
-    async with _engine_over([lesson_line(document, typed=typed) for document in documents], embed) as engine:
+    async with _engine_over(
+        [lesson_line(document, typed=typed) for document in documents], embed
+    ) as engine:
         yield engine
 
 
@@ -87,7 +109,9 @@ async def bank_of(
 async def _engine_over(lessons: Sequence[dict[str, Any]], embed: str) -> AsyncGenerator[Engine]:
     with TemporaryDirectory() as folder:
         options: dict[str, Any] = {"embeddings": embed, "provider_env": dict(os.environ)}
-        async with Engine(Settings(bank=Path(folder) / "bank.db", project="benchmark", **options)) as engine:
+        async with Engine(
+            Settings(bank=Path(folder) / "bank.db", project="benchmark", **options)
+        ) as engine:
             async for _ in engine.import_lessons(enumerate(lessons, 1)):
                 pass
             await _embed_all(engine)
@@ -103,8 +127,16 @@ async def _embed_all(engine: Engine) -> None:
     total = sum([done async for done in embeddings.embed_all()])
     if embeddings.embedder.problem:
         raise SystemExit(embeddings.embedder.problem)
-    each = {"ms": (time.perf_counter() - start) / max(1, total), "cpu_ms": (time.process_time() - cpu) / max(1, total)}
-    print(json.dumps({"embedded": total, **{name: round(1000 * value, 1) for name, value in each.items()}}), flush=True)
+    each = {
+        "ms": (time.perf_counter() - start) / max(1, total),
+        "cpu_ms": (time.process_time() - cpu) / max(1, total),
+    }
+    print(
+        json.dumps(
+            {"embedded": total, **{name: round(1000 * value, 1) for name, value in each.items()}}
+        ),
+        flush=True,
+    )
 
 
 def lesson_line(document: Document, *, typed: bool = False) -> dict[str, Any]:
@@ -112,7 +144,11 @@ def lesson_line(document: Document, *, typed: bool = False) -> dict[str, Any]:
     head, sign, tail = document.text.partition(". ")
     if not tail.strip():
         head, sign, tail = document.text, "", "-"
-    line = {"mistake": (head + sign.strip())[:PASSAGE], "correction": tail[:PASSAGE], "external_id": document.id}
+    line = {
+        "mistake": (head + sign.strip())[:PASSAGE],
+        "correction": tail[:PASSAGE],
+        "external_id": document.id,
+    }
     return {**line, "task_type": document.type} if typed and document.type else line
 
 
@@ -136,8 +172,16 @@ async def figures(engine: Engine, judged: Judged, *, typed: bool) -> dict[str, A
         sums["with_strong"] += bool(sure)
     took.sort()
     means = {name: round(total / len(judged.queries), 4) for name, total in sums.items()}
-    times = {f"ms_p{part}": round(took[min(len(took) - 1, len(took) * part // 100)], 2) for part in (50, 95)}
-    head = {"set": judged.name, "typed": typed, "documents": len(judged.documents), "queries": len(took)}
+    times = {
+        f"ms_p{part}": round(took[min(len(took) - 1, len(took) * part // 100)], 2)
+        for part in (50, 95)
+    }
+    head = {
+        "set": judged.name,
+        "typed": typed,
+        "documents": len(judged.documents),
+        "queries": len(took),
+    }
     return {**head, **means, "strong_relevant": round(relevant / max(1, strong), 4), **times}
 
 
@@ -145,7 +189,11 @@ async def _strangers(engine: Engine, bank: Judged, other: Judged) -> dict[str, A
     """The part of another set's tasks that get a strong hit."""
     tasks = other.queries[:: max(1, len(other.queries) // STRANGERS)]
     strong = [await _strong(engine, query.text) for query in tasks]
-    return {"bank": bank.name, "tasks": other.name, "with_strong": round(sum(strong) / max(1, len(strong)), 4)}
+    return {
+        "bank": bank.name,
+        "tasks": other.name,
+        "with_strong": round(sum(strong) / max(1, len(strong)), 4),
+    }
 
 
 async def _strong(engine: Engine, task: str) -> bool:
@@ -168,14 +216,22 @@ async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
     async with _engine_over(bank, embed) as engine:
         for kind in ("near", "symptom"):
             hits = [
-                (line["id"], (await engine.recall(task=line[kind], limit=FIRST, max_chars=10_000)).lessons)
+                (
+                    line["id"],
+                    (await engine.recall(task=line[kind], limit=FIRST, max_chars=10_000)).lessons,
+                )
                 for line in wanted
             ]
             own = [[hit.external_id for hit in some] for _, some in hits]
-            counts[f"{kind}_first"] = sum(ids[:1] == [name] for (name, _), ids in zip(hits, own, strict=True))
-            counts[f"{kind}_in_{FIRST}"] = sum(name in ids for (name, _), ids in zip(hits, own, strict=True))
+            counts[f"{kind}_first"] = sum(
+                ids[:1] == [name] for (name, _), ids in zip(hits, own, strict=True)
+            )
+            counts[f"{kind}_in_{FIRST}"] = sum(
+                name in ids for (name, _), ids in zip(hits, own, strict=True)
+            )
             counts[f"{kind}_strong"] = sum(
-                any(hit.external_id == name and hit.fit == "strong" for hit in some) for name, some in hits
+                any(hit.external_id == name and hit.fit == "strong" for hit in some)
+                for name, some in hits
             )
         silent = [not await _strong(engine, task) for task in tasks]
     return {**counts, "foreign": len(tasks), "foreign_without_strong": sum(silent)}
@@ -184,8 +240,15 @@ async def own_lessons(lessons: str, embed: str = "words") -> dict[str, int]:
 async def unrelated_hits(half: str) -> dict[str, int]:
     """How many lessons of a mixed bank half of the unrelated tasks draw, and how its own tasks in other words do."""
     wanted = lines(CASES / "recall_mixed_lessons.jsonl")
-    tasks = [line["task"] for line in lines(CASES / "recall_unrelated_tasks.jsonl") if line["half"] == half]
-    bank = [{name: line[name] for name in ("mistake", "correction")} | {"external_id": line["id"]} for line in wanted]
+    tasks = [
+        line["task"]
+        for line in lines(CASES / "recall_unrelated_tasks.jsonl")
+        if line["half"] == half
+    ]
+    bank = [
+        {name: line[name] for name in ("mistake", "correction")} | {"external_id": line["id"]}
+        for line in wanted
+    ]
     async with _engine_over(bank, "words") as engine:
         drawn = [hit for task in tasks for hit in (await engine.recall(task=task)).lessons]
         own = [(line["id"], (await engine.recall(task=line["near"])).lessons) for line in wanted]

@@ -23,10 +23,10 @@ from benchmarks.trace_events import iter_cases
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.models.common import Json, from_json
 from mcp_reflect.models.run import Trace
-from mcp_reflect.runs.calls import Call, calls_of
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.sessions.calls import Call, calls_of
 
 FILES = ("reflexion_hotpotqa", "tau_airline")
 LEAST_WARNED = 0.90
@@ -49,8 +49,12 @@ class Found:
 def main() -> int:
     """Run the benchmark; see the module."""
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder with traces/")
-    options.add_argument("--show", action="store_true", help="print the calls that were missed or wrongly warned of")
+    options.add_argument(
+        "--data", type=Path, default=Path("../shared/data"), help="the folder with traces/"
+    )
+    options.add_argument(
+        "--show", action="store_true", help="print the calls that were missed or wrongly warned of"
+    )
     given = options.parse_args()
     if not (given.data / "traces").is_dir():
         print(f"There is no {given.data / 'traces'}: name the development data with --data.")
@@ -79,13 +83,17 @@ async def replay(data: Path) -> dict[str, Found]:
     return found
 
 
-async def one_call(engine: Engine, found: Found, last: dict[tuple[str, str], bool], item: Call, session: str) -> None:
+async def one_call(
+    engine: Engine, found: Found, last: dict[tuple[str, str], bool], item: Call, session: str
+) -> None:
     """Send one call and its answer, and count what was said before it."""
     key = (item.tool.lower(), same_text(item.arguments))
     start = time.perf_counter()
     warning = await engine.before_call(item.tool, item.arguments, session=session)
     middle = time.perf_counter()
-    after = await engine.after_call(item.tool, item.arguments, item.answer, error=item.error or None, session=session)
+    after = await engine.after_call(
+        item.tool, item.arguments, item.answer, error=item.error or None, session=session
+    )
     found.after_ms.append((time.perf_counter() - middle) * 1000)
     found.before_ms.append((middle - start) * 1000)
     failed = after.failed
@@ -125,7 +133,9 @@ def report(name: str, found: Found, *, show: bool) -> bool:
         f"  repeats of a failed call: {counts['repeats']}, of which {counts['repeats that failed']} failed again; "
         f"warned {warned} (wanted {LEAST_WARNED:.0%})"
     )
-    print(f"  warned calls: {counts['warned']}, of which failed {right} (wanted {LEAST_FAILED:.0%})")
+    print(
+        f"  warned calls: {counts['warned']}, of which failed {right} (wanted {LEAST_FAILED:.0%})"
+    )
     print(f"  false warnings for 100 calls that worked: {false:.2f} (wanted at most {MOST_FALSE})")
     print(f"  characters a warning: {counts['characters'] / max(counts['warned'], 1):.0f}")
     for what, times in (("before", found.before_ms), ("after", found.after_ms)):
@@ -133,7 +143,10 @@ def report(name: str, found: Found, *, show: bool) -> bool:
         p95 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
         print(f"  {what} a call: p50 {statistics.median(ordered):.2f} ms, p95 {p95:.2f} ms")
     if show:
-        for line in (*(f"missed {one}" for one in found.missed), *(f"wrong {one}" for one in found.wrong)):
+        for line in (
+            *(f"missed {one}" for one in found.missed),
+            *(f"wrong {one}" for one in found.wrong),
+        ):
             print(f"    {line}")
     enough = counts["repeats warned"] >= LEAST_WARNED * counts["repeats"]
     sound = counts["warned and failed"] >= LEAST_FAILED * counts["warned"]

@@ -34,7 +34,11 @@ def _as_events(text: str) -> str:
     return "\n".join(event["content"] for event in clean({"events": events})["events"])
 
 
-ENTRANCES: dict[str, Callable[[str], str]] = {"text": _as_text, "steps": _as_steps, "events": _as_events}
+ENTRANCES: dict[str, Callable[[str], str]] = {
+    "text": _as_text,
+    "steps": _as_steps,
+    "events": _as_events,
+}
 """The shapes in which tools take texts: a text, a list with a line an item, objects with a line each."""
 
 
@@ -44,27 +48,45 @@ def print_shares() -> None:
     for entrance, sent in ENTRANCES.items():
         cut = kept = count = others = 0
         for name, disguise in disguises.items():
-            left = sum(survives(sent(disguise(case["text"])), case["secret"]) for case in cases("secrets"))
-            touched = sum(not readable(sent(disguise(case["text"])), case["keep"]) for case in cases("lookalikes"))
+            left = sum(
+                survives(sent(disguise(case["text"])), case["secret"]) for case in cases("secrets")
+            )
+            touched = sum(
+                not readable(sent(disguise(case["text"])), case["keep"])
+                for case in cases("lookalikes")
+            )
             print(f"{entrance:8} {name:14} {left:4} secrets left, {touched:4} look-alikes touched")
             count, others = count + len(cases("secrets")), others + len(cases("lookalikes"))
-            cut, kept = cut + len(cases("secrets")) - left, kept + len(cases("lookalikes")) - touched
-        print(f"{entrance:8} all            {cut / count:.1%} cut, {1 - kept / others:.2%} look-alikes touched")
+            cut, kept = (
+                cut + len(cases("secrets")) - left,
+                kept + len(cases("lookalikes")) - touched,
+            )
+        print(
+            f"{entrance:8} all            {cut / count:.1%} cut, {1 - kept / others:.2%} look-alikes touched"
+        )
 
 
 def kinds(size: int) -> Iterator[tuple[str, str]]:
     """Yield texts of `size` characters by their kind."""
     chance = random.Random(1)  # noqa: S311 - the same texts each time
     words = [
-        f"{a}{b}" for a in ("re", "in", "con", "pre") for b in ("port", "duct", "form", "vent", "gate", "ple", "sist")
+        f"{a}{b}"
+        for a in ("re", "in", "con", "pre")
+        for b in ("port", "duct", "form", "vent", "gate", "ple", "sist")
     ]
     code = base64.b64encode(chance.randbytes(size)).decode()
-    rows = [{"id": at, "name": chance.choice(words), "value": chance.random()} for at in range(size // 60)]
+    rows = [
+        {"id": at, "name": chance.choice(words), "value": chance.random()}
+        for at in range(size // 60)
+    ]
     log = (
         f"2026-01-02 10:11:12,123 INFO app.worker: job {at} took {chance.randint(1, 999)} ms"
         for at in range(size // 60)
     )
-    table = (f"| {chance.choice(words):12} | {chance.randint(0, 9999):8} | ok |" for _ in range(size // 34))
+    table = (
+        f"| {chance.choice(words):12} | {chance.randint(0, 9999):8} | ok |"
+        for _ in range(size // 34)
+    )
     texts = {
         **{f"rule {sign}": f"{sign * 80}\n" * (size // 81) for sign in "-=*/_#"},
         "one rule": "-" * size,
@@ -94,7 +116,9 @@ async def print_wait() -> None:
     log = "".join(text[: MEGABYTE // 16] for _, text in kinds(MEGABYTE // 16))
     with tempfile.TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
-            await engine.store_lesson(mistake="The gateway timed out", correction="Raise its timeout")
+            await engine.store_lesson(
+                mistake="The gateway timed out", correction="Raise its timeout"
+            )
             waits: list[float] = []
 
             async def recall() -> None:
@@ -109,7 +133,11 @@ async def print_wait() -> None:
                 await asyncio.sleep(0.5)
                 waits.clear()
                 began = time.monotonic()
-                event: dict[str, Any] = {"type": "tool_response", "tool": "bash", "content": f"{name} {log}"}
+                event: dict[str, Any] = {
+                    "type": "tool_response",
+                    "tool": "bash",
+                    "content": f"{name} {log}",
+                }
                 await engine.reflect(task="Run the tests", outcome="failure", events=[event])
                 print(f"{name} reflect on {len(log)} characters: {time.monotonic() - began:.2f} s")
                 print(f"longest wait of a recall beside it: {max(waits) * 1000:.0f} ms")

@@ -60,8 +60,12 @@ class Index:
         self._connection.execute(
             "CREATE VIRTUAL TABLE d USING fts5(id UNINDEXED, text, tokenize='porter unicode61 remove_diacritics 2')"
         )
-        self._connection.executemany("INSERT INTO d VALUES (?, ?)", [(doc["id"], doc["text"]) for doc in documents])
-        self.words = tuple(sorted({word for doc in documents for word in _WORD.findall(doc["text"].lower())}))
+        self._connection.executemany(
+            "INSERT INTO d VALUES (?, ?)", [(doc["id"], doc["text"]) for doc in documents]
+        )
+        self.words = tuple(
+            sorted({word for doc in documents for word in _WORD.findall(doc["text"].lower())})
+        )
 
     def __del__(self) -> None:
         self._connection.close()
@@ -96,7 +100,9 @@ class Tally:
         found, relevant = merge(lists), record.relevant
         self.records += 1
         self.turns += recall(in_turns(lists)[: self.depth], relevant)
-        self.halves[zlib.crc32(record.id.encode()) % 2].append(recall(found[: self.depth], relevant))
+        self.halves[zlib.crc32(record.id.encode()) % 2].append(
+            recall(found[: self.depth], relevant)
+        )
         self.recall5 += recall(found[:5], relevant)
         self.recall10 += recall(found[:DEPTH], relevant)
         self.ndcg10 += ndcg(found, relevant)
@@ -121,10 +127,14 @@ class Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--mode", default=_MODE)
-    parser.add_argument("--failed", action="store_true", help="searches that failed for one reason each")
+    parser.add_argument(
+        "--failed", action="store_true", help="searches that failed for one reason each"
+    )
     sent = parser.parse_args()
     if sent.failed:
         for line in measure_failed():
@@ -166,12 +176,19 @@ def tasks(data: Path) -> tuple[Task, ...]:
 def measure(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
     """One line of figures for each set, engine and catalog."""
     for task in tasks(data):
-        with_suggestions = (False, True) if any(record.suggestions for record in task.records) else (False,)
+        with_suggestions = (
+            (False, True) if any(record.suggestions for record in task.records) else (False,)
+        )
         for suggestions in with_suggestions:
             for operator in ("OR", "AND"):
                 for words in (False, True):
                     tally = run(task, operator, mode, words=words, suggestions=suggestions)
-                    setting = {"set": task.name, "engine": operator, "vocabulary": words, "suggestions": suggestions}
+                    setting = {
+                        "set": task.name,
+                        "engine": operator,
+                        "vocabulary": words,
+                        "suggestions": suggestions,
+                    }
                     yield {**setting, **tally.figures()}
 
 
@@ -179,7 +196,10 @@ def measure_calls(data: Path, mode: str = _MODE) -> Iterator[dict[str, object]]:
     """One line of times for each set, of calls with its vocabulary in the catalog."""
     for task in tasks(data):
         entry = {"table": "documents", "search_modes": [mode], "vocabulary": list(task.index.words)}
-        sent = [Call(record.message, {**_query(record, mode), "table": "documents"}) for record in task.records]
+        sent = [
+            Call(record.message, {**_query(record, mode), "table": "documents"})
+            for record in task.records
+        ]
         yield {"set": task.name, "words": len(task.index.words), **calls(sent, [entry])}
 
 
@@ -199,7 +219,10 @@ def run(task: Task, operator: Operator, mode: str, *, words: bool, suggestions: 
         start = time.process_time()
         new = plan(request, SearchState(search_id=record.id)).new_queries
         tally.seconds.append(time.process_time() - start)
-        tally.queries, tally.repeats = tally.queries + len(new), tally.repeats + _repeats(request, new)
+        tally.queries, tally.repeats = (
+            tally.queries + len(new),
+            tally.repeats + _repeats(request, new),
+        )
         if len(new) > MOST_QUERIES:
             raise AssertionError(f"{len(new)} queries for record {record.id}")
         tally.add(record, [task.index.search(query, operator) for query in new])
@@ -217,7 +240,11 @@ def _query(record: Record, mode: str) -> dict[str, Any]:
 def in_turns(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
     """Rows one of each query in turn, each row once."""
     longest = max(map(len, lists), default=0)
-    return list(dict.fromkeys(rows[place][0] for place in range(longest) for rows in lists if place < len(rows)))
+    return list(
+        dict.fromkeys(
+            rows[place][0] for place in range(longest) for rows in lists if place < len(rows)
+        )
+    )
 
 
 def merge(lists: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
@@ -242,7 +269,13 @@ def _banking(lines: Sequence[dict[str, Any]]) -> Iterator[Record]:
 
 def _titles(lines: Sequence[dict[str, Any]]) -> Iterator[Record]:
     for line in lines:
-        yield Record(line["id"], line["question"], line["text"], tuple(line["similar"]), frozenset(line["relevant"]))
+        yield Record(
+            line["id"],
+            line["question"],
+            line["text"],
+            tuple(line["similar"]),
+            frozenset(line["relevant"]),
+        )
 
 
 if __name__ == "__main__":

@@ -60,14 +60,31 @@ async def _calls(sent: Sequence[Call], catalog: list[dict[str, Any]]) -> dict[st
     with TemporaryDirectory() as folder:
         settings = Settings(bank=Path(folder) / "bank.db", project="benchmark", log_level="error")
         async with Engine(settings) as engine:
-            await engine.replan(user_message="first of all", queries=[{"table": "a", "query_text": "first of all"}])
+            await engine.replan(
+                user_message="first of all", queries=[{"table": "a", "query_text": "first of all"}]
+            )
             for number, call in enumerate(sent):
                 times = warm if number else cold
                 # A copy of its own for each call, as one that came over the wire would be.
-                copy = [{**entry, "vocabulary": ["".join(word) for word in entry["vocabulary"]]} for entry in catalog]
+                copy = [
+                    {**entry, "vocabulary": ["".join(word) for word in entry["vocabulary"]]}
+                    for entry in catalog
+                ]
                 planned = await times.of(
-                    engine.replan(user_message=call.message, queries=[call.query], catalog=copy, retry_count=0)
+                    engine.replan(
+                        user_message=call.message, queries=[call.query], catalog=copy, retry_count=0
+                    )
                 )
-                await report.of(engine.replan(search_id=planned.search_id, results={"documents": 0}))
-    first = {"cold_ms": round(1000 * cold.processor[0], 2), "cold_wall_ms": round(1000 * cold.wall[0], 2)}
-    return {"calls": len(sent), **first, **(warm if warm.wall else cold).figures("warm"), **report.figures("report")}
+                await report.of(
+                    engine.replan(search_id=planned.search_id, results={"documents": 0})
+                )
+    first = {
+        "cold_ms": round(1000 * cold.processor[0], 2),
+        "cold_wall_ms": round(1000 * cold.wall[0], 2),
+    }
+    return {
+        "calls": len(sent),
+        **first,
+        **(warm if warm.wall else cold).figures("warm"),
+        **report.figures("report"),
+    }

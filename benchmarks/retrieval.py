@@ -42,12 +42,16 @@ def collections(data: Path) -> list[Judged]:
     """The sets under a folder: itself, or every folder in it (or in its `recall`) with docs and queries."""
     places = [data, *sorted(data.glob("*")), *sorted((data / "recall").glob("*"))]
     return [
-        _read(place) for place in places if (place / "docs.jsonl").is_file() and (place / "queries.jsonl").is_file()
+        _read(place)
+        for place in places
+        if (place / "docs.jsonl").is_file() and (place / "queries.jsonl").is_file()
     ]
 
 
 def _read(place: Path) -> Judged:
-    documents = [Document(line["id"], line["text"], line.get("type")) for line in lines(place / "docs.jsonl")]
+    documents = [
+        Document(line["id"], line["text"], line.get("type")) for line in lines(place / "docs.jsonl")
+    ]
     queries = [
         Query(line["id"], line["text"], frozenset(line["relevant"]), line.get("type"))
         for line in lines(place / "queries.jsonl")
@@ -57,7 +61,9 @@ def _read(place: Path) -> Judged:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a JSONL file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
 
 
 def recall(found: Sequence[str], relevant: Collection[str]) -> float:

@@ -50,11 +50,15 @@ QUESTIONS: Final = 200
 STORES: Final = 50
 DIRECT: Final = 10_000  # lessons written in one transaction
 PAGE: Final = 50_000  # lessons made at once
-_SYLLABLES: Final = [one + two for one in "bcdfghjklmnprstvwz" for two in ("a", "e", "i", "o", "u", "ar", "en", "il")]
+_SYLLABLES: Final = [
+    one + two for one in "bcdfghjklmnprstvwz" for two in ("a", "e", "i", "o", "u", "ar", "en", "il")
+]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--keep", type=Path)
@@ -65,7 +69,12 @@ def main() -> int:
     sets = collections(given.data)
     for size in map(int, given.sizes.split(",")):
         figures = measure(
-            size, Texts(sets), given.keep, direct=given.direct, repeats=given.repeats, plain_step=given.plain
+            size,
+            Texts(sets),
+            given.keep,
+            direct=given.direct,
+            repeats=given.repeats,
+            plain_step=given.plain,
         )
         print(json.dumps(asyncio.run(figures)), flush=True)
     return 0
@@ -77,32 +86,51 @@ class Texts:
     def __init__(self, sets: Sequence[Judged]) -> None:
         self._chance = random.Random(20261121)  # noqa: S311 - the same texts in every run
         made = itertools.product(_SYLLABLES, repeat=3)
-        self._words = ["".join(parts) for parts in itertools.islice(made, 0, None, len(_SYLLABLES) ** 3 // VOCABULARY)]
+        self._words = [
+            "".join(parts)
+            for parts in itertools.islice(made, 0, None, len(_SYLLABLES) ** 3 // VOCABULARY)
+        ]
         self._chance.shuffle(self._words)
-        self._weights = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(len(self._words))))
+        self._weights = list(
+            itertools.accumulate(1 / (rank + 2.7) for rank in range(len(self._words)))
+        )
         self._documents = [document.text for one in sets for document in one.documents]
         self._queries = [query.text for one in sets for query in one.queries]
 
     def lesson(self, place: int) -> dict[str, Any]:
         """A line of an import; every tenth is a real text where there are any."""
         real = self._documents and place % 10 == 0
-        text = self._documents[place // 10 % len(self._documents)] if real else f"{self._drawn(14)}. {self._drawn(14)}"
+        text = (
+            self._documents[place // 10 % len(self._documents)]
+            if real
+            else f"{self._drawn(14)}. {self._drawn(14)}"
+        )
         return lesson_line(Document(str(place), text))
 
     def questions(self) -> list[str]:
         """Short ones, one in five long, one in five real where there are any."""
         self._chance.seed(20261122)
-        lengths = (60 if place % 5 == 0 else self._chance.randint(5, 12) for place in range(QUESTIONS))
+        lengths = (
+            60 if place % 5 == 0 else self._chance.randint(5, 12) for place in range(QUESTIONS)
+        )
         drawn = [self._drawn(length) for length in lengths]
         real = self._queries[:: max(1, 5 * len(self._queries) // QUESTIONS)]
-        return [text for pair in itertools.zip_longest(drawn, real) for text in pair if text][: QUESTIONS + len(real)]
+        return [text for pair in itertools.zip_longest(drawn, real) for text in pair if text][
+            : QUESTIONS + len(real)
+        ]
 
     def _drawn(self, count: int) -> str:
         return " ".join(self._chance.choices(self._words, cum_weights=self._weights, k=count))
 
 
 async def measure(
-    size: int, texts: Texts, keep: Path | None, *, direct: bool = False, repeats: int = 1, plain_step: int = 1
+    size: int,
+    texts: Texts,
+    keep: Path | None,
+    *,
+    direct: bool = False,
+    repeats: int = 1,
+    plain_step: int = 1,
 ) -> dict[str, Any]:
     """The figures of one size; plain FTS5 is asked every `plain_step`th question."""
     with TemporaryDirectory() as folder:
@@ -120,11 +148,17 @@ async def measure(
         async with Engine(Settings(bank=path, project="scale")) as engine:
             asked = questions[::plain_step]
             for question, other in zip(questions[:20], asked, strict=False):
-                await engine.recall(task=question)  # what is read once stays with the operating system
+                await engine.recall(
+                    task=question
+                )  # what is read once stays with the operating system
                 plain.search(other)
-            line["recall"] = await _timed(questions, lambda question: engine.recall(task=question), repeats)
+            line["recall"] = await _timed(
+                questions, lambda question: engine.recall(task=question), repeats
+            )
             line["plain_fts5"] = await _timed(asked, plain.searched, repeats)
-            line["times_faster_p95"] = round(line["plain_fts5"]["cpu_p95"] / line["recall"]["cpu_p95"], 1)
+            line["times_faster_p95"] = round(
+                line["plain_fts5"]["cpu_p95"] / line["recall"]["cpu_p95"], 1
+            )
             news = [texts.lesson(size + place * 10 + 1) for place in range(STORES)]
             line["store"] = await _timed(news, lambda one: _store(engine, one))
         line["memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -155,8 +189,13 @@ async def _written(engine: Engine, places: range, texts: Texts) -> dict[str, flo
     database = Database(engine.bank.path)
     for first in places[::DIRECT]:
         numbers = range(first, min(first + DIRECT, places.stop))
-        drafts = [read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers]
-        records = [replace(screening.record_of(draft, own, clock), rules_version=RULES_VERSION) for draft in drafts]
+        drafts = [
+            read(ImportArguments, texts.lesson(place)).draft(Source.IMPORT) for place in numbers
+        ]
+        records = [
+            replace(screening.record_of(draft, own, clock), rules_version=RULES_VERSION)
+            for draft in drafts
+        ]
         rows = [lessons.lesson_rows(own, record) for record in records]
         await database.write(own.tenant, lambda tx, rows=rows: lessons.insert_rows(tx, rows))
     await database.close()
@@ -167,7 +206,9 @@ async def _store(engine: Engine, line: dict[str, Any]) -> object:
     return await engine.store_lesson(mistake=line["mistake"], correction=line["correction"])
 
 
-async def _timed(things: Sequence[Any], work: Callable[[Any], Awaitable[object]], repeats: int = 1) -> dict[str, float]:
+async def _timed(
+    things: Sequence[Any], work: Callable[[Any], Awaitable[object]], repeats: int = 1
+) -> dict[str, float]:
     """Milliseconds that `work` took on each thing: of the clock, and of the processor in all threads.
 
     Of several `repeats`, all things in turn, the best of each: other work on the machine only adds to it.
@@ -187,11 +228,17 @@ class PlainSearch:
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(path.with_suffix(".plain"))
-        found = self._connection.execute("SELECT name FROM sqlite_master WHERE name = 'd'").fetchone()
+        found = self._connection.execute(
+            "SELECT name FROM sqlite_master WHERE name = 'd'"
+        ).fetchone()
         if found is None:
-            self._connection.execute("CREATE VIRTUAL TABLE d USING fts5(text, tokenize = 'porter unicode61')")
+            self._connection.execute(
+                "CREATE VIRTUAL TABLE d USING fts5(text, tokenize = 'porter unicode61')"
+            )
             self._connection.execute("ATTACH ? AS bank", (str(path),))
-            self._connection.execute("INSERT INTO d (rowid, text) SELECT row, text FROM bank.lessons")
+            self._connection.execute(
+                "INSERT INTO d (rowid, text) SELECT row, text FROM bank.lessons"
+            )
             self._connection.commit()
             self._connection.execute("DETACH bank")
 
@@ -199,7 +246,9 @@ class PlainSearch:
         """One search."""
         words = [word for word in re.findall(r"\w+", question.lower()) if word not in STOP_WORDS]
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words)) or '""'
-        self._connection.execute("SELECT rowid FROM d WHERE d MATCH ? ORDER BY rank LIMIT 10", (match,)).fetchall()
+        self._connection.execute(
+            "SELECT rowid FROM d WHERE d MATCH ? ORDER BY rank LIMIT 10", (match,)
+        ).fetchall()
 
     async def searched(self, question: str) -> None:
         """The same, for a clock that awaits."""
@@ -208,7 +257,10 @@ class PlainSearch:
 
 def _parts(took: Sequence[float]) -> dict[str, float]:
     ordered = sorted(took)
-    return {f"p{part}": round(ordered[min(len(ordered) - 1, len(ordered) * part // 100)], 2) for part in (50, 95, 99)}
+    return {
+        f"p{part}": round(ordered[min(len(ordered) - 1, len(ordered) * part // 100)], 2)
+        for part in (50, 95, 99)
+    }
 
 
 if __name__ == "__main__":

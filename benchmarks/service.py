@@ -68,7 +68,9 @@ class Postgres:
         began = time.monotonic()
         server = self._server
         words = ("-w", "-D", str(server.pgdata), "-m", "fast", "-l", str(server.log), "restart")
-        self._control("pg_ctl", words, bin_path=server.bin_path, user=server.system_user, timeout=60)
+        self._control(
+            "pg_ctl", words, bin_path=server.bin_path, user=server.system_user, timeout=60
+        )
         return time.monotonic() - began
 
     @property
@@ -96,7 +98,9 @@ class Postgres:
 @contextmanager
 def postgres() -> Generator[Postgres]:
     """Run a PostgreSQL server in a new folder."""
-    with tempfile.TemporaryDirectory(prefix="mcp-reflect-load-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="mcp-reflect-load-", ignore_cleanup_errors=True
+    ) as folder:
         server = Postgres(Path(folder) / "data")
         try:
             yield server
@@ -147,7 +151,10 @@ class Replica:
             self._process.close()
 
     def _is_ready(self) -> bool:
-        with suppress(OSError, HTTPException), closing(HTTPConnection("127.0.0.1", self.port, timeout=4)) as asked:
+        with (
+            suppress(OSError, HTTPException),
+            closing(HTTPConnection("127.0.0.1", self.port, timeout=4)) as asked,
+        ):
             asked.request("GET", "/readyz")
             return asked.getresponse().status == 200
         return False
@@ -206,7 +213,13 @@ class Client:
 
     def hook(self, moment: str, event: str, session: str, **more: Any) -> Any:
         """Send what a hook of a host sends."""
-        hook = {"event": event, "moment": moment, "answer_key": "additionalContext", "session": session, **more}
+        hook = {
+            "event": event,
+            "moment": moment,
+            "answer_key": "additionalContext",
+            "session": session,
+            **more,
+        }
         return self._post("/api/hook", {"hook": hook, "transcript": ""})
 
     def get(self, path: str) -> Any:
@@ -234,16 +247,23 @@ class Client:
                         replica.failed_life = life
                         continue
                     except (OSError, HTTPException) as error:
-                        failed.append(f"{type(error).__name__} after {time.monotonic() - began:.1f} s")
+                        failed.append(
+                            f"{type(error).__name__} after {time.monotonic() - began:.1f} s"
+                        )
                 if time.monotonic() > began + _GIVE_UP_SECONDS:
                     raise RefusedError(f"{path}: no replica answers for {_GIVE_UP_SECONDS:.0f} s")
                 time.sleep(_PAUSE_SECONDS)
         finally:
-            self.longest = max(self.longest, (time.monotonic() - began, f"{path}: {', '.join(failed) or 'one try'}"))
+            self.longest = max(
+                self.longest,
+                (time.monotonic() - began, f"{path}: {', '.join(failed) or 'one try'}"),
+            )
 
     def _sent(self, port: int, path: str, value: Any) -> Any:
         self.tries += 1
-        connection = self._open.get(port) or HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
+        connection = self._open.get(port) or HTTPConnection(
+            "127.0.0.1", port, timeout=REQUEST_SECONDS
+        )
         self._open[port] = connection
         headers = {
             "Content-Type": "application/json",
@@ -251,7 +271,9 @@ class Client:
             "Authorization": f"Bearer {self._token}",
         }
         try:
-            connection.request("GET" if value is None else "POST", path, value and json.dumps(value), headers)
+            connection.request(
+                "GET" if value is None else "POST", path, value and json.dumps(value), headers
+            )
             answer = connection.getresponse()
             self.body = answer.read().decode("utf-8", "replace")
         except (OSError, HTTPException):

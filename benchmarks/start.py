@@ -40,7 +40,9 @@ CALL: dict[str, Any] = {
 }
 HOOK_INPUT = json.dumps(CALL)
 CALLED = (*SERVER, "hook", "PostToolUse")
-CALLED_INPUT = json.dumps({**CALL, "tool_input": {"command": "pytest"}, "tool_response": {"stdout": "43 passed in 2s"}})
+CALLED_INPUT = json.dumps(
+    {**CALL, "tool_input": {"command": "pytest"}, "tool_response": {"stdout": "43 passed in 2s"}}
+)
 ERROR = "remote: error: GH006: Protected branch update failed"
 FAILED_INPUT = json.dumps({**CALL, "error": ERROR})
 
@@ -62,7 +64,9 @@ class Comparison:
 
     @property
     def median_of_ratios(self) -> float:
-        return statistics.median(ours / bare for ours, bare in zip(self.ours, self.bare, strict=True))
+        return statistics.median(
+            ours / bare for ours, bare in zip(self.ours, self.bare, strict=True)
+        )
 
     @property
     def ratio_of_minima(self) -> float:
@@ -96,15 +100,25 @@ def start_server(command: Sequence[str], era: Era, env: Mapping[str, str]) -> di
     return {"first": first, "list": listed}
 
 
-def run_command(command: Sequence[str], env: Mapping[str, str], given: str = "") -> dict[str, float]:
+def run_command(
+    command: Sequence[str], env: Mapping[str, str], given: str = ""
+) -> dict[str, float]:
     """Run a command to its end, with `given` on stdin; how long that took. One that fails is no measurement."""
     began = time.perf_counter()
     done = subprocess.run(
-        command, env={**os.environ, **env}, cwd=ROOT, capture_output=True, check=False, timeout=60, input=given.encode()
+        command,
+        env={**os.environ, **env},
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        input=given.encode(),
     )
     seconds = time.perf_counter() - began
     if done.returncode != 0:
-        raise RuntimeError(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.decode()}")
+        raise RuntimeError(
+            f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr.decode()}"
+        )
     return {"run": seconds}
 
 
@@ -129,7 +143,9 @@ async def tell_lesson(bank: Path) -> None:
     ]
     told = {"mistake": "Pushed to main", "correction": "Open a pull request", "symptoms": [ERROR]}
     async with Engine(Settings(bank=bank, project=project_of(ROOT))) as engine:
-        await engine.reflect(task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told)
+        await engine.reflect(
+            task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told
+        )
 
 
 def compare(
@@ -144,7 +160,9 @@ def compare(
         contestants[f"ours {era}"] = lambda era=era: start_server(server, era, env)
     if command:
         contestants["command"] = lambda: run_command(command, env)
-        run_command(FAILED, env, FAILED_INPUT)  # so that the hook has something to say, and to write
+        run_command(
+            FAILED, env, FAILED_INPUT
+        )  # so that the hook has something to say, and to write
         asyncio.run(tell_lesson(bank))
         contestants["hook"] = lambda: run_command(HOOK, env, HOOK_INPUT)
         contestants["called"] = lambda: run_command(CALLED, env, CALLED_INPUT)
@@ -194,11 +212,19 @@ def as_table(figures: Sequence[Comparison]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and say by the exit code whether all limits hold."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Start times, in turn.")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds that count (one more warms up)")
-    parser.add_argument("--bare", default=shlex.join(BARE), help="the command line of the server to compare with")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.start", description="Start times, in turn."
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=15, help="rounds that count (one more warms up)"
+    )
+    parser.add_argument(
+        "--bare", default=shlex.join(BARE), help="the command line of the server to compare with"
+    )
     parser.add_argument("--server", default=shlex.join(SERVER), help="the server's command line")
-    parser.add_argument("--command", default=shlex.join(COMMAND), help="the command to time; '' for none")
+    parser.add_argument(
+        "--command", default=shlex.join(COMMAND), help="the command to time; '' for none"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as directory:

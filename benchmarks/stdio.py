@@ -80,7 +80,10 @@ class RawClient:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -102,16 +105,22 @@ class RawClient:
                 f"{META_PREFIX}clientCapabilities": {},
             }
             return self.request("server/discover")
-        answer = self.request("initialize", {"protocolVersion": era.value, "capabilities": {}, "clientInfo": CLIENT})
+        answer = self.request(
+            "initialize", {"protocolVersion": era.value, "capabilities": {}, "clientInfo": CLIENT}
+        )
         self.notify("notifications/initialized")
         return answer
 
     def request(self, method: str, params: Mapping[str, Json] | None = None) -> Message:
         """Send a request, and wait for its result."""
         self._last_id += 1
-        self._send({"jsonrpc": "2.0", "id": self._last_id, "method": method, **self._params(params)})
+        self._send(
+            {"jsonrpc": "2.0", "id": self._last_id, "method": method, **self._params(params)}
+        )
         deadline = time.monotonic() + self.timeout
-        while (message := self._receive(deadline)).get("id") != self._last_id or "method" in message:
+        while (message := self._receive(deadline)).get(
+            "id"
+        ) != self._last_id or "method" in message:
             self.notifications.append(message)
         if "error" in message:
             error = _object(message["error"])

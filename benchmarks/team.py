@@ -26,7 +26,17 @@ from typing import Any, Final, NamedTuple
 import psutil
 
 from benchmarks.scale import Texts
-from benchmarks.service import Client, Postgres, RefusedError, Replica, bank_at, fill, percentile, postgres, replicas
+from benchmarks.service import (
+    Client,
+    Postgres,
+    RefusedError,
+    Replica,
+    bank_at,
+    fill,
+    percentile,
+    postgres,
+    replicas,
+)
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
@@ -38,7 +48,9 @@ SCOPE: Final = Scope("acme", "shop")
 _RECALLS: Final = 0.80
 _RECALLS_AND_HOOKS: Final = 0.95
 _LONGEST_LIFE: Final = 1.5  # seconds between a replica's start and the next kill
-_PAUSE_SECONDS: Final = 5.0  # after PostgreSQL has started again, before the next kill: each fault is judged alone
+_PAUSE_SECONDS: Final = (
+    5.0  # after PostgreSQL has started again, before the next kill: each fault is judged alone
+)
 
 
 class Load:
@@ -54,7 +66,9 @@ class Load:
         self._next = first
         self._drawing = threading.Lock()
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._work, args=(client,)) for client in self.clients]
+        self._threads = [
+            threading.Thread(target=self._work, args=(client,)) for client in self.clients
+        ]
 
     def run(self, meanwhile: Callable[[], object]) -> float:
         """Work until `meanwhile` has returned; return the seconds."""
@@ -74,7 +88,13 @@ class Load:
         with closing(client):
             while not self._ended.is_set():
                 drawn = chance.random()
-                kind = "recall" if drawn < _RECALLS else "hook" if drawn < _RECALLS_AND_HOOKS else "store"
+                kind = (
+                    "recall"
+                    if drawn < _RECALLS
+                    else "hook"
+                    if drawn < _RECALLS_AND_HOOKS
+                    else "store"
+                )
                 began = time.monotonic()
                 try:
                     getattr(self, f"_{kind}")(client, chance)
@@ -87,10 +107,15 @@ class Load:
 
     def _hook(self, client: Client, chance: random.Random) -> None:
         """Send a prompt, or what comes before or after a call, which fails one time in two."""
-        call: dict[str, Any] = {"tool": "Bash", "arguments": {"command": f"make part{chance.randrange(1000)}"}}
+        call: dict[str, Any] = {
+            "tool": "Bash",
+            "arguments": {"command": f"make part{chance.randrange(1000)}"},
+        }
         moment = chance.choice(("prompt", "before", "after"))
         if moment == "prompt":
-            client.hook("prompt", "UserPromptSubmit", client.name, prompt=chance.choice(self._questions))
+            client.hook(
+                "prompt", "UserPromptSubmit", client.name, prompt=chance.choice(self._questions)
+            )
         elif moment == "before":
             client.hook("before", "PreToolUse", client.name, **call)
         else:
@@ -130,8 +155,13 @@ async def prepare(place: str, made: Sequence[lessons.LessonRows]) -> str:
         opened = time.monotonic() - began
         filled = await fill(bank, SCOPE, made)
         kind = "PostgreSQL" if "://" in place else "a local file"
-        print(f"{kind}: schema {schema} in {opened:.1f} s, {len(made):,} lessons in {filled:.0f} s", flush=True)
-        return await bank.tokens.add("ada", tenant=SCOPE.tenant, projects=[SCOPE.project], role=Role.WRITER)
+        print(
+            f"{kind}: schema {schema} in {opened:.1f} s, {len(made):,} lessons in {filled:.0f} s",
+            flush=True,
+        )
+        return await bank.tokens.add(
+            "ada", tenant=SCOPE.tenant, projects=[SCOPE.project], role=Role.WRITER
+        )
     finally:
         await bank.close()
 
@@ -162,9 +192,11 @@ def measure(given: argparse.Namespace) -> int:
     return 0
 
 
-def play(given: argparse.Namespace, name: str, place: str, token: str, server: Postgres | None) -> None:
+def play(
+    given: argparse.Namespace, name: str, place: str, token: str, server: Postgres | None
+) -> None:
     """Put a load on a bank, after a shorter one to warm it, and print the figures."""
-    if server is not None:
+    if server is not None:  # noqa: SIM108
         size = server.rows("SELECT pg_database_size(current_database())")[0][0]
     else:
         size = Path(place).stat().st_size
@@ -232,7 +264,9 @@ def break_it(given: argparse.Namespace) -> Outcome:
 class Faults:
     """The faults, in turn; `starts` are the seconds in which a killed replica came back."""
 
-    def __init__(self, server: Postgres, running: Sequence[Replica], kills: int, cuts: int, seconds: float) -> None:
+    def __init__(
+        self, server: Postgres, running: Sequence[Replica], kills: int, cuts: int, seconds: float
+    ) -> None:
         self.kills = self.cut = 0
         self.restart_seconds = 0.0
         self.starts: list[float] = []
@@ -264,19 +298,27 @@ class Faults:
 def _print_times(load: Load) -> None:
     for kind, seconds in sorted(load.seconds.items()):
         middle, late, last = (1000 * percentile(seconds, part) for part in (50, 95, 99))
-        print(f"  {kind}: {len(seconds)} calls, p50 {middle:.0f} ms, p95 {late:.0f} ms, p99 {last:.0f} ms")
+        print(
+            f"  {kind}: {len(seconds)} calls, p50 {middle:.0f} ms, p95 {late:.0f} ms, p99 {last:.0f} ms"
+        )
     for text, count in load.refused.most_common(5):
         print(f"  {count} times: {text}")
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the arguments of a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("load", "faults"))
-    parser.add_argument("--lessons", type=int, help="in the bank at first: 100,000 for the load, 10,000 for faults")
+    parser.add_argument(
+        "--lessons", type=int, help="in the bank at first: 100,000 for the load, 10,000 for faults"
+    )
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--replicas", type=int, default=2)
-    parser.add_argument("--seconds", type=float, help="of the load (60); of the faults at most (1800)")
+    parser.add_argument(
+        "--seconds", type=float, help="of the load (60); of the faults at most (1800)"
+    )
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--cuts", type=int, default=20)
     given = parser.parse_args(words)
@@ -291,7 +333,9 @@ def main() -> int:
     if given.what == "load":
         return measure(given)
     outcome = break_it(given)
-    return int(bool(outcome.lost or outcome.slow or not outcome.stored or outcome.kills < given.kills))
+    return int(
+        bool(outcome.lost or outcome.slow or not outcome.stored or outcome.kills < given.kills)
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from benchmarks.service import Client, Postgres, RefusedError, Replica, bank_at, fill, postgres, replicas
+from benchmarks.service import (
+    Client,
+    Postgres,
+    RefusedError,
+    Replica,
+    bank_at,
+    fill,
+    postgres,
+    replicas,
+)
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
@@ -28,7 +37,18 @@ from mcp_reflect.storage import lessons, screening
 LESSONS: Final = 20
 PROJECT: Final = "shop"
 _MARK: Final = re.compile(r"mark\d+zq")
-_SUBJECTS: Final = ("deploy", "invoice", "cache", "migration", "timeout", "login", "report", "queue", "index", "backup")
+_SUBJECTS: Final = (
+    "deploy",
+    "invoice",
+    "cache",
+    "migration",
+    "timeout",
+    "login",
+    "report",
+    "queue",
+    "index",
+    "backup",
+)
 
 
 @dataclass(slots=True)
@@ -68,7 +88,9 @@ async def make_tenants(place: str, count: int) -> list[Tenant]:
             ]
             rows = [lessons.lesson_rows(scope, lesson) for lesson in own]
             await fill(bank, scope, rows)
-            token = await bank.tokens.add(mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN)
+            token = await bank.tokens.add(
+                mark(number), tenant=scope.tenant, projects=[PROJECT], role=Role.ADMIN
+            )
             made.append(Tenant(number, token))
     finally:
         await bank.close()
@@ -97,7 +119,9 @@ def _words(place: int) -> tuple[str, str]:
 class Calls:
     """Calls at random. `crossed` holds the answers that carry another tenant's mark."""
 
-    def __init__(self, tenants: Sequence[Tenant], running: Sequence[Replica], count: int, clients: int) -> None:
+    def __init__(
+        self, tenants: Sequence[Tenant], running: Sequence[Replica], count: int, clients: int
+    ) -> None:
         self.tenants = tenants
         self.made: Counter[str] = Counter()
         self.own = 0
@@ -106,7 +130,9 @@ class Calls:
         self._running = running
         self._left = count
         self._counting = threading.Lock()
-        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(clients)]
+        self._threads = [
+            threading.Thread(target=self._work, args=(number,)) for number in range(clients)
+        ]
 
     def run(self) -> None:
         """Make all calls."""
@@ -117,8 +143,22 @@ class Calls:
 
     def _work(self, number: int) -> None:
         chance = random.Random(number)  # noqa: S311 - calls that can be repeated
-        clients = [Client(self._running, tenant.token, f"{number} {tenant.number}") for tenant in self.tenants]
-        kinds = ("recall", "recall", "recall", "store", "outcome", "forget", "hook", "resource", "board", "foreign")
+        clients = [
+            Client(self._running, tenant.token, f"{number} {tenant.number}")
+            for tenant in self.tenants
+        ]
+        kinds = (
+            "recall",
+            "recall",
+            "recall",
+            "store",
+            "outcome",
+            "forget",
+            "hook",
+            "resource",
+            "board",
+            "foreign",
+        )
         while self._takes_one():
             tenant = chance.choice(self.tenants)
             client, kind = clients[tenant.number], chance.choice(kinds)
@@ -144,12 +184,21 @@ class Calls:
 
     def _store(self, client: Client, tenant: Tenant, chance: random.Random) -> None:
         mistake, correction = _words(chance.randrange(2 * LESSONS))
-        client.call("store_lesson", mistake=mistake, correction=correction, tags=[tenant.mark], detail=True)
+        client.call(
+            "store_lesson", mistake=mistake, correction=correction, tags=[tenant.mark], detail=True
+        )
 
     def _outcome(self, client: Client, _: Tenant, chance: random.Random) -> None:
-        found = client.call("recall_lessons", task=_words(chance.randrange(LESSONS))[0], detail=True)
+        found = client.call(
+            "recall_lessons", task=_words(chance.randrange(LESSONS))[0], detail=True
+        )
         if hits := [hit["id"] for hit in found["lessons"][:1]]:
-            client.call("record_outcome", success=chance.random() < 0.5, recall_id=found["recall_id"], lesson_ids=hits)
+            client.call(
+                "record_outcome",
+                success=chance.random() < 0.5,
+                recall_id=found["recall_id"],
+                lesson_ids=hits,
+            )
 
     def _forget(self, client: Client, tenant: Tenant, chance: random.Random) -> None:
         lesson = shared_id(chance.randrange(LESSONS))
@@ -158,15 +207,25 @@ class Calls:
 
     def _hook(self, client: Client, _: Tenant, chance: random.Random) -> None:
         prompt = _words(chance.randrange(LESSONS))[0]
-        client.hook("prompt", "UserPromptSubmit", f"session {chance.randrange(1000)}", prompt=prompt)
+        client.hook(
+            "prompt", "UserPromptSubmit", f"session {chance.randrange(1000)}", prompt=prompt
+        )
 
     def _resource(self, client: Client, _: Tenant, chance: random.Random) -> None:
         client.read(
-            chance.choice((f"lesson://{shared_id(chance.randrange(LESSONS))}", "bank://lessons", "bank://stats"))
+            chance.choice(
+                (
+                    f"lesson://{shared_id(chance.randrange(LESSONS))}",
+                    "bank://lessons",
+                    "bank://stats",
+                )
+            )
         )
 
     def _board(self, client: Client, _: Tenant, chance: random.Random) -> None:
-        client.get(chance.choice(("/api/board", f"/api/lesson/{shared_id(chance.randrange(LESSONS))}")))
+        client.get(
+            chance.choice(("/api/board", f"/api/lesson/{shared_id(chance.randrange(LESSONS))}"))
+        )
 
     def _foreign(self, client: Client, _: Tenant, chance: random.Random) -> None:
         """Ask for another tenant by its name, as an argument that no tool has."""
@@ -181,7 +240,8 @@ def wrongly_forgotten(server: Postgres, tenants: Sequence[Tenant]) -> list[str]:
     return [
         f"{tenant.mark}: {lesson}"
         for tenant in tenants
-        for lesson in {row[0] for row in server.rows(query, (f"tenant {tenant.number}",))} ^ tenant.forgotten
+        for lesson in {row[0] for row in server.rows(query, (f"tenant {tenant.number}",))}
+        ^ tenant.forgotten
     ]
 
 
@@ -203,9 +263,13 @@ def compare(tenant_count: int, call_count: int, clients: int) -> Outcome:
             calls.run()
         wrong = wrongly_forgotten(server, tenants)
         query = "SELECT count(*) FROM mcp_reflect.lessons WHERE tags NOT LIKE '%%' || %s || '%%' AND tenant = %s"
-        foreign = sum(server.rows(query, (tenant.mark, f"tenant {tenant.number}"))[0][0] for tenant in tenants)
+        foreign = sum(
+            server.rows(query, (tenant.mark, f"tenant {tenant.number}"))[0][0] for tenant in tenants
+        )
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(calls.made.items()))
-    print(f"{tenant_count} tenants with the same {LESSONS} ids and texts, {sum(calls.made.values())} calls: {kinds}")
+    print(
+        f"{tenant_count} tenants with the same {LESSONS} ids and texts, {sum(calls.made.values())} calls: {kinds}"
+    )
     print(
         f"answers with the own mark {calls.own}, with another tenant's {len(calls.crossed)}; lessons in another state "
         f"than the own tenant's calls made {len(wrong)}, with another tenant's mark {foreign}; "
@@ -220,7 +284,9 @@ def compare(tenant_count: int, call_count: int, clients: int) -> Outcome:
 
 def main() -> int:
     """Run what the arguments say."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tenants", type=int, default=50)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--clients", type=int, default=16)

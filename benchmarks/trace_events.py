@@ -38,7 +38,9 @@ def iter_cases(data_dir: Path) -> Iterator[tuple[str, dict[str, Any], Case]]:
 
 def case_of(name: str, record: dict[str, Any]) -> Case:
     """The arguments of `reflect` for one record of the file `name`."""
-    events = {"reflexion_hotpotqa": _react, "tau_airline": _chat, "whowhen": _agents}[name](record["steps"])
+    events = {"reflexion_hotpotqa": _react, "tau_airline": _chat, "whowhen": _agents}[name](
+        record["steps"]
+    )
     for number, event in enumerate(events, start=1):
         event["id"] = f"e{number}"
     return {
@@ -70,7 +72,12 @@ def _action(text: str) -> dict[str, Any]:
     match = _ACTION.fullmatch(text)
     if match is None:
         return {"type": "tool_call", "content": text or "(no action)"}
-    return {"type": "tool_call", "content": text, "tool": match[1], "arguments": {"query": match[2]}}
+    return {
+        "type": "tool_call",
+        "content": text,
+        "tool": match[1],
+        "arguments": {"query": match[2]},
+    }
 
 
 def _chat(steps: Steps) -> Steps:

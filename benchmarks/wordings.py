@@ -23,13 +23,21 @@ def sent(pair: list[str]) -> dict[str, Any]:
 
 
 async def measure() -> Counter[tuple[str, bool, str]]:
-    pairs: list[dict[str, Any]] = [json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()]
+    pairs: list[dict[str, Any]] = [
+        json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()
+    ]
     counts: Counter[tuple[str, bool, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        async with Engine(Settings(bank=Path(folder) / "bank.db", project="pairs", log_level="error")) as engine:
+        async with Engine(
+            Settings(bank=Path(folder) / "bank.db", project="pairs", log_level="error")
+        ) as engine:
             first = [(await engine.store_lesson(**sent(pair["one"]))).lesson_id for pair in pairs]
             for pair, lesson_id in zip(pairs, first, strict=True):
-                half = "aside" if hashlib.sha256(json.dumps(pair["one"]).encode()).digest()[0] % 2 else "open"
+                half = (
+                    "aside"
+                    if hashlib.sha256(json.dumps(pair["one"]).encode()).digest()[0] % 2
+                    else "open"
+                )
                 stored = await engine.store_lesson(**sent(pair["other"]))
                 way = "neither"
                 if stored.lesson_id in first:

@@ -20,7 +20,9 @@ from mcp_reflect.models.critique import Critique, ToolResult, Verdict
 
 CASES: Final = Path(__file__).parent.parent / "tests" / "critique" / "cases"
 WRONG: Final = ("contradicted", "unsupported")
-_LEAST_SHARE = 0.5  # of a claim's numbers and words that an issue in prose must repeat to be about the claim
+_LEAST_SHARE = (
+    0.5  # of a claim's numbers and words that an issue in prose must repeat to be about the claim
+)
 _TELLING = re.compile(r"\d{3}|\d[.,:]\d")  # a number that stands for itself
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -42,14 +44,18 @@ def aside(case: Mapping[str, Any]) -> bool:
 def work_of(case: Mapping[str, Any]) -> Work:
     """Return a case as a piece of work."""
     results = tuple(
-        ToolResult(content=result["content"], tool=result.get("tool"), exit_code=result.get("exit_code"))
+        ToolResult(
+            content=result["content"], tool=result.get("tool"), exit_code=result.get("exit_code")
+        )
         for result in case.get("tool_results", ())
     )
     steps = tuple(case["steps"]) if case.get("steps") else split(case["response"])
     return Work(goal=case.get("goal", case.get("question", "")), steps=steps, tool_results=results)
 
 
-def findings(case: Mapping[str, Any], rules: Iterable[Rule] = tuple(RULES.values())) -> list[Finding]:
+def findings(
+    case: Mapping[str, Any], rules: Iterable[Rule] = tuple(RULES.values())
+) -> list[Finding]:
     """Return what these rules call wrong in a case."""
     work = work_of(case)
     return [finding for rule in rules for finding in rule(work) if finding.wrong]
@@ -71,7 +77,9 @@ class Outcome:
     @classmethod
     def of(cls, answer: Critique, issues: Sequence[str] = ()) -> "Outcome":
         """Return what an answer says; `issues` are those of the judge."""
-        verdicts = {verdict: [c.text for c in answer.claims if c.verdict is verdict] for verdict in Verdict}
+        verdicts = {
+            verdict: [c.text for c in answer.claims if c.verdict is verdict] for verdict in Verdict
+        }
         return cls(
             contradicted=tuple(verdicts[Verdict.WRONG]),
             unshown=tuple(verdicts[Verdict.NOT_SHOWN]),
@@ -142,8 +150,14 @@ def _subjects(issue: str, case: Mapping[str, Any]) -> list[str]:
     steps = case.get("steps") or [case["response"]]
     named = {int(number) for found in _STEP.findall(issue) for number in found if number}
     where = [step for place, step in enumerate(steps, start=1) if place in named] or steps
-    there = [claim for claim in case["claims"] if any(overlaps(step, claim["text"]) for step in where)]
-    wrong = [claim["text"] for claim in there] if all(claim["status"] in WRONG for claim in there) else []
+    there = [
+        claim for claim in case["claims"] if any(overlaps(step, claim["text"]) for step in where)
+    ]
+    wrong = (
+        [claim["text"] for claim in there]
+        if all(claim["status"] in WRONG for claim in there)
+        else []
+    )
     return [*wrong, *(claim["text"] for claim in case["claims"] if repeats(claim["text"]))]
 
 
@@ -155,7 +169,9 @@ def _faults(case: Mapping[str, Any], outcome: Outcome) -> Iterator[tuple[str, li
         yield issue, _subjects(issue, case)
 
 
-def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, misses: list[str] | None = None) -> None:
+def score_work(
+    case: Mapping[str, Any], outcome: Outcome, total: WorkScore, misses: list[str] | None = None
+) -> None:
     """Add one piece of work to the counts; `misses` collects a line for each that is judged otherwise."""
     texts = {
         status: [claim["text"] for claim in case["claims"] if claim["status"] == status]
@@ -168,7 +184,9 @@ def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, miss
     right = case["truth"] == "right"
     alarms = [fault for fault, about in faults if right or (about and fault not in hits)]
     named = any(
-        overlaps(quote, text) for quote in (*outcome.contradicted, *outcome.unshown) for text in texts["unsupported"]
+        overlaps(quote, text)
+        for quote in (*outcome.contradicted, *outcome.unshown)
+        for text in texts["unsupported"]
     ) or any(set(about) & set(texts["unsupported"]) for _, about in faults)
     total.works += 1
     total.right += right
@@ -188,12 +206,16 @@ def score_work(case: Mapping[str, Any], outcome: Outcome, total: WorkScore, miss
     if outcome.passes and not right:
         misses.append(f"{case['id']} slipped {sorted(wrong)}")
     if texts["contradicted"] and not hits:
-        misses.append(f"{case['id']} missed {texts['contradicted']}, said {[fault for fault, _ in faults]}")
+        misses.append(
+            f"{case['id']} missed {texts['contradicted']}, said {[fault for fault, _ in faults]}"
+        )
     if texts["unsupported"] and not named:
         misses.append(f"{case['id']} unnamed {texts['unsupported']}")
 
 
-def total_of(judged: Iterable[tuple[Mapping[str, Any], Outcome]], misses: list[str] | None = None) -> WorkScore:
+def total_of(
+    judged: Iterable[tuple[Mapping[str, Any], Outcome]], misses: list[str] | None = None
+) -> WorkScore:
     """Return the counts over all pieces of work."""
     total = WorkScore()
     for case, outcome in judged:

@@ -49,7 +49,15 @@ class Writer:
     def write(self) -> None:
         """One write by a tool of the mix; RefusedError where it is refused."""
         self._count += 1
-        tools = [self._store, self._store, self._reflect, self._record, self._replan, self._critique, self._forget]
+        tools = [
+            self._store,
+            self._store,
+            self._reflect,
+            self._record,
+            self._replan,
+            self._critique,
+            self._forget,
+        ]
         write = self._chance.choice(tools if self._lessons else [self._store])
         start = time.perf_counter()
         written = write(f"{self._name}-{self._count}")
@@ -57,18 +65,34 @@ class Writer:
         self.written.append(written)
 
     def _store(self, word: str) -> Written:
-        told = self._call("store_lesson", mistake=f"Task {word} failed with code {word}", correction=f"Use {word}.toml")
+        told = self._call(
+            "store_lesson",
+            mistake=f"Task {word} failed with code {word}",
+            correction=f"Use {word}.toml",
+        )
         self._lessons.append(told["lesson_id"])
         return Written("lesson", (told["lesson_id"],))
 
     def _reflect(self, word: str) -> Written:
-        event = {"type": "tool_response", "tool": "shell", "content": f"Error: no such table run_{word}"}
-        analysis = {"reflection": f"The table run_{word} was missing", "strategy": f"Make run_{word} first"}
-        told = self._call("reflect", task=f"Run {word}", outcome="failure", events=[event], analysis=analysis)
+        event = {
+            "type": "tool_response",
+            "tool": "shell",
+            "content": f"Error: no such table run_{word}",
+        }
+        analysis = {
+            "reflection": f"The table run_{word} was missing",
+            "strategy": f"Make run_{word} first",
+        }
+        told = self._call(
+            "reflect", task=f"Run {word}", outcome="failure", events=[event], analysis=analysis
+        )
         return Written("reflection", (told["reflection_id"],))
 
     def _record(self, word: str) -> Written:
-        found = self._call("recall_lessons", task=f"Task {self._chance.choice(self._lessons)} failed with code {word}")
+        found = self._call(
+            "recall_lessons",
+            task=f"Task {self._chance.choice(self._lessons)} failed with code {word}",
+        )
         if not found.get("lessons"):
             return self._store(word)
         recall_id, lesson = found["recall_id"], found["lessons"][0]["id"]
@@ -76,12 +100,19 @@ class Writer:
         return Written("outcome", (recall_id, lesson))
 
     def _replan(self, word: str) -> Written:
-        query = {"table": "orders", "search_mode": "hybrid", "query_text": f"late {word}", "limit": 5}
+        query = {
+            "table": "orders",
+            "search_mode": "hybrid",
+            "query_text": f"late {word}",
+            "limit": 5,
+        }
         told = self._call("replan_search", user_message=f"Where is {word}?", queries=[query])
         return Written("search", (told["search_id"],))
 
     def _critique(self, word: str) -> Written:
-        told = self._call("critique", goal=f"Add up {word}", steps=["2 + 2 = 5", "So it is 5"], max_iterations=1)
+        told = self._call(
+            "critique", goal=f"Add up {word}", steps=["2 + 2 = 5", "So it is 5"], max_iterations=1
+        )
         return Written("working", (told["critique_id"],))
 
     def _forget(self, word: str) -> Written:
@@ -99,7 +130,9 @@ class Writer:
 def lost(bank: Path, written: Iterable[Written]) -> list[Written]:
     """The acknowledged writes that are not in the file."""
     with closing(sqlite3.connect(f"{bank.as_uri()}?mode=ro", uri=True)) as looking:
-        return [one for one in written if looking.execute(_FOUND[one.kind], one.ids).fetchone() is None]
+        return [
+            one for one in written if looking.execute(_FOUND[one.kind], one.ids).fetchone() is None
+        ]
 
 
 def sound(bank: Path) -> bool:

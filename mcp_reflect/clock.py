@@ -19,7 +19,11 @@ def iso(seconds: float, *, exact: bool = False) -> str:
 
 def dated(record: dict[str, Any]) -> dict[str, Any]:
     """Return a stored record with its times as ISO 8601 text in UTC."""
-    times = {name: iso(record[name]) for name in ("created_at", "updated_at") if isinstance(record.get(name), float)}
+    times = {
+        name: iso(record[name])
+        for name in ("created_at", "updated_at")
+        if isinstance(record.get(name), float)
+    }
     return {**record, **times}
 
 

@@ -28,9 +28,13 @@ class Limits:
     Python callers can set them; the environment cannot.
     """
 
-    max_message_bytes: int = 33_554_432  # The longest line on stdin, in bytes; a longer one is read past and refused
+    max_message_bytes: int = (
+        33_554_432  # The longest line on stdin, in bytes; a longer one is read past and refused
+    )
     max_depth: int = 64  # Levels of lists and objects in an argument
-    max_values: int = 2_000_000  # Values (texts, numbers, lists, objects) in the arguments of a call
+    max_values: int = (
+        2_000_000  # Values (texts, numbers, lists, objects) in the arguments of a call
+    )
     max_http_requests: int = 512  # Requests that `serve --http` works on at once
     max_body_seconds: int = 30  # Seconds that the body of a request over HTTP may take to come
     max_task_chars: int = 20_000  # Characters of a task, goal, context or user_message
@@ -40,14 +44,20 @@ class Limits:
     max_list_items: int = 20  # Tags, keywords, symptoms, ids, criteria or suggestions in one list
     max_sent_events: int = 100_000  # Events of a run that are taken; more is refused
     max_events: int = 2_000  # A longer trace loses events from its middle, and the result says so
-    max_event_chars: int = 20_000  # A longer text in an event is cut from its middle, and the result says so
-    max_trace_chars: int = 1_000_000  # A trace with more text loses events from its middle, and the result says so
+    max_event_chars: int = (
+        20_000  # A longer text in an event is cut from its middle, and the result says so
+    )
+    max_trace_chars: int = (
+        1_000_000  # A trace with more text loses events from its middle, and the result says so
+    )
     max_work_chars: int = 200_000  # Characters of the work that critique checks, over all its steps
     max_steps: int = 200  # Steps of that work, and of a corrected one
     max_results: int = 50  # Tool results that come as evidence
     max_result_chars: int = 1_000_000  # Characters of one of them
     max_analysis_chars: int = 200_000  # Characters of an analysis, over all its texts
-    max_judgment_chars: int = 20_000  # Characters of a reflection, an issue or a corrected step in an analysis
+    max_judgment_chars: int = (
+        20_000  # Characters of a reflection, an issue or a corrected step in an analysis
+    )
     max_queries: int = 50  # Queries of a search, sent or proposed
     max_query_chars: int = 4_000  # Characters of one text in a query, a plan or a catalog
     max_filter_chars: int = 10_000  # Characters of a query's filters, as JSON
@@ -58,7 +68,9 @@ class Limits:
     max_recalled_chars: int = 100_000  # Characters of lesson text that a recall may ask for
     max_prompt_chars: int = 100_000  # Characters of an argument of a prompt (slash command)
     max_listed: int = 200  # Records that a resource which lists them shows
-    max_file_bytes: int = 268_435_456  # The largest file that `import` and `reflect FILE` read, in bytes
+    max_file_bytes: int = (
+        268_435_456  # The largest file that `import` and `reflect FILE` read, in bytes
+    )
     max_hook_bytes: int = 20_000_000  # The most that `hook` reads of a host, in bytes
 
     def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
@@ -87,7 +99,9 @@ def characters(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(characters(part) for item in cast("dict[str, Any]", value).items() for part in item)
+        return sum(
+            characters(part) for item in cast("dict[str, Any]", value).items() for part in item
+        )
     return sum(map(characters, cast("list[Any]", value))) if isinstance(value, list | tuple) else 0
 
 
@@ -104,16 +118,19 @@ class Settings(Limits):
         "`bank.db` in the platform's data directory.",
     )
     project: str | None = setting(
-        None, "The project of the lessons. Default: the git repository of the working directory, or that directory."
+        None,
+        "The project of the lessons. Default: the git repository of the working directory, or that directory.",
     )
     subprojects: tuple[str, ...] = setting(
-        (), "Folders of a repository that are projects of their own, separated by commas: `services/*,web`."
+        (),
+        "Folders of a repository that are projects of their own, separated by commas: `services/*,web`.",
     )
     projects: tuple[str, ...] = setting(
         (), "Other projects that a tool argument may name, separated by commas; `*`: any."
     )
     llm: str = setting(
-        "off", "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`."
+        "off",
+        "The language model: `anthropic:MODEL`, `openai:MODEL@URL`, `claude-code`, `codex`, `gemini` or `off`.",
     )
     llm_reflector: str = setting("", "Another model for reflecting.")
     llm_critic: str = setting("", "Another model for critiques.")
@@ -121,24 +138,40 @@ class Settings(Limits):
     llm_planner: str = setting("", "Another model for planning searches.")
     llm_evaluator: str = setting("", "Another model for evaluations.")
     llm_dreamer: str = setting("", "Another model for dreaming.")
-    llm_key_file: str = setting("", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment.")
+    llm_key_file: str = setting(
+        "", "A file of mode 0600 with `ANTHROPIC_API_KEY=…` lines, instead of the environment."
+    )
     llm_tokens_per_call: str = setting("", "The most tokens that one call of a tool may use.")
-    llm_tokens_per_day: str = setting("", "The most tokens in a day (UTC), over all servers of a bank.")
-    enabled: bool = setting(default=True, meaning="False: should_reflect always says no. reflect is still answered.")
-    mode: Literal["lite", "full"] = setting("full", "`lite` works when it is called; `full` also dreams once a day.")
+    llm_tokens_per_day: str = setting(
+        "", "The most tokens in a day (UTC), over all servers of a bank."
+    )
+    enabled: bool = setting(
+        default=True, meaning="False: should_reflect always says no. reflect is still answered."
+    )
+    mode: Literal["lite", "full"] = setting(
+        "full", "`lite` works when it is called; `full` also dreams once a day."
+    )
     quality_threshold: float = setting(
         0.5,
         "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
         "no, and the least accuracy of a decision.",
         most=1,
     )
-    risk_threshold: float = setting(0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1)
-    drift_threshold: float = setting(0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1)
+    risk_threshold: float = setting(
+        0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1
+    )
+    drift_threshold: float = setting(
+        0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1
+    )
     latency_threshold: float | None = setting(
         None, "reflect calls a latency above it worse, in the unit of the caller."
     )
-    periodic_interval: int = setting(5, "should_reflect says yes at each multiple of this step number; 0: never.")
-    max_reflections_per_step: int = setting(2, "The most times that should_reflect says yes for one step of a run.")
+    periodic_interval: int = setting(
+        5, "should_reflect says yes at each multiple of this step number; 0: never."
+    )
+    max_reflections_per_step: int = setting(
+        2, "The most times that should_reflect says yes for one step of a run."
+    )
     embeddings: str = setting(
         "words",
         "How recall compares meanings: `words` (a table of word vectors in the package), "
@@ -148,8 +181,12 @@ class Settings(Limits):
         "auto",
         "Whether critique asks a model: `always`, `off`, or `auto` (unless rules are certain that something is wrong).",
     )
-    max_iterations: int = setting(2, "The most corrections that critique tries, unless the call sets a number.")
-    max_retries: int = setting(2, "The number of plans for one search after which replan_search gives up.")
+    max_iterations: int = setting(
+        2, "The most corrections that critique tries, unless the call sets a number."
+    )
+    max_retries: int = setting(
+        2, "The number of plans for one search after which replan_search gives up."
+    )
     bank_size: int | None = setting(
         None,
         "The most active lessons, strategies and reflections (each) of a project; others are archived. Default: any.",
@@ -171,7 +208,10 @@ class Settings(Limits):
         "Programs that prove a claim of the last message: `tests: bin/verify, deployment: make ship`. The kinds are "
         "tests, build, types, lint, format, commit, push, migration, deployment, health and image.",
     )
-    hold: bool = setting(default=False, meaning="True: a hook refuses a call that is sure to fail, once in a session.")
+    hold: bool = setting(
+        default=False,
+        meaning="True: a hook refuses a call that is sure to fail, once in a session.",
+    )
     guards: Literal["hold", "tell", "off"] = setting(
         "hold",
         "At a call against a lesson: `hold` (a person's or a proven lesson refuses it once), `tell` or `off`.",
@@ -181,7 +221,8 @@ class Settings(Limits):
         "When hooks ask the agent for a lesson: at the `call` that worked after a failure, at its `stop`, or `off`.",
     )
     review: Literal["trust", "ask"] = setting(
-        "trust", "`ask`: what agents store also waits in `lessons review`, and is recalled meanwhile. Or `trust`."
+        "trust",
+        "`ask`: what agents store also waits in `lessons review`, and is recalled meanwhile. Or `trust`.",
     )
     holdout: float = setting(
         0.0,
@@ -193,23 +234,34 @@ class Settings(Limits):
         "Days after which unused searches, critiques, sessions, warnings, counts and recalls without an outcome are "
         "dropped; lessons, reflections and outcomes never are. 0: never.",
     )
-    prompts_dir: Path | None = setting(None, "A folder of prompt templates that override the shipped ones by name.")
+    prompts_dir: Path | None = setting(
+        None, "A folder of prompt templates that override the shipped ones by name."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "warning", "The least level of log events on stderr: `debug`, `info`, `warning` or `error`."
     )
-    log_format: Literal["json", "text"] = setting("json", "The format of log events: `json` or `text`.")
+    log_format: Literal["json", "text"] = setting(
+        "json", "The format of log events: `json` or `text`."
+    )
     max_calls_per_minute: int = setting(
-        6_000, "The most requests in a minute that a replica of a team's service takes of a tenant; 0: any number."
+        6_000,
+        "The most requests in a minute that a replica of a team's service takes of a tenant; 0: any number.",
     )
     # Python callers can set the rest; the environment cannot.
-    llm_seconds: float = 45.0  # for a question to a language model and its repair; hosts give up on a call at 60
+    llm_seconds: float = (
+        45.0  # for a question to a language model and its repair; hosts give up on a call at 60
+    )
     embeddings_seconds: float = 1.0  # that a recall waits for an embedder; then it uses words alone
     bank_busy_seconds: float = 30.0  # that a write waits for another process
     folder: Path | None = None  # whose repository is the project; default: the working directory
-    stores_names: bool = True  # False: a process that must be quick; it reads the names of projects and stores none
+    stores_names: bool = (
+        True  # False: a process that must be quick; it reads the names of projects and stores none
+    )
     sets_aside: bool = True  # False: a process that must not move a damaged bank
     durable: bool = True  # False: a power cut may lose what was written last
-    unknown: tuple[str, ...] = ()  # variables that look like settings and are not; doctor and the log report them
+    unknown: tuple[
+        str, ...
+    ] = ()  # variables that look like settings and are not; doctor and the log report them
     # The providers' keys and addresses: never shown, never stored.
     provider_env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -226,7 +278,9 @@ class Settings(Limits):
         prefixes = _provider_prefixes(env)
         provider_env = {name: text for name, text in env.items() if name.startswith(prefixes)}
         names = {PREFIX + item.name.upper() for item in documented()}
-        unknown = tuple(sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names))
+        unknown = tuple(
+            sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names)
+        )
         return cls(**given, unknown=unknown, provider_env=provider_env)
 
     def misspelled(self) -> list[str]:
@@ -236,14 +290,19 @@ class Settings(Limits):
         for name in self.unknown:
             # Without the prefix: it would make any two names alike.
             hint = did_you_mean(name[len(PREFIX) :].upper(), names, "docs/settings.md lists them.")
-            told.append(f"{_quoted(name)} is not a setting. " + hint.replace("mean '", f"mean '{PREFIX}"))
+            told.append(
+                f"{_quoted(name)} is not a setting. " + hint.replace("mean '", f"mean '{PREFIX}")
+            )
         return told
 
     @property
     def llm_settings(self) -> dict[str, str]:
         """The settings of the providers and their limits, by the names of the environment."""
         own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
-        return {**self.provider_env, **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)}}
+        return {
+            **self.provider_env,
+            **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)},
+        }
 
     @property
     def has_embeddings(self) -> bool:
@@ -273,7 +332,9 @@ class ServerUrl:
         from urllib.parse import urlsplit  # noqa: PLC0415 - most banks are files
 
         parts = urlsplit(self.whole)
-        if "@" in parts.path + parts.query + parts.fragment:  # a sign in the password that should be escaped
+        if (
+            "@" in parts.path + parts.query + parts.fragment
+        ):  # a sign in the password that should be escaped
             return f"{parts.scheme}://..."
         user, at, host = parts.netloc.rpartition("@")
         return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
@@ -287,14 +348,24 @@ def bank_place(text: str) -> Path | ServerUrl:
         return ServerUrl(text)
     if "://" in text:
         fix = "Set a file, or postgresql://USER:PASSWORD@HOST/DATABASE."
-        raise InputError(f"{PREFIX}BANK", "it is neither a file nor the address of a PostgreSQL server", fix)
+        raise InputError(
+            f"{PREFIX}BANK", "it is neither a file nor the address of a PostgreSQL server", fix
+        )
     return Path(text)
 
 
 def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the prefixes of the variables that belong to providers: `ACME_` for the setting `acme:model`."""
-    named = (text.strip().partition(":")[0] for name, text in env.items() if name.startswith(_FOR_PROVIDERS))
-    own = {f"{re.sub('[^A-Z0-9]', '_', name.upper())}_" for name in named if re.fullmatch(r"[A-Za-z][\w.-]+", name)}
+    named = (
+        text.strip().partition(":")[0]
+        for name, text in env.items()
+        if name.startswith(_FOR_PROVIDERS)
+    )
+    own = {
+        f"{re.sub('[^A-Z0-9]', '_', name.upper())}_"
+        for name in named
+        if re.fullmatch(r"[A-Za-z][\w.-]+", name)
+    }
     return ("ANTHROPIC_", "OPENAI_", *sorted(own - {"OFF_", "LOCAL_"}))
 
 
@@ -303,7 +374,9 @@ def documented() -> tuple[Field[Any], ...]:
     return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
 
 
-_TRUTH: Final = {word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()}
+_TRUTH: Final = {
+    word: word in ("true", "1", "yes", "on") for word in "true false 1 0 yes no on off".split()
+}
 
 
 def _read(name: str, text: str, item: Field[Any]) -> Any:
@@ -317,7 +390,9 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
             values |= {word: options[0] if on else "off" for word, on in _TRUTH.items()}
         if text.lower() not in values:
             raise InputError(
-                name, f"'{_quoted(text)}' is not one of its values", f"Set one of {', '.join(map(str, values))}."
+                name,
+                f"'{_quoted(text)}' is not one of its values",
+                f"Set one of {', '.join(map(str, values))}.",
             )
         return values[text.lower()]
     if item.name == "bank":
@@ -333,7 +408,9 @@ def _read(name: str, text: str, item: Field[Any]) -> Any:
     if not (math.isfinite(number) and least <= number <= (math.inf if most is None else most)):
         digits = "digits" if convert is int else "a number"
         span = f"from {least:g} up" if most is None else f"from {least:g} to {most:g}"
-        raise InputError(name, f"'{_quoted(text)}' is not a number {span}", f"Set {digits} in this range.")
+        raise InputError(
+            name, f"'{_quoted(text)}' is not a number {span}", f"Set {digits} in this range."
+        )
     return number
 
 

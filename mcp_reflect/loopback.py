@@ -27,11 +27,15 @@ def listening(port: int, option: str, host: str = HOST) -> Generator[socket.sock
     InputError names `option` if the port is not one, or the address cannot be used.
     """
     if not 0 <= port <= MOST_PORT:
-        raise InputError(option, f"{port} is not a port", f"Give a number from 0 (any free one) to {MOST_PORT}.")
+        raise InputError(
+            option, f"{port} is not a port", f"Give a number from 0 (any free one) to {MOST_PORT}."
+        )
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(address[:2], family=family)
     except OSError as error:
-        raise InputError(option, f"{host}:{port} cannot be used: {error.strerror}", "Give another.") from None
+        raise InputError(
+            option, f"{host}:{port} cannot be used: {error.strerror}", "Give another."
+        ) from None
     with listener:
         yield listener

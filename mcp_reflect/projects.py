@@ -85,7 +85,11 @@ def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
 
 
 def _is_shared(folder: Path) -> bool:
-    return folder in (Path(folder.anchor), Path.home().resolve(), Path(tempfile.gettempdir()).resolve())
+    return folder in (
+        Path(folder.anchor),
+        Path.home().resolve(),
+        Path(tempfile.gettempdir()).resolve(),
+    )
 
 
 def _part(inside: Path, patterns: Sequence[str]) -> str:
@@ -140,7 +144,12 @@ _ADDRESS: Final = re.compile(
     r"(?:[a-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:@]+)(?::\d*)?/|(?:[^/@]*@)?(\[[^\]]+\]|[^/:@\\]{2,}):(?!//)/*)(.+)",
     re.IGNORECASE,
 )
-_NOT_OF_A_NAME: Final = ("_git", "scm", "v3", "~")  # that Azure DevOps and Bitbucket put into some of their addresses
+_NOT_OF_A_NAME: Final = (
+    "_git",
+    "scm",
+    "v3",
+    "~",
+)  # that Azure DevOps and Bitbucket put into some of their addresses
 
 
 def remote_name(url: str) -> str | None:
@@ -191,7 +200,9 @@ class Scopes:
         sent = stored_name(project)
         name = self.names.get(sent, sent)
         if ANY_PROJECT not in self.others and not {sent, name} & {self.own.project, *self.others}:
-            allowed = ", ".join(dict.fromkeys(name or "(global)" for name in (self.own.project, *self.others)))
+            allowed = ", ".join(
+                dict.fromkeys(name or "(global)" for name in (self.own.project, *self.others))
+            )
             raise InputError(
                 "project",
                 f"'{quoted(project)}' is not one that this server may use",

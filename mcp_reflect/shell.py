@@ -17,8 +17,12 @@ _SILENT: Final = frozenset("cd pushd popd export set source . true echo".split()
 # Programs that, at the end of a pipe, only cut or show what the command before them printed.
 _VIEWERS: Final = frozenset("head tail less more cat tee".split())
 # Subcommands that name what they do only with the next word: npm run build, gh pr create, docker compose up.
-_GROUPS: Final = frozenset("run compose pr issue repo tool pip stack config remote stash secret db workspace".split())
-INTERPRETERS: Final = frozenset("python python3 node ruby perl bash sh zsh deno bun tsx php".split())
+_GROUPS: Final = frozenset(
+    "run compose pr issue repo tool pip stack config remote stash secret db workspace".split()
+)
+INTERPRETERS: Final = frozenset(
+    "python python3 node ruby perl bash sh zsh deno bun tsx php".split()
+)
 READING_PROGRAMS: Final = frozenset(
     (
         "cat less more head tail grep egrep rg ag ack zgrep journalctl dmesg man history ls find tree wc stat awk sed "
@@ -28,8 +32,12 @@ READING_PROGRAMS: Final = frozenset(
 TELLING_FLAGS: Final = frozenset("--help --version --usage --list --markers --fixtures".split())
 """Flags with which a program only tells about itself."""
 
-_IDLE: Final = TELLING_FLAGS | frozenset("--collect-only --co --dry-run --just-print --fake --list-tests".split())
-_IDLE_WITH_N: Final = frozenset(("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm"))
+_IDLE: Final = TELLING_FLAGS | frozenset(
+    "--collect-only --co --dry-run --just-print --fake --list-tests".split()
+)
+_IDLE_WITH_N: Final = frozenset(
+    ("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm")
+)
 
 
 class Part(NamedTuple):
@@ -67,8 +75,12 @@ class Part(NamedTuple):
         rest = list(self.own_words[1:])
         for word in self.subcommand.split():
             rest.remove(word)
-        flags = sorted(word for word in rest if word.startswith("-") and not _NUMBER.fullmatch(word))
-        return line_of((*runner, *self.head.split(), *flags, *(word for word in rest if word not in flags)))
+        flags = sorted(
+            word for word in rest if word.startswith("-") and not _NUMBER.fullmatch(word)
+        )
+        return line_of(
+            (*runner, *self.head.split(), *flags, *(word for word in rest if word not in flags))
+        )
 
 
 @lru_cache(maxsize=1_000)
@@ -82,17 +94,25 @@ def _part(words: Sequence[str]) -> Part:
     words = [_bare(word) if at <= start else word for at, word in enumerate(words)]
     name, rest = words[start], words[start + 1 :]
     named = [
-        word for before, word in zip((name, *rest), rest[:4], strict=False) if word[:1] != "-" and before not in VALUED
+        word
+        for before, word in zip((name, *rest), rest[:4], strict=False)
+        if word[:1] != "-" and before not in VALUED
     ]
     subcommand = ""
-    if named and name.rsplit("/", 1)[-1] not in READING_PROGRAMS | INTERPRETERS and _SUBCOMMAND.match(named[0]):
+    if (
+        named
+        and name.rsplit("/", 1)[-1] not in READING_PROGRAMS | INTERPRETERS
+        and _SUBCOMMAND.match(named[0])
+    ):
         group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
         subcommand = " ".join(named[: 2 if group else 1])
     return Part(tuple(words[:start]), name, subcommand, tuple(words))
 
 
 def _bare(program: str) -> str:
-    return program.rsplit("/", 1)[-1] if program.startswith(("/usr/", "/bin/", "/opt/")) else program
+    return (
+        program.rsplit("/", 1)[-1] if program.startswith(("/usr/", "/bin/", "/opt/")) else program
+    )
 
 
 def doing_in(text: str) -> Part | None:
@@ -103,13 +123,19 @@ def doing_in(text: str) -> Part | None:
 
 def line_of(words: Sequence[str]) -> str:
     """Words as a line; a word with spaces is quoted."""
-    return " ".join(f"'{word}'" if not word or " " in word or "\n" in word else word for word in words)
+    return " ".join(
+        f"'{word}'" if not word or " " in word or "\n" in word else word for word in words
+    )
 
 
 def segments(text: str) -> list[list[str]]:
     """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
     commands = chain(text)
-    return [words for at, (before, words) in enumerate(commands) if not (before == "|" and at and is_viewer(words))]
+    return [
+        words
+        for at, (before, words) in enumerate(commands)
+        if not (before == "|" and at and is_viewer(words))
+    ]
 
 
 def is_idle(words: Sequence[str]) -> bool:
@@ -127,4 +153,8 @@ def is_viewer(words: Sequence[str]) -> bool:
 def chain(text: str) -> list[tuple[str, list[str]]]:
     """The commands of a line: the operator before each, and its words without redirections to nowhere."""
     read = read_commands(text[:COMMAND_LIMIT])
-    return [(command.before, list(command.line)) for command in read if command.script == 0 and command.line]
+    return [
+        (command.before, list(command.line))
+        for command in read
+        if command.script == 0 and command.line
+    ]

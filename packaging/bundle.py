@@ -84,7 +84,9 @@ def manifest() -> dict[str, Any]:
             "platforms": ["darwin", "win32", "linux"],
             "runtimes": {"python": project["requires-python"]},
         },
-        "user_config": {key: {**shown, "required": False, "default": ""} for key, (_, shown) in SETTINGS.items()},
+        "user_config": {
+            key: {**shown, "required": False, "default": ""} for key, (_, shown) in SETTINGS.items()
+        },
     }
 
 
@@ -104,7 +106,9 @@ def build(wheel: Path, folder: Path) -> Path:
     if inside.exists():
         shutil.rmtree(inside)
     (inside / "server").mkdir(parents=True)
-    (inside / "manifest.json").write_text(json.dumps(manifest(), indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (inside / "manifest.json").write_text(
+        json.dumps(manifest(), indent=2, ensure_ascii=False) + "\n", "utf-8"
+    )
     (inside / "pyproject.toml").write_text(environment(wheel.name), "utf-8")
     (inside / "server" / "main.py").write_text(MAIN, "utf-8")
     shutil.copyfile(wheel, inside / wheel.name)

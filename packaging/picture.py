@@ -42,11 +42,18 @@ Session = list[tuple[str, ...]]
 """Pieces of a session: what the person writes, what the agent says, or a call with its result."""
 
 
-def run(words: list[str], folder: Path, sent: Mapping[str, object] | None = None, typed: str = "") -> str:
+def run(
+    words: list[str], folder: Path, sent: Mapping[str, object] | None = None, typed: str = ""
+) -> str:
     """Return what a command of ours prints in a project `shop` of a home, given a hook's input or typed lines."""
     shop = folder / "shop"
     shop.mkdir(exist_ok=True)
-    env = {**os.environ, "HOME": str(folder), "MCP_REFLECT_BANK": str(folder / "bank.db"), "PYTHONPATH": str(ROOT)}
+    env = {
+        **os.environ,
+        "HOME": str(folder),
+        "MCP_REFLECT_BANK": str(folder / "bank.db"),
+        "PYTHONPATH": str(ROOT),
+    }
     line = [sys.executable, "-m", "mcp_reflect", *words]
     given = json.dumps(sent) if sent else typed
     done = subprocess.run(  # noqa: S603 - our own command
@@ -62,34 +69,62 @@ def transcript(session: str, folder: Path, day: int, pieces: Session) -> str:
         content: list[tuple[str, object]] = []
         if kind == "call":
             command, result = texts
-            used = {"type": "tool_use", "id": f"t{len(entries)}", "name": "Bash", "input": {"command": command}}
+            used = {
+                "type": "tool_use",
+                "id": f"t{len(entries)}",
+                "name": "Bash",
+                "input": {"command": command},
+            }
             answer = {"type": "tool_result", "tool_use_id": used["id"], "content": result}
-            content = [("assistant", [used]), ("user", [answer | {"is_error": result.startswith("Exit code")}])]
+            content = [
+                ("assistant", [used]),
+                ("user", [answer | {"is_error": result.startswith("Exit code")}]),
+            ]
         elif kind == "person":
             content = [("user", texts[0])]
         else:
             content = [("assistant", [{"type": "text", "text": texts[0]}])]
         for role, said in content:
             at = f"2026-11-{day}T09:{len(entries):02}:00.000Z"
-            about = {"type": role, "sessionId": session, "cwd": str(folder / "shop"), "timestamp": at}
+            about = {
+                "type": role,
+                "sessionId": session,
+                "cwd": str(folder / "shop"),
+                "timestamp": at,
+            }
             entries.append({**about, "message": {"role": role, "content": said}})
     return "".join(f"{json.dumps(entry)}\n" for entry in entries)
 
 
 def applied() -> list[tuple[str, str]]:
     """Return the lines of two sessions, each with its style: a lesson is kept, applied, and a last message checked."""
-    call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "npm install date-fns"}}
-    told, ran = "The dates are formatted. All tests pass.", ("call", "npx jest", f"Exit code 1\n{RED}")
+    call = {
+        "tool_name": "Bash",
+        "tool_use_id": "t",
+        "tool_input": {"command": "npm install date-fns"},
+    }
+    told, ran = (
+        "The dates are formatted. All tests pass.",
+        ("call", "npx jest", f"Exit code 1\n{RED}"),
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        kept = run(["lessons", "add", *(f"--{name}={text}" for name, text in LESSON.items())], folder)
+        kept = run(
+            ["lessons", "add", *(f"--{name}={text}" for name, text in LESSON.items())], folder
+        )
         answer = json.loads(run(["hook", "PreToolUse"], folder, {"session_id": "tuesday", **call}))
         refused: str = answer["hookSpecificOutput"]["permissionDecisionReason"]
         file = folder / "tuesday.jsonl"
         file.write_text(transcript("tuesday", folder, 17, [("person", "…"), ran, ("agent", told)]))
-        stop = {"session_id": "tuesday", "transcript_path": str(file), "last_assistant_message": told}
+        stop = {
+            "session_id": "tuesday",
+            "transcript_path": str(file),
+            "last_assistant_message": told,
+        }
         held: str = json.loads(run(["hook", "Stop"], folder, stop))["reason"]
-    command = " ".join(["$ mcp-reflect lessons add", *(f'--{name} "{text}"' for name, text in LESSON.items())])
+    command = " ".join(
+        ["$ mcp-reflect lessons add", *(f'--{name} "{text}"' for name, text in LESSON.items())]
+    )
     return [
         ("Monday", DIM),
         ("> Validate the form with zod", PERSON),
@@ -114,8 +149,15 @@ def applied() -> list[tuple[str, str]]:
 
 def learned() -> list[tuple[str, str]]:
     """Return the lines of a person who reads what past sessions teach, and decides."""
-    tasks = ("Add a refund to the billing service", "Round the totals to cents", "Rename Invoice to Bill")
-    call, worked = "pytest tests/billing", ("call", "PYTHONPATH=src pytest tests/billing", "42 passed in 2.41s")
+    tasks = (
+        "Add a refund to the billing service",
+        "Round the totals to cents",
+        "Rename Invoice to Bill",
+    )
+    call, worked = (
+        "pytest tests/billing",
+        ("call", "PYTHONPATH=src pytest tests/billing", "42 passed in 2.41s"),
+    )
     corrected = ("person", "please use pnpm in this repo, never npm")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -128,7 +170,9 @@ def learned() -> list[tuple[str, str]]:
                 corrected,
                 ("agent", "Done."),
             ]
-            (past / f"{number}.jsonl").write_text(transcript(f"monday-{number}", folder, 10 + number, pieces))
+            (past / f"{number}.jsonl").write_text(
+                transcript(f"monday-{number}", folder, 10 + number, pieces)
+            )
         found = run(["learn"], folder)
         ids = re.findall(r"fnd_\w+", run(["lessons", "review"], folder))
         kept = [run(["lessons", "approve", one], folder) for one in ids[:1]]
@@ -145,9 +189,14 @@ def draw(lines: list[tuple[str, str]]) -> str:
     console = Console(record=True, width=WIDTH, file=StringIO(), color_system="truecolor")
     for line, style in lines:
         for piece in Text(line, style=style).wrap(console, WIDTH - 2) or [Text()]:
-            console.print(Text("  " if line.startswith("  ") and not piece.plain.startswith("  ") else "") + piece)
+            console.print(
+                Text("  " if line.startswith("  ") and not piece.plain.startswith("  ") else "")
+                + piece
+            )
     svg = console.export_svg(title="mcp-reflect", theme=MONOKAI, unique_id="terminal")
-    return _FONT_FACES.sub("", svg).replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, monospace")
+    return _FONT_FACES.sub("", svg).replace(
+        "Fira Code, monospace", "ui-monospace, Menlo, Consolas, monospace"
+    )
 
 
 def animate(svg: str) -> str:
@@ -160,7 +209,9 @@ def animate(svg: str) -> str:
         f".line{number} {{ animation: line{number} {whole:.1f}s infinite }}"
         for number in range(last + 1)
     ]
-    moving = "@media (prefers-reduced-motion: no-preference) {\n" + "\n".join(rules) + "\n}\n</style>"
+    moving = (
+        "@media (prefers-reduced-motion: no-preference) {\n" + "\n".join(rules) + "\n}\n</style>"
+    )
     return _LINE.sub(r'<text class="\1 line\2"', svg).replace("</style>", moving, 1)
 
 

@@ -17,10 +17,15 @@ from urllib.parse import quote
 from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, SERVER_NAME, Command, set_hooks
 
 ROOT: Final = Path(__file__).parent.parent
-PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]
 REPOSITORY: Final[str] = PROJECT["urls"]["Repository"]
 OWNER, NAME = REPOSITORY.split("/")[-2:]
-_LINKS: Final = ("<!-- links: written by `python -m tests.server.generate` -->", "<!-- end of links -->")
+_LINKS: Final = (
+    "<!-- links: written by `python -m tests.server.generate` -->",
+    "<!-- end of links -->",
+)
 
 
 class SlashCommand(NamedTuple):
@@ -81,11 +86,16 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
 
 def launched(root: str, data: str, host: str, server: str = SERVER_NAME) -> Command:
     """Return the command of a plugin whose host calls its folder `root`, and the folder for its data `data`."""
-    return Command("python3", (f"{root}/launcher.py", f"--host={host}", f"--data={data}"), server=server)
+    return Command(
+        "python3", (f"{root}/launcher.py", f"--host={host}", f"--data={data}"), server=server
+    )
 
 
 CLAUDE: Final = launched(
-    "${CLAUDE_PLUGIN_ROOT}/plugin", "${CLAUDE_PLUGIN_DATA}", "claude-code", f"plugin:{SERVER_NAME}:{SERVER_NAME}"
+    "${CLAUDE_PLUGIN_ROOT}/plugin",
+    "${CLAUDE_PLUGIN_DATA}",
+    "claude-code",
+    f"plugin:{SERVER_NAME}:{SERVER_NAME}",
 )
 CODEX: Final = launched("${CLAUDE_PLUGIN_ROOT}/plugin", "${CLAUDE_PLUGIN_DATA}", "codex")
 GEMINI: Final = launched("${extensionPath}", "${extensionPath}/environment", "gemini")
@@ -104,7 +114,10 @@ def files() -> dict[str, str]:
         "server.json": _json(server()),
         "README.md": readme(),
     }
-    made |= {f"docs/pictures/install-{_label(name)}.svg": button(f"Install in {name}") for name in links()}
+    made |= {
+        f"docs/pictures/install-{_label(name)}.svg": button(f"Install in {name}")
+        for name in links()
+    }
     for host, name, command in (
         ("claude-code", "plugin/claude-code/hooks.json", CLAUDE),
         ("codex", "plugin/codex/hooks.json", CODEX),
@@ -139,7 +152,11 @@ def codex_plugin() -> dict[str, Any]:
         f"found = glob.glob(home + '/plugins/cache/{NAME}/{SERVER_NAME}/*/plugin/launcher.py'); "
         "runpy.run_path(max(found, key=os.path.getmtime), run_name='__main__')"
     )
-    entry = {"command": CODEX.program, "args": ["-c", find, "--host=codex"], "env_vars": ["CODEX_HOME"]}
+    entry = {
+        "command": CODEX.program,
+        "args": ["-c", find, "--host=codex"],
+        "env_vars": ["CODEX_HOME"],
+    }
     return {
         **_about(),
         "mcpServers": {SERVER_NAME: entry},
@@ -150,7 +167,12 @@ def codex_plugin() -> dict[str, Any]:
 
 def marketplace() -> dict[str, Any]:
     """Return the marketplace that this repository is, for Claude Code and Codex."""
-    listed = {"name": SERVER_NAME, "source": "./", "description": PROJECT["description"], "category": "productivity"}
+    listed = {
+        "name": SERVER_NAME,
+        "source": "./",
+        "description": PROJECT["description"],
+        "category": "productivity",
+    }
     about = {"description": PROJECT["description"], "version": PROJECT["version"]}
     return {"name": NAME, "owner": {"name": OWNER}, "metadata": about, "plugins": [listed]}
 
@@ -201,7 +223,9 @@ def links() -> dict[str, str]:
     """Return the install link of each host that has one."""
     vscode = {"name": SERVER_NAME, **HOSTS["vscode"].entry(FROM_REPOSITORY)}
     cursor = base64.b64encode(json.dumps(HOSTS["cursor"].entry(FROM_REPOSITORY)).encode()).decode()
-    shown = quote(json.dumps(HOSTS["vscode"].entry(FROM_REPOSITORY), separators=(",", ":")), safe="")
+    shown = quote(
+        json.dumps(HOSTS["vscode"].entry(FROM_REPOSITORY), separators=(",", ":")), safe=""
+    )
     return {
         "VS Code": f"https://insiders.vscode.dev/redirect/mcp/install?name={vscode['name']}&config={shown}",
         "Cursor": f"https://cursor.com/en/install-mcp?name={SERVER_NAME}&config={quote(cursor, safe='')}",

@@ -37,7 +37,10 @@ SERVER_NAME = "mcp-reflect"
 REGISTERED = {
     "claude-code": ((".claude.json", ".mcp.json"), ".claude/settings.json"),
     "codex": ((".codex/config.toml",), ".codex/hooks.json"),
-    "gemini": ((), ".gemini/settings.json"),  # an entry of the person's settings goes before the extension's
+    "gemini": (
+        (),
+        ".gemini/settings.json",
+    ),  # an entry of the person's settings goes before the extension's
 }
 OUR_HOOK = re.compile(r"""mcp[-_]reflect(?:\.exe)?[\\"']* hook[ "]|"tool":\s*"hook\"""")
 NO_PYTHON = (
@@ -81,7 +84,9 @@ class Environment:
         with contextlib.suppress(OSError):
             self.fault.unlink()
         with self.log.open("wb") as log:
-            flags = {"creationflags": 0x08000208} if WINDOWS else {"start_new_session": True}  # no window, own group
+            flags = (
+                {"creationflags": 0x08000208} if WINDOWS else {"start_new_session": True}
+            )  # no window, own group
             words = [sys.executable, str(Path(__file__).resolve()), f"--data={self.data}", "make"]
             subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **flags)  # type: ignore[call-overload]
 
@@ -100,7 +105,13 @@ class Environment:
         try:
             shutil.rmtree(self.folder, ignore_errors=True)
             for words in self._steps():
-                subprocess.run(words, check=True, timeout=MAKING_SECONDS - 30, stdout=sys.stderr, env=certified())
+                subprocess.run(
+                    words,
+                    check=True,
+                    timeout=MAKING_SECONDS - 30,
+                    stdout=sys.stderr,
+                    env=certified(),
+                )
             self.mark.touch()
             # The one before stays for the sessions that still run in it.
             others = (path for path in self.data.glob("environment-*") if path != self.folder)
@@ -108,7 +119,9 @@ class Environment:
                 shutil.rmtree(old, ignore_errors=True)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             failed = isinstance(error, subprocess.SubprocessError)
-            self.fault.write_text(f"{error} {self.log} has the details" if failed else str(error), "utf-8")
+            self.fault.write_text(
+                f"{error} {self.log} has the details" if failed else str(error), "utf-8"
+            )
             return 1
         finally:
             self.lock.unlink()
@@ -141,9 +154,24 @@ class Environment:
         source, uv = str(find_source()), shutil.which("uv")
         if uv:  # brings a Python if there is none
             made = [uv, "venv", "-q", "--python", ">=3.11", str(self.folder)]
-            return [made, [uv, "pip", "install", "-q", "--compile-bytecode", "--python", str(self.python), source]]
+            return [
+                made,
+                [
+                    uv,
+                    "pip",
+                    "install",
+                    "-q",
+                    "--compile-bytecode",
+                    "--python",
+                    str(self.python),
+                    source,
+                ],
+            ]
         made = [find_python(), "-m", "venv", str(self.folder)]
-        return [made, [str(self.python), "-m", "pip", "install", "-q", "--disable-pip-version-check", source]]
+        return [
+            made,
+            [str(self.python), "-m", "pip", "install", "-q", "--disable-pip-version-check", source],
+        ]
 
 
 def find_source() -> Path:
@@ -182,7 +210,12 @@ def find_python() -> str:
     script = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
     names = ("python3.14", "python3.13", "python3.12", "python3.11", "python3", "python", "py")
     for python in (sys.executable, *filter(None, map(shutil.which, names))):
-        if subprocess.call([python, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        if (
+            subprocess.call(
+                [python, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            == 0
+        ):
             return python
     raise ValueError(NO_PYTHON)
 
@@ -263,7 +296,12 @@ class Door:
             content = [{"type": "text", "text": self._environment.sentence()}]
             self._answer(message, {"content": content, "isError": True})
         elif "id" in message:
-            self._write({"id": message["id"], "error": {"code": -32601, "message": self._environment.sentence()}})
+            self._write(
+                {
+                    "id": message["id"],
+                    "error": {"code": -32601, "message": self._environment.sentence()},
+                }
+            )
 
     def _greeting(self, version: str) -> dict[str, object]:
         changes = {"listChanged": True}
@@ -276,11 +314,15 @@ class Door:
 
     def _list(self, method: str) -> dict[str, object]:
         """Return the tools that the server will have; prompts and resources are listed by it alone."""
-        name = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
+        name = {"resources/templates/list": "resourceTemplates"}.get(
+            method, method.partition("/")[0]
+        )
         listed: object = []
         if name == "tools" and self._lists:
             with contextlib.suppress(OSError, ValueError):
-                listed = json.loads((find_source() / "mcp_reflect" / "server" / "tools.json").read_text("utf-8"))
+                listed = json.loads(
+                    (find_source() / "mcp_reflect" / "server" / "tools.json").read_text("utf-8")
+                )
         return {name: listed}
 
     def _open(self) -> None:
@@ -288,7 +330,9 @@ class Door:
         self._opening.wait()
         while not self._environment.is_ready:
             time.sleep(POLL_SECONDS)
-        server = subprocess.Popen([str(self._environment.command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        server = subprocess.Popen(
+            [str(self._environment.command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         if server.stdin is None or server.stdout is None:
             return
         server.stdin.write(self._initialize)

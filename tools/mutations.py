@@ -34,17 +34,36 @@ def main() -> None:
     asked = parser.parse_args()
     tree = Path(tempfile.mkdtemp()) / "tree"
     subprocess.run(["git", "clone", "-q", Path(__file__).parent.parent, tree], check=True)
-    covered = ["--cov=mcp_reflect", "--cov-context=test", "--cov-report=", "-W", f"ignore::{WARNING}"]
+    covered = [
+        "--cov=mcp_reflect",
+        "--cov-context=test",
+        "--cov-report=",
+        "-W",
+        f"ignore::{WARNING}",
+    ]
     if (outcome := attempt(tree, covered, 3600, workers="auto")) != "survived":
         sys.exit(f"Without a fault: {outcome}")
     measured, outcomes = coverage.CoverageData(str(tree / ".coverage")), Counter[str]()
     measured.read()
     for path, line, changed in draw(tree, asked.sample, random.Random(asked.seed)):
         text, contexts = path.read_text("utf-8"), measured.contexts_by_lineno(str(path))
-        change = next(pair for pair in zip(text.split("\n"), changed.split("\n"), strict=False) if len(set(pair)) > 1)
-        of_line, of_module = named(contexts.get(line, ())), named(name for names in contexts.values() for name in names)
-        mixed = [test for tests in (of_line, of_module) for test in random.Random(line).sample(tests, len(tests))]
-        path.write_text(changed, "utf-8")  # a run takes over a second, so the next one compiles the file anew
+        change = next(
+            pair
+            for pair in zip(text.split("\n"), changed.split("\n"), strict=False)
+            if len(set(pair)) > 1
+        )
+        of_line, of_module = (
+            named(contexts.get(line, ())),
+            named(name for names in contexts.values() for name in names),
+        )
+        mixed = [
+            test
+            for tests in (of_line, of_module)
+            for test in random.Random(line).sample(tests, len(tests))
+        ]
+        path.write_text(
+            changed, "utf-8"
+        )  # a run takes over a second, so the next one compiles the file anew
         outcome = attempt(tree, [*dict.fromkeys(mixed)][:MOST_TESTS], 600)
         if outcome == "survived":
             outcome = attempt(tree, {test.split("::")[0] for test in of_module}, 3600)
@@ -74,7 +93,9 @@ def faults(text: str) -> dict[int, list[tuple[Any, int]]]:
     found: dict[int, list[tuple[Any, int]]] = defaultdict(list)
     nodes: list[Any] = list(trees.ast_nodes(trees.get_ast(text)))
     for operator in (kind() for kind in OPERATORS if not kind.arguments()):
-        places: list[Any] = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        places: list[Any] = [
+            start for node in nodes for start, _ in operator.mutation_positions(node)
+        ]
         for number, (line, _) in enumerate(places):
             found[line].append((operator, number))
     return found
@@ -99,14 +120,23 @@ def named(contexts: Iterable[str]) -> list[str]:
 
 def attempt(tree: Path, arguments: Iterable[str], seconds: int, workers: str = "0") -> str:
     """Run pytest; return "killed by" the first test that fails, "timeout" or "survived"."""
-    timed, pytest = f"timeout -s KILL {seconds}".split(), f"-m pytest -x -n {workers} -p no:randomly".split()
+    timed, pytest = (
+        f"timeout -s KILL {seconds}".split(),
+        f"-m pytest -x -n {workers} -p no:randomly".split(),
+    )
     command = [*timed, sys.executable, *pytest, *arguments]
     env, pipe = {**os.environ, "PYTHONPATH": str(tree)}, subprocess.PIPE
-    done = subprocess.run(command, cwd=tree, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode == 0 or "ERROR: not found" in done.stdout:  # a fault can change the names of tests
+    done = subprocess.run(
+        command, cwd=tree, env=env, stdout=pipe, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if (
+        done.returncode == 0 or "ERROR: not found" in done.stdout
+    ):  # a fault can change the names of tests
         return "survived"
     failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
-    return "timeout" if done.returncode == -9 else f"killed by {failed[1] if failed else 'an import'}"
+    return (
+        "timeout" if done.returncode == -9 else f"killed by {failed[1] if failed else 'an import'}"
+    )
 
 
 if __name__ == "__main__":

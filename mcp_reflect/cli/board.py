@@ -17,10 +17,24 @@ from mcp_reflect.services.engine import Engine
 
 
 def add_board_arguments(parser: CliParser) -> None:
-    parser.add_argument("--out", metavar="FILE", help="write the page to FILE; it needs no server and no network")
-    parser.add_argument("--force", action="store_true", help="with --out, overwrite a file that is not such a page")
-    add_number(parser, "--port", 0, 65_535, default=0, metavar="N", help="the port to serve on; 0 takes a free one")
-    parser.add_argument("--no-open", action="store_true", help="print the address, and do not open the browser")
+    parser.add_argument(
+        "--out", metavar="FILE", help="write the page to FILE; it needs no server and no network"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="with --out, overwrite a file that is not such a page"
+    )
+    add_number(
+        parser,
+        "--port",
+        0,
+        65_535,
+        default=0,
+        metavar="N",
+        help="the port to serve on; 0 takes a free one",
+    )
+    parser.add_argument(
+        "--no-open", action="store_true", help="print the address, and do not open the browser"
+    )
 
 
 def run_board(options: Namespace) -> None:
@@ -40,7 +54,11 @@ def _write(options: Namespace, settings: Settings) -> None:
     async def work(engine: Engine) -> str:
         return render_page("written", await collect(engine)).html
 
-    html = render_page("written", ask_as(options, "page", {})).html if options.url else with_engine(work, settings)
+    html = (
+        render_page("written", ask_as(options, "page", {})).html
+        if options.url
+        else with_engine(work, settings)
+    )
     write_output(options.out, "--out", html, mark=MARK, force=options.force)
     size = len(html.encode())
     text = f"The board is in {options.out} ({size / 1000:,.0f} kB). Open it in a browser; it needs no network."
@@ -51,7 +69,11 @@ def _open(options: Namespace) -> None:
     """Open the page of a service, which asks for the token; an error says that the token does not work."""
     ask_as(options, "whoami", {})
     address = options.url.removesuffix("/").removesuffix("/mcp") + "/"
-    write_result(options, {"address": address}, f"The board of your team is at {address}\nIt asks for your token once.")
+    write_result(
+        options,
+        {"address": address},
+        f"The board of your team is at {address}\nIt asks for your token once.",
+    )
     if not options.no_open:
         webbrowser.open(address)
 

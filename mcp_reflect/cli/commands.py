@@ -36,7 +36,9 @@ def add_actions(parser: CliParser) -> Callable[[str, str, str], CliParser]:
 
     def add(name: str, about: str, example: str) -> CliParser:
         whole, shown = f"{about[0].upper()}{about[1:]}.", f"example: {parser.prog} {name} {example}"
-        added = actions.add_parser(name, help=about, description=whole, epilog=shown, allow_abbrev=False)
+        added = actions.add_parser(
+            name, help=about, description=whole, epilog=shown, allow_abbrev=False
+        )
         added.add_argument("--json", action="store_true", help="print JSON for a program")
         return added
 
@@ -51,15 +53,21 @@ def add_number(parser: Any, option: str, least: float, most: float, **details: A
             if least <= (value := type(most)(text)) <= most:
                 return value
         whole = "whole " * isinstance(most, int)
-        raise InputError(option, f"'{text}' is not a {whole}number from {least} to {most}", "Give such a number.")
+        raise InputError(
+            option, f"'{text}' is not a {whole}number from {least} to {most}", "Give such a number."
+        )
 
     parser.add_argument(option, type=parse, **details)
 
 
 def add_service_arguments(parser: CliParser) -> None:
     """Add the options of commands that can ask a team's service."""
-    parser.add_argument("--url", help="ask the service of a team, such as https://lessons.example.com/mcp")
-    parser.add_argument("--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)")
+    parser.add_argument(
+        "--url", help="ask the service of a team, such as https://lessons.example.com/mcp"
+    )
+    parser.add_argument(
+        "--token-env", metavar="NAME", help="the variable with its token (REFLECT_TOKEN)"
+    )
     parser.add_argument("--project", metavar="NAME", help="another project than this directory's")
 
 
@@ -169,7 +177,9 @@ mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --j
 """
 
 
-def load_command(name: str, words: list[str]) -> tuple[argparse.Namespace, Callable[[argparse.Namespace], int | None]]:
+def load_command(
+    name: str, words: list[str]
+) -> tuple[argparse.Namespace, Callable[[argparse.Namespace], int | None]]:
     """Import a command's module, and return the options that the words give and the function that runs it."""
     info = COMMANDS[name]
     module = import_module(f"mcp_reflect.cli.{info.module}")
@@ -186,11 +196,19 @@ def load_command(name: str, words: list[str]) -> tuple[argparse.Namespace, Calla
         add_service_arguments(parser)
     if not info.default and name != "serve":  # actions have their own
         parser.add_argument("--json", action="store_true", help="print JSON for a program")
-    add_arguments: Callable[[CliParser], None] | None = getattr(module, f"add_{name}_arguments", None)
+    add_arguments: Callable[[CliParser], None] | None = getattr(
+        module, f"add_{name}_arguments", None
+    )
     if add_arguments:
         add_arguments(parser)
-    if parser.actions and (not words or words[0].startswith("-")) and words[:1] not in (["-h"], ["--help"]):
+    if (
+        parser.actions
+        and (not words or words[0].startswith("-"))
+        and words[:1] not in (["-h"], ["--help"])
+    ):
         named = next((place for place, word in enumerate(words) if word in parser.actions), None)
-        action = info.default if named is None else words.pop(named)  # its options may stand before it
+        action = (
+            info.default if named is None else words.pop(named)
+        )  # its options may stand before it
         words = [action, *words]
     return parser.parse_args(words), run

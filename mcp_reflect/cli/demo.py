@@ -15,8 +15,17 @@ EVENTS: Final[list[dict[str, Any]]] = [
     {"type": "tool_response", "tool": "bash", "content": _MISSING, "metadata": {"exit_code": 4}},
     {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
     {"type": "tool_response", "tool": "bash", "content": _MISSING, "metadata": {"exit_code": 4}},
-    {"type": "tool_call", "tool": "bash", "arguments": {"command": "PYTHONPATH=src pytest tests/billing"}},
-    {"type": "tool_response", "tool": "bash", "content": "42 passed in 2.41s", "metadata": {"exit_code": 0}},
+    {
+        "type": "tool_call",
+        "tool": "bash",
+        "arguments": {"command": "PYTHONPATH=src pytest tests/billing"},
+    },
+    {
+        "type": "tool_response",
+        "tool": "bash",
+        "content": "42 passed in 2.41s",
+        "metadata": {"exit_code": 0},
+    },
     {"type": "tool_call", "tool": "bash", "arguments": {"command": "git push origin main"}},
     {
         "type": "tool_response",
@@ -45,18 +54,29 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
             write_line(text)
 
     env = {"MCP_REFLECT_BANK": str(folder / "bank.db"), "MCP_REFLECT_PROJECT": "demo"}
-    narrate("A server starts over stdio. An agent's run failed, and it calls reflect with what happened.")
+    narrate(
+        "A server starts over stdio. An agent's run failed, and it calls reflect with what happened."
+    )
     async with session(env) as first:
         reflection = await first("reflect", {"task": TASK, "outcome": "failure", "events": EVENTS})
     lesson = reflection["lessons"][0]["id"]
     narrate(f"\n  {reflection['reflection']}\n\nLesson {lesson} is stored. The server stops.\n")
-    narrate(f"Another day, a new server, and a similar task: {SIMILAR_TASK!r}. The agent calls recall_lessons.")
+    narrate(
+        f"Another day, a new server, and a similar task: {SIMILAR_TASK!r}. The agent calls recall_lessons."
+    )
     async with session(env) as second:
         recalled = await second("recall_lessons", {"task": SIMILAR_TASK, "limit": 1})
         hit = recalled["lessons"][0]
         narrate(f"\n  {hit['text']}\n  Why: {hit['why']}.\n")
-        narrate("It runs the tests as the lesson says, they pass, and record_outcome gets what they printed.")
-        outcome = {"success": True, "recall_id": recalled["recall_id"], "evidence": "test", "tool_results": RESULTS}
+        narrate(
+            "It runs the tests as the lesson says, they pass, and record_outcome gets what they printed."
+        )
+        outcome = {
+            "success": True,
+            "recall_id": recalled["recall_id"],
+            "evidence": "test",
+            "tool_results": RESULTS,
+        }
         updated = (await second("record_outcome", {**outcome, "detail": True}))["updated"][0]
     narrate(f"\n  Effectiveness of {updated['id']}: not known yet → {updated['effectiveness']}\n")
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")

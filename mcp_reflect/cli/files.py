@@ -61,7 +61,9 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
                 raise InputError(argument, fault, "Name another, or add --force.")
         replace_file(path, text)
     except OSError as error:
-        raise InputError(argument, f"{name} cannot be written: {error.strerror}", "Name another file.") from None
+        raise InputError(
+            argument, f"{name} cannot be written: {error.strerror}", "Name another file."
+        ) from None
 
 
 def read_text(name: str, limits: Limits) -> str:
@@ -72,13 +74,19 @@ def read_text(name: str, limits: Limits) -> str:
             limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
             return text
         with Path(name).open("rb") as file:
-            content = file.read(limits.max_file_bytes + 1)  # a device has no size, and may have no end
+            content = file.read(
+                limits.max_file_bytes + 1
+            )  # a device has no size, and may have no end
         limits.refuse_more("max_file_bytes", "file", len(content), "bytes or more")
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise InputError("file", f"{name} cannot be read: {error.strerror}", "Give the path of a file.") from None
+        raise InputError(
+            "file", f"{name} cannot be read: {error.strerror}", "Give the path of a file."
+        ) from None
     except UnicodeDecodeError as error:
-        raise InputError("file", f"{name} is not UTF-8 at byte {error.start}", "Save it as UTF-8.") from None
+        raise InputError(
+            "file", f"{name} is not UTF-8 at byte {error.start}", "Save it as UTF-8."
+        ) from None
 
 
 _BY_HAND: Final = "Correct the file, or write the entry by hand (--print)."
@@ -87,7 +95,9 @@ Language = Literal["json", "toml", "yaml"]
 Table = MutableMapping[str, Any]
 
 
-def set_entry(language: Language, text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+def set_entry(
+    language: Language, text: str, block: str, name: str, entry: Mapping[str, Any] | None
+) -> str:
     """Return the document with `entry` as `name` in the table `block`; without it, and an empty table, if it is None.
 
     Raises InputError if the text is not in the language, or `block` is not a table.
@@ -122,7 +132,9 @@ def parse(language: Language, text: str) -> Table:
             case "yaml":
                 document = _yaml().load(text)
     except json.JSONDecodeError as error:
-        fault = f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
+        fault = (
+            f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
+        )
         raise InputError(f"line {error.lineno}", fault, _BY_HAND) from None
     except (TOMLKitError, YAMLError, RecursionError) as error:
         fault = f"it is not {language.upper()}: {' '.join(str(error).split())}"
@@ -135,14 +147,20 @@ def write(language: Language, document: Table, before: str) -> str:
     if language == "json":
         indent = re.search(r"\n([ \t]+)\S", before)
         end = "" if before and not before.endswith("\n") else "\n"
-        has_half = re.search(r"\\u[dD][89a-fA-F]", before) is not None  # half a pair can only be written as an escape
-        return json.dumps(document, ensure_ascii=has_half, indent=indent[1] if indent else "  ") + end
+        has_half = (
+            re.search(r"\\u[dD][89a-fA-F]", before) is not None
+        )  # half a pair can only be written as an escape
+        return (
+            json.dumps(document, ensure_ascii=has_half, indent=indent[1] if indent else "  ") + end
+        )
     if language == "toml":
         from tomlkit import dumps  # noqa: PLC0415 - only an installation needs it
 
         return dumps(document)
     yaml = _yaml()
-    if any(line.startswith("  - ") for line in before.splitlines()):  # lists keep the indentation that they have
+    if any(
+        line.startswith("  - ") for line in before.splitlines()
+    ):  # lists keep the indentation that they have
         yaml.indent(mapping=2, sequence=4, offset=2)
     stream = StringIO()
     yaml.dump(document, stream)

@@ -18,10 +18,10 @@ from mcp_reflect import services
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
-from mcp_reflect.hooks.corrections import ask_to_keep
-from mcp_reflect.hooks.payload import output_ends
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.moments.corrections import ask_to_keep
+from mcp_reflect.moments.payload import output_ends
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Scopes
 from mcp_reflect.services.engine import Engine
@@ -37,21 +37,32 @@ if TYPE_CHECKING:
 BUSY_SECONDS: Final = 0.25
 """The longest wait for another process that writes to the bank."""
 
-_TAKING_SECONDS: Final = 1.5  # of the process's life, in which it notes calls that earlier hooks left
+_TAKING_SECONDS: Final = (
+    1.5  # of the process's life, in which it notes calls that earlier hooks left
+)
 _SERVICE_SECONDS: Final = 0.6
 _END_CHARS: Final = 6_000  # of an output that a service is sent, at either end
 
 
-def answer_event(event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch") -> None:
+def answer_event(
+    event: str | None, sent: object, size: int, options: dict[str, str], watch: "Watch"
+) -> None:
     """Print the answer to one event, if there is one; `sent` is the host's input of `size` bytes."""
-    quick = {"bank_busy_seconds": BUSY_SECONDS, "stores_names": False, "sets_aside": False, "log_level": "error"}
+    quick = {
+        "bank_busy_seconds": BUSY_SECONDS,
+        "stores_names": False,
+        "sets_aside": False,
+        "log_level": "error",
+    }
     settings = replace(Settings.from_env(), **quick)
     hook = read_hook(event, sent) if size <= settings.max_hook_bytes else None
     if hook is None:
         return
     hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     left = Spool(settings.bank_path)
-    spool = team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
+    spool = (
+        team_spool(options, settings.bank_path) if "url" in options else Spool(settings.bank_path)
+    )
 
     def keep() -> None:
         left.keep()
@@ -70,26 +81,40 @@ def answer_event(event: str | None, sent: object, size: int, options: dict[str, 
         keep()
 
 
-def _answer(hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
+def _answer(
+    hook: HookInput, settings: Settings, spool: Spool, left: Spool, began: float
+) -> dict[str, Any] | None:
     in_file = not isinstance(settings.bank, ServerUrl)
     if settings.project is None and hook.folder:
         settings = replace(settings, folder=Path(hook.folder))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
-    if hook.moment not in (Moment.AFTER, Moment.STOP) and in_file and not settings.bank_path.exists():
-        keep = ask_to_keep(hook.prompt or "", settings.ask) if hook.moment is Moment.PROMPT else None
-        return hook_answer(hook, keep) if keep else None  # no lesson to show yet, and nothing to write
+    if (
+        hook.moment not in (Moment.AFTER, Moment.STOP)
+        and in_file
+        and not settings.bank_path.exists()
+    ):
+        keep = (
+            ask_to_keep(hook.prompt or "", settings.ask) if hook.moment is Moment.PROMPT else None
+        )
+        return (
+            hook_answer(hook, keep) if keep else None
+        )  # no lesson to show yet, and nothing to write
     if hook.moment is Moment.AFTER and hook.tool is not None:
         spool.pending.append(kept_call(hook, Scopes.of(settings).own.project))
     return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)
 
 
-async def _say(engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float) -> dict[str, Any] | None:
+async def _say(
+    engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float
+) -> dict[str, Any] | None:
     folder = engine.settings.folder
     if folder and not isinstance(engine.settings.bank, ServerUrl):
         with suppress(OSError):
             note_project(str(engine.bank.path), str(folder), engine.scopes.own.project)
-    await services.warnings.note_spooled(engine.context, left, _TAKING_SECONDS - (time.monotonic() - began))
+    await services.warnings.note_spooled(
+        engine.context, left, _TAKING_SECONDS - (time.monotonic() - began)
+    )
     text, hold = await services.hooks.answer(engine.context, hook)
     spool.pending.clear()
     return hook_answer(hook, text, hold=hold) if text else None
@@ -109,7 +134,9 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
     return _start(("reflect", "--json", "--session", hook.session, hook.transcript), log, folder)
 
 
-def _start(words: Sequence[str], log: Path = Path(os.devnull), folder: str | None = None) -> "subprocess.Popen[bytes]":
+def _start(
+    words: Sequence[str], log: Path = Path(os.devnull), folder: str | None = None
+) -> "subprocess.Popen[bytes]":
     """Start a command of ours that outlives this process; its errors go to `log`."""
     import subprocess  # noqa: PLC0415 - most hooks start nothing
 
@@ -132,7 +159,10 @@ def _start(words: Sequence[str], log: Path = Path(os.devnull), folder: str | Non
 
 def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
     """Return what a team's service is sent of a hook; it knows nothing of this machine's files."""
-    ends = {"result": output_ends(hook.result, _END_CHARS), "error": output_ends(hook.error, _END_CHARS)}
+    ends = {
+        "result": output_ends(hook.result, _END_CHARS),
+        "error": output_ends(hook.error, _END_CHARS),
+    }
     sent = replace(hook, folder=None, transcript=None, **ends)
     return {"hook": compact(asdict(sent)), "transcript": transcript[-MOST_TRANSCRIPT_CHARS:]}
 
@@ -140,15 +170,23 @@ def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
 def _transcript(hook: HookInput, settings: Settings) -> str:
     """Return the session so far when the agent stops; nothing if it is unreadable or longer than a hook may read."""
     path = Path(hook.transcript or "")
-    readable = hook.moment is Moment.STOP and path.is_file() and path.stat().st_size <= settings.max_hook_bytes
+    readable = (
+        hook.moment is Moment.STOP
+        and path.is_file()
+        and path.stat().st_size <= settings.max_hook_bytes
+    )
     return path.read_text("utf-8", "replace") if readable else ""
 
 
-def _ask_service(hook: HookInput, transcript: str, spool: Spool, options: Mapping[str, str]) -> dict[str, Any] | None:
+def _ask_service(
+    hook: HookInput, transcript: str, spool: Spool, options: Mapping[str, str]
+) -> dict[str, Any] | None:
     """Return what the host reads: the service's answer, or at the start of a session why there is none."""
     body = body_for(hook, transcript)
     if hook.moment in (Moment.AFTER, Moment.END):
-        spool.pending.append({**body, "file": hook.transcript if hook.moment is Moment.END else None})
+        spool.pending.append(
+            {**body, "file": hook.transcript if hook.moment is Moment.END else None}
+        )
     if hook.moment is Moment.END:
         spool.keep()
         _deliver_in_background(options)
@@ -163,17 +201,23 @@ def _ask_service(hook: HookInput, transcript: str, spool: Spool, options: Mappin
     spool.pending.clear()
     if spool.has_some():
         _deliver_in_background(options)
-    return hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
+    return (
+        hook_answer(hook, told["text"], hold=told.get("hold") is True) if told.get("text") else None
+    )
 
 
 def _send(options: Mapping[str, str], body: Mapping[str, Any], **limits: float) -> Any:
-    return ask(options["url"], options.get("token-env"), "hook", body, options.get("project"), **limits)
+    return ask(
+        options["url"], options.get("token-env"), "hook", body, options.get("project"), **limits
+    )
 
 
 def _out_of_reach(hook: HookInput, fault: str) -> dict[str, Any] | None:
     line = f"mcp-reflect: no lessons of the team in this session. {fault}"
     answer = hook_answer(hook, line)
-    return {"systemMessage": line, **answer} if answer and "hookSpecificOutput" in answer else answer
+    return (
+        {"systemMessage": line, **answer} if answer and "hookSpecificOutput" in answer else answer
+    )
 
 
 def deliver(options: Mapping[str, str]) -> None:
@@ -181,7 +225,9 @@ def deliver(options: Mapping[str, str]) -> None:
 
     def send(record: dict[str, Any]) -> None:
         file = Path(record.get("file") or os.devnull)
-        transcript = file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:] if file.is_file() else ""
+        transcript = (
+            file.read_text("utf-8", "replace")[-MOST_TRANSCRIPT_CHARS:] if file.is_file() else ""
+        )
         try:
             _send(options, {"hook": record["hook"], "transcript": transcript})
         except InputError as error:

@@ -42,7 +42,11 @@ class Command:
     def entry(self) -> dict[str, Any]:
         """Return the entry in the form that most hosts use."""
         arguments = {"args": list(self.arguments)} if self.arguments else {}
-        return {"command": self.program, **arguments, **({"env": dict(self.env)} if self.env else {})}
+        return {
+            "command": self.program,
+            **arguments,
+            **({"env": dict(self.env)} if self.env else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,17 @@ class HostConfig:
     def file(self, system: str = sys.platform) -> Path:
         """Return the file of a person on an operating system, which is named as `sys.platform` does."""
         place = self.windows if self.windows and system == "win32" else self.place
-        programs = {"win32": os.environ.get("APPDATA", "~/AppData/Roaming"), "darwin": "~/Library/Application Support"}
+        programs = {
+            "win32": os.environ.get("APPDATA", "~/AppData/Roaming"),
+            "darwin": "~/Library/Application Support",
+        }
         return Path(place.replace("@", programs.get(system, "~/.config"), 1)).expanduser()
 
     def set_entry(self, text: str, command: Command | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
-        entry = command and (self._remote(command.remote) if command.remote else self.entry(command))
+        entry = command and (
+            self._remote(command.remote) if command.remote else self.entry(command)
+        )
         return set_entry(self.language, text, self.block, SERVER_NAME, entry)
 
     def entry(self, command: Command) -> dict[str, Any]:
@@ -103,11 +112,18 @@ class HostConfig:
             return {"url": remote.url, "bearer_token_env_var": remote.token_env, **headers}
         if self.variable is None:
             fix = "Add it in the program, as a connector, if its account may."
-            raise InputError("--url", f"{self.title} cannot read an address and a token from its file", fix)
+            raise InputError(
+                "--url", f"{self.title} cannot read an address and a token from its file", fix
+            )
         token = f"Bearer {self.variable.replace('NAME', remote.token_env)}"
         entry = {self.url: remote.url, "headers": {"Authorization": token, **project}}
         if self.language == "yaml":
-            shared = {"name": SERVER_NAME, "enabled": True, "timeout": 60, "env_keys": [remote.token_env]}
+            shared = {
+                "name": SERVER_NAME,
+                "enabled": True,
+                "timeout": 60,
+                "env_keys": [remote.token_env],
+            }
             return {"type": self.kind, **shared, **entry}
         return {"type": self.kind, **entry} if self.kind else entry
 
@@ -196,7 +212,13 @@ HOOK_SETTINGS: Final[Mapping[str, HookSettings]] = {
     "claude-code": HookSettings(
         ".claude/settings.json",
         (
-            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+            *(
+                "SessionStart",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+                "PostToolUseFailure",
+            ),
             *("Stop", "SubagentStop", "SessionEnd"),
         ),
         asked=tuple(_SENT),
@@ -235,7 +257,9 @@ def find_hooks(name: str, host: HostConfig) -> HookSettings:
     """Return the hook settings of a host. Raises InputError if it has none that we write."""
     if name not in HOOK_SETTINGS:
         fix = "Leave it out; `mcp-reflect install rules` prints what to tell its agent."
-        raise InputError("--hooks", f"{host.title} has no hooks that can tell the model anything", fix)
+        raise InputError(
+            "--hooks", f"{host.title} has no hooks that can tell the model anything", fix
+        )
     return HOOK_SETTINGS[name]
 
 
@@ -243,11 +267,15 @@ def find_program(name: str, host: HostConfig) -> str:
     """Return the model that runs a host's own agent program. Raises InputError if it has none."""
     if name not in ("claude-code", "codex", "gemini"):
         fix = "Leave it out, and set MCP_REFLECT_LLM to a model."
-        raise InputError("--distil", f"{host.title} has no program that can answer without a window", fix)
+        raise InputError(
+            "--distil", f"{host.title} has no program that can answer without a window", fix
+        )
     return name
 
 
-def set_hooks(text: str, settings: HookSettings, command: Command | None, distil: str | None = None) -> str:
+def set_hooks(
+    text: str, settings: HookSettings, command: Command | None, distil: str | None = None
+) -> str:
     """Return the settings with one hook of ours per event; with none if there is no command.
 
     `distil` names the agent program that reads each session when it ends.
@@ -273,7 +301,11 @@ def set_hooks(text: str, settings: HookSettings, command: Command | None, distil
 
 
 def hook_line(
-    command: Command, event: str, distil: str | None = None, *, windows: bool = sys.platform == "win32"
+    command: Command,
+    event: str,
+    distil: str | None = None,
+    *,
+    windows: bool = sys.platform == "win32",
 ) -> str:
     """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
     env = command.env or {}
@@ -288,12 +320,22 @@ def hook_line(
     return shlex.join([command.program, *words])
 
 
-def _entry(event: str, settings: HookSettings, command: Command, distil: str | None) -> dict[str, Any]:
+def _entry(
+    event: str, settings: HookSettings, command: Command, distil: str | None
+) -> dict[str, Any]:
     if event in settings.asked and command.remote is None:
-        asked = {"type": "mcp_tool", "server": command.server, "tool": _TOOL, "input": _input(event)}
+        asked = {
+            "type": "mcp_tool",
+            "server": command.server,
+            "tool": _TOOL,
+            "input": _input(event),
+        }
         return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
     seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
-    line = {"command": hook_line(command, event, distil), "timeout": seconds * settings.units_per_second}
+    line = {
+        "command": hook_line(command, event, distil),
+        "timeout": seconds * settings.units_per_second,
+    }
     typed = {"type": "command", **line} if settings.typed or not settings.flat else line
     return typed if settings.flat else {"hooks": [typed]}
 
@@ -311,6 +353,7 @@ def _is_ours(entry: Any) -> bool:
     lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
     hooks = [cast("dict[str, Any]", line) for line in lines if isinstance(line, dict)]
     return bool(hooks) and all(
-        _OUR_COMMAND.search(str(hook.get("command"))) or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
+        _OUR_COMMAND.search(str(hook.get("command")))
+        or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
         for hook in hooks
     )

@@ -82,9 +82,13 @@ def read_file(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(str(path), f"it cannot be read: {error.strerror}", "Nothing was changed.") from None
+        raise InputError(
+            str(path), f"it cannot be read: {error.strerror}", "Nothing was changed."
+        ) from None
     except UnicodeDecodeError:
-        raise InputError(str(path), "it is not UTF-8", "Write the entry by hand (--print).") from None
+        raise InputError(
+            str(path), "it is not UTF-8", "Write the entry by hand (--print)."
+        ) from None
 
 
 Edit = Callable[[str], str]
@@ -99,25 +103,39 @@ _LAST_WORD: Final = (
     "MCP_REFLECT_LAST_WORD=tell or off changes that."
 )
 
-_ON_PATH: Final = "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
+_ON_PATH: Final = (
+    "Everybody needs `mcp-reflect` on PATH: the file names the command without a path."
+)
 
 
 def add_install_arguments(parser: CliParser) -> None:
     names = f"{', '.join(HOSTS)}; or rules, for hosts without hooks"
     parser.add_argument("host", metavar="HOST", choices=[*HOSTS, "rules"], help=names)
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--print", action="store_true", dest="only_print", help="print the entry, change nothing")
+    parser.add_argument(
+        "--print", action="store_true", dest="only_print", help="print the entry, change nothing"
+    )
     parser.add_argument("--uninstall", action="store_true", help="remove it again, with the hooks")
-    parser.add_argument("--hooks", action="store_true", help="add its hooks too, if the host has them (docs/hooks.md)")
+    parser.add_argument(
+        "--hooks",
+        action="store_true",
+        help="add its hooks too, if the host has them (docs/hooks.md)",
+    )
     about = "add hooks, and let your agent program read each finished session in the background (docs/hooks.md)"
     parser.add_argument("--distil", action="store_true", help=about)
     parser.add_argument(
-        "--here", action="store_true", help="in the project's own file, which its people share, if there is one"
+        "--here",
+        action="store_true",
+        help="in the project's own file, which its people share, if there is one",
     )
     about = "the project whose lessons it reads and writes (MCP_REFLECT_PROJECT)"
     parser.add_argument("--project", metavar="NAME", help=about)
-    parser.add_argument("--url", help="register a team's service instead, such as https://lessons.example.com/mcp")
-    parser.add_argument("--token-env", metavar="NAME", help="the variable that has its token (REFLECT_TOKEN)")
+    parser.add_argument(
+        "--url", help="register a team's service instead, such as https://lessons.example.com/mcp"
+    )
+    parser.add_argument(
+        "--token-env", metavar="NAME", help="the variable that has its token (REFLECT_TOKEN)"
+    )
     parser.add_argument("--bank", metavar="FILE", help="the bank that has them (MCP_REFLECT_BANK)")
 
 
@@ -141,14 +159,18 @@ def run_install(options: Namespace) -> int:
         write_result(options, {"changed": [], "backups": []}, said)
         return 0
     if not options.yes:
-        sys.stderr.write("".join(diff(change.path, change.before, change.after) for change in changes))
+        sys.stderr.write(
+            "".join(diff(change.path, change.before, change.after) for change in changes)
+        )
         if not confirm("Make this change?", "it changes the host's file as shown above"):
             return 1
     for change in changes:
         change.apply()
     backups = [str(backup) for change in changes if (backup := backup_of(change.path)).exists()]
     report = {"changed": [str(change.path) for change in changes], "backups": backups}
-    said = "\n".join((_said(host, options), *(f"The file as it was: {backup}" for backup in backups)))
+    said = "\n".join(
+        (_said(host, options), *(f"The file as it was: {backup}" for backup in backups))
+    )
     write_result(options, report, said)
     return 0
 
@@ -160,11 +182,17 @@ def _said(host: HostConfig, options: Namespace) -> str:
     notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
     notes += [_LOADED] if options.host == "claude-code" else []
     notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []
-    notes += [f"When a session ends, {host.title} reads it once more, on your account."] if options.distil else []
+    notes += (
+        [f"When a session ends, {host.title} reads it once more, on your account."]
+        if options.distil
+        else []
+    )
     return " ".join(filter(None, notes))
 
 
-def _changes(host: HostConfig, command: Command, distil: str | None, options: Namespace) -> list[Change]:
+def _changes(
+    host: HostConfig, command: Command, distil: str | None, options: Namespace
+) -> list[Change]:
     """Return the changes; a host may keep its servers and its hooks in one file, which is changed once."""
     if options.here and host.project is None:
         raise InputError("--here", f"{host.title} has no file for a project", "Leave it out.")
@@ -173,9 +201,15 @@ def _changes(host: HostConfig, command: Command, distil: str | None, options: Na
     edits: dict[Path, list[Edit]] = {server_file: [lambda text: host.set_entry(text, wanted)]}
     if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
         hooks = find_hooks(options.host, host)
-        place = Path.cwd() / (hooks.project_file or hooks.file) if options.here else Path.home() / hooks.file
+        place = (
+            Path.cwd() / (hooks.project_file or hooks.file)
+            if options.here
+            else Path.home() / hooks.file
+        )
         edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
-    changes = [_change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()]
+    changes = [
+        _change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
+    ]
     return [change for change in changes if change.before != change.after]
 
 
@@ -220,13 +254,17 @@ def _server_command(options: Namespace) -> Command:
         checked_address(options.url)
         if options.bank or options.distil:
             option = "--bank" if options.bank else "--distil"
-            raise InputError(option, "the service has the bank, and reads each session itself", "Leave it out.")
+            raise InputError(
+                option, "the service has the bank, and reads each session itself", "Leave it out."
+            )
         remote = Remote(options.url, checked_variable(options.token_env), options.project)
         if not (options.only_print or options.uninstall):
             _try(remote)
     if options.here:
         return Command("mcp-reflect", (), env, remote)
-    script = Path(sys.executable).with_name("mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect")
+    script = Path(sys.executable).with_name(
+        "mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect"
+    )
     if script.exists():
         return Command(str(script), (), env, remote)
     return Command(sys.executable, ("-m", "mcp_reflect"), env, remote)

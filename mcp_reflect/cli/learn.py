@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser, add_number
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import confirm, counted, diff, visible, write_json, write_line, write_result
+from mcp_reflect.cli.output import (
+    confirm,
+    counted,
+    diff,
+    visible,
+    write_json,
+    write_line,
+    write_result,
+)
 from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
@@ -20,12 +28,20 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, plain
 from mcp_reflect.models.finding import FindingKind, StoredFinding
 from mcp_reflect.models.reflection import Reflection
-from mcp_reflect.runs.tools import in_words
-from mcp_reflect.runs.transcripts import Transcript, read_transcript
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.learn import HOSTS, Learned, estimated_tokens, folder_in, learn, redraft, undrafted
+from mcp_reflect.services.learn import (
+    HOSTS,
+    Learned,
+    estimated_tokens,
+    folder_in,
+    learn,
+    redraft,
+    undrafted,
+)
+from mcp_reflect.sessions.tools import in_words
+from mcp_reflect.sessions.transcripts import Transcript, read_transcript
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters
@@ -65,13 +81,19 @@ def run_reflect(options: Namespace) -> None:
             own = replace(settings, folder=Path(folder) if folder else None)
             with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
         elif len(names) == 1:
-            raise InputError("file", "it has no tool call", "Give a transcript in which an agent called a tool.")
+            raise InputError(
+                "file", "it has no tool call", "Give a transcript in which an agent called a tool."
+            )
 
 
 def _files(name: str) -> list[str]:
     if name == "-" or not Path(name).is_dir():
         return [name]
-    return [str(file) for file in sorted(Path(name).rglob("*.json*")) if file.suffix in (".json", ".jsonl")]
+    return [
+        str(file)
+        for file in sorted(Path(name).rglob("*.json*"))
+        if file.suffix in (".json", ".jsonl")
+    ]
 
 
 @contextmanager
@@ -86,7 +108,9 @@ def _alone(engine: Engine, session: str | None) -> Generator[bool]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(session.encode()))  # a byte for a session
+            fcntl.lockf(
+                file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(session.encode())
+            )  # a byte for a session
         except OSError:
             yield False
         else:
@@ -99,9 +123,13 @@ async def _reflect(engine: Engine, transcript: Transcript, options: Namespace) -
             await _reflect_on(engine, place, arguments, options)
 
 
-async def _reflect_on(engine: Engine, place: str, arguments: dict[str, Any], options: Namespace) -> None:
+async def _reflect_on(
+    engine: Engine, place: str, arguments: dict[str, Any], options: Namespace
+) -> None:
     run_id = clean_text(str(arguments.get("run_id", "")))
-    known = await engine.bank.reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
+    known = (
+        await engine.bank.reflections.of_run(engine.scopes.own, run_id) if "#" in run_id else None
+    )
     if known is not None:
         write_result(options, {"reflection_id": known, "known": True}, f"Known already: {known}.\n")
         return
@@ -124,9 +152,18 @@ def _reflected(reflection: Reflection) -> str:
 
 
 def add_learn_arguments(parser: CliParser) -> None:
-    parser.add_argument("--all", action="store_true", help="the sessions of all projects, not only of this one")
-    add_number(parser, "--days", 0.0, 100_000.0, metavar="N", help="sessions of the last N days alone")
-    parser.add_argument("--host", action="append", choices=[*HOSTS], help="sessions of this host; may be given again")
+    parser.add_argument(
+        "--all", action="store_true", help="the sessions of all projects, not only of this one"
+    )
+    add_number(
+        parser, "--days", 0.0, 100_000.0, metavar="N", help="sessions of the last N days alone"
+    )
+    parser.add_argument(
+        "--host",
+        action="append",
+        choices=[*HOSTS],
+        help="sessions of this host; may be given again",
+    )
     about = "let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
     parser.add_argument("--yes", action="store_true", help="use the model without asking first")
@@ -146,7 +183,9 @@ def run_learn(options: Namespace) -> None:
 
 async def _learn(engine: Engine, options: Namespace) -> None:
     hosts = [*dict.fromkeys(options.host or HOSTS)]
-    learned = await learn(engine.context, hosts, every_project=options.all, days=options.days, progress=_show_progress)
+    learned = await learn(
+        engine.context, hosts, every_project=options.all, days=options.days, progress=_show_progress
+    )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     for path, fault in learned.faults:
@@ -206,7 +245,10 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         "id": found.id,
         "kind": kind_of(found),
         "project": found.project,
-        "sessions": [{**asdict(seen), "date": None if seen.at is None else iso(seen.at)} for seen in found.seen],
+        "sessions": [
+            {**asdict(seen), "date": None if seen.at is None else iso(seen.at)}
+            for seen in found.seen
+        ],
         "count": sum(seen.times for seen in found.seen) or found.sessions,
         "seconds": round(found.weight),
         "call": _call(draft.wrong_call),
@@ -262,8 +304,16 @@ def add_promote_arguments(parser: CliParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", choices=promote.FILES, help=about)
     about = "lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md"
     parser.add_argument("--skill", metavar="SUBJECT", help=about)
-    parser.add_argument("--lesson", action="append", default=[], metavar="ID", help="this lesson; may be given again")
-    parser.add_argument("--undo", action="store_true", help="take the block out again: of the file, or of every one")
+    parser.add_argument(
+        "--lesson",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="this lesson; may be given again",
+    )
+    parser.add_argument(
+        "--undo", action="store_true", help="take the block out again: of the file, or of every one"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -282,13 +332,28 @@ async def _promote(engine: Engine, options: Namespace) -> int:
     else:
         root = promote.root_of(context)
         paths = {name: promote.path_of(root, name) for name in promote.FILES}
-        there = {path.resolve(): name for name, path in paths.items() if path.exists()}  # one may be a link to another
-        names = [options.file] if options.file else [""] if options.skill else [*there.values()] or ["CLAUDE.md"]
-        plans = [await promote.plan(context, name, subject=options.skill, ids=options.lesson) for name in names]
+        there = {
+            path.resolve(): name for name, path in paths.items() if path.exists()
+        }  # one may be a link to another
+        names = (
+            [options.file]
+            if options.file
+            else [""]
+            if options.skill
+            else [*there.values()] or ["CLAUDE.md"]
+        )
+        plans = [
+            await promote.plan(context, name, subject=options.skill, ids=options.lesson)
+            for name in names
+        ]
     changed = [plan for plan in plans if plan.before != plan.after]
     for plan in () if options.json else plans:
         _show_plan(plan)
-    if changed and not options.yes and not confirm("Write this?", "it changes a file of the project"):
+    if (
+        changed
+        and not options.yes
+        and not confirm("Write this?", "it changes a file of the project")
+    ):
         write_line("Nothing was written.")
         return 1
     for plan in changed if not options.undo else plans:
@@ -297,10 +362,19 @@ async def _promote(engine: Engine, options: Namespace) -> int:
         for plan in plans:
             lessons = plan.promotion.lessons if plan.promotion else ()
             left_out = [{"id": name, "reason": reason} for name, reason in plan.left_out]
-            record = {"file": str(plan.path), "changed": plan in changed, "lessons": [*lessons], "left_out": left_out}
+            record = {
+                "file": str(plan.path),
+                "changed": plan in changed,
+                "lessons": [*lessons],
+                "left_out": left_out,
+            }
             write_json(record)
     elif changed:
-        write_line("Undone." if options.undo else "Written. `mcp-reflect promote --undo` takes it out again.")
+        write_line(
+            "Undone."
+            if options.undo
+            else "Written. `mcp-reflect promote --undo` takes it out again."
+        )
     return 0
 
 

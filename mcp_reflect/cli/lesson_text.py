@@ -4,9 +4,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_reflect.cli.output import BOLD, DIM, GREEN, RED, YELLOW, aligned, is_terminal, styled, visible, wrapped
-from mcp_reflect.hooks.guarded import refuses
+from mcp_reflect.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    aligned,
+    is_terminal,
+    styled,
+    visible,
+    wrapped,
+)
 from mcp_reflect.models.lesson import GuardMode, Lesson, State
+from mcp_reflect.moments.guarded import refuses
 
 HEADS: Final = ("id", "lesson", "effective", "shown", "state")
 """The columns of `list_row`."""
@@ -23,7 +34,12 @@ _GUARD_MODES: Final = {
     GuardMode.TELL: "tells",
     GuardMode.OFF: "off",
 }
-_STATUS_STYLES: Final[Mapping[str, str]] = {"trusted": GREEN, "confirmed": GREEN, "quarantined": YELLOW, "retired": RED}
+_STATUS_STYLES: Final[Mapping[str, str]] = {
+    "trusted": GREEN,
+    "confirmed": GREEN,
+    "quarantined": YELLOW,
+    "retired": RED,
+}
 
 
 def list_row(lesson: Lesson) -> tuple[str, ...]:
@@ -41,7 +57,9 @@ def status(lesson: Lesson) -> str:
 def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
     """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project."""
     word = status(lesson)
-    lines = [f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"]
+    lines = [
+        f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"
+    ]
     if lesson.outside:
         lines.append("repeats text from outside")
     if lesson.held:
@@ -57,7 +75,12 @@ def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
         "learned": learned,
     }
     return "\n".join(
-        [*lines, *long_fields(lesson), "", aligned({**short_fields(lesson), **_guard(lesson, guards), **about})]
+        [
+            *lines,
+            *long_fields(lesson),
+            "",
+            aligned({**short_fields(lesson), **_guard(lesson, guards), **about}),
+        ]
     )
 
 
@@ -84,7 +107,10 @@ def long_fields(lesson: Lesson) -> list[str]:
 def short_fields(lesson: Lesson) -> dict[str, str]:
     """Return the other words of a lesson by name."""
     values = {name.replace("_", " "): getattr(lesson, name) for name in _SHORT_FIELDS}
-    texts = {name: value if isinstance(value, str) else ", ".join(value or ()) for name, value in values.items()}
+    texts = {
+        name: value if isinstance(value, str) else ", ".join(value or ())
+        for name, value in values.items()
+    }
     return {name: visible(text) for name, text in texts.items() if text}
 
 
@@ -99,19 +125,30 @@ def effectiveness_text(lesson: Lesson) -> str:
 def history_text(history: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Format the history of a lesson: its versions, outcomes and recalls."""
     told = {
-        "earlier wordings": [(one, f"{one['reason']}: {one['text']}") for one in history["versions"]],
+        "earlier wordings": [
+            (one, f"{one['reason']}: {one['text']}") for one in history["versions"]
+        ],
         "outcomes": [
-            (one, f"{_success(one['success'])}, by {one['evidence']}{': ' * bool(one['note'])}{one['note'] or ''}")
+            (
+                one,
+                f"{_success(one['success'])}, by {one['evidence']}{': ' * bool(one['note'])}{one['note'] or ''}",
+            )
             for one in history["outcomes"]
         ],
         "recalls that showed it": [
-            (one, one["task"] + ("" if one["success"] is None else f" ({_success(one['success'])})"))
+            (
+                one,
+                one["task"] + ("" if one["success"] is None else f" ({_success(one['success'])})"),
+            )
             for one in history["recalls"]
         ],
     }
     sections: list[str] = []
     for title, records in told.items():
-        lines = [wrapped(f"{_day(one['created_at'])} {' '.join(visible(text).split())}") for one, text in records]
+        lines = [
+            wrapped(f"{_day(one['created_at'])} {' '.join(visible(text).split())}")
+            for one, text in records
+        ]
         sections.append("\n".join([styled(title, BOLD), *(lines or ["  nothing yet"])]))
     return "\n\n".join(sections)
 

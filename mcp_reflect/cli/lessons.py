@@ -34,7 +34,10 @@ from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
 
 _STATES: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{state.value: {"state": state, "held": False if state is State.ACTIVE else None} for state in State},
+    **{
+        state.value: {"state": state, "held": False if state is State.ACTIVE else None}
+        for state in State
+    },
     "quarantined": {"state": State.ACTIVE, "held": True},
     "all": {"state": None, "held": None},
 }
@@ -68,19 +71,38 @@ def add_lessons_arguments(parser: CliParser) -> None:
     listed = action("list", "the newest lessons", "--task-type deploy")
     listed.set_defaults(words=())
     search = action("search", "lessons that have all of these words", "git push --state all")
-    search.add_argument("words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags")
+    search.add_argument(
+        "words", nargs="+", help="in a lesson's text, task type, symptoms, keywords or tags"
+    )
     for found in (listed, search):
-        found.add_argument("--state", default="active", choices=_STATES, help="its state (default: active)")
-        found.add_argument("--kind", default="lesson", choices=_KINDS, help="its kind (default: lesson)")
+        found.add_argument(
+            "--state", default="active", choices=_STATES, help="its state (default: active)"
+        )
+        found.add_argument(
+            "--kind", default="lesson", choices=_KINDS, help="its kind (default: lesson)"
+        )
         found.add_argument("--task-type", metavar="TYPE", help="like debugging, search, deploy")
         found.add_argument("--tag", help="one of its tags")
-        add_number(found, "--limit", 1, 1_000_000, metavar="N", default=50, help="at most this many (default 50)")
+        add_number(
+            found,
+            "--limit",
+            1,
+            1_000_000,
+            metavar="N",
+            default=50,
+            help="at most this many (default 50)",
+        )
     action("show", "one lesson, and how effective it is", "LES", "id")
     action("history", "its earlier wordings, outcomes and recalls", "LES", "id")
     about = "write a lesson yourself: as a text, by options, or asked for"
     written = action("add", about, '"Run make setup before make test"')
     written.add_argument("text", nargs="*", help="the lesson in a sentence")
-    written.add_argument("--global", action="store_true", dest="is_global", help="for all projects, not only this one")
+    written.add_argument(
+        "--global",
+        action="store_true",
+        dest="is_global",
+        help="for all projects, not only this one",
+    )
     edit = action("edit", "change a lesson, in $EDITOR or by options", "LES --tag deploy", "id")
     for fields in (written, edit):
         for name, about in (
@@ -89,23 +111,39 @@ def add_lessons_arguments(parser: CliParser) -> None:
             ("--why", "why it does"),
             ("--wrong-call", "the wrong call: a command, or JSON of {tool, arguments}"),
             ("--right-call", "the right call, in the same form"),
-            ("--guard", "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again"),
+            (
+                "--guard",
+                "the calls against it: 'Bash: `tsc` without `--noEmit`'; '' to derive it again",
+            ),
             ("--task-type", "like debugging, search, deploy"),
         ):
             fields.add_argument(name, metavar="TEXT", help=about)
         add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
         fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
     guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
-    guard.add_argument("mode", choices=("hold", "tell", "off"), help="refuse the call once, tell the agent, or nothing")
+    guard.add_argument(
+        "mode",
+        choices=("hold", "tell", "off"),
+        help="refuse the call once, tell the agent, or nothing",
+    )
     action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
-    action("approve", "vouch for quarantined lessons, or keep findings: trusted, and recalled", "LES", "ids")
+    action(
+        "approve",
+        "vouch for quarantined lessons, or keep findings: trusted, and recalled",
+        "LES",
+        "ids",
+    )
     action("reject", "retire quarantined lessons, or drop findings", "LES", "ids")
     action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")
     action("undo", "undo a merge", "drm_…").add_argument("id", help="the id that merge printed")
-    forget = action("forget", "retire lessons: out of every recall, their history stays", "LES", "ids")
+    forget = action(
+        "forget", "retire lessons: out of every recall, their history stays", "LES", "ids"
+    )
     forget.add_argument("--reason", default="a person said so", help="stored in its history")
     action("restore", "bring retired lessons back", "LES", "ids")
-    erase = action("erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id")
+    erase = action(
+        "erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id"
+    )
     erase.add_argument("--yes", action="store_true", help="do not ask")
     action("review", "decide about quarantined lessons and findings, one by one, or list them", "")
 
@@ -162,7 +200,9 @@ async def _add(do: Do, options: Namespace) -> int:
             return 1
     stored = await do("add", {**fields, **given})
     trusted = "" if options.url else ", trusted"
-    text = f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
+    text = (
+        f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
+    )
     text += f"\nGuard: {stored.guard or _NO_GUARD}."
     write_result(options, plain(stored), text)
     return 0
@@ -170,7 +210,11 @@ async def _add(do: Do, options: Namespace) -> int:
 
 def _given_fields(options: Namespace) -> dict[str, Any]:
     values = {name: getattr(options, name) for name in EDITABLE}
-    return {name: tuple(value) if name == "tags" else value for name, value in values.items() if value is not None}
+    return {
+        name: tuple(value) if name == "tags" else value
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 async def _edit(do: Do, options: Namespace) -> None:
@@ -180,13 +224,17 @@ async def _edit(do: Do, options: Namespace) -> None:
     if changes:
         edited = await do("edit", {"id": lesson.id, "changes": changes})
     elif is_interactive():
-        edited = await _edit_in_editor(lesson, lambda after: do("edit", {"id": lesson.id, "changes": after}))
+        edited = await _edit_in_editor(
+            lesson, lambda after: do("edit", {"id": lesson.id, "changes": after})
+        )
     else:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in EDITABLE if name != "tags")
         raise InputError("edit", "it changes nothing", f"Give one of {names}, --tag.")
     result = "changed; the wording before is in its history" if edited else "as it was"
     if edited and (edited.guard != lesson.guard or edited.wrong_call != lesson.wrong_call):
-        result += f". Guard: {edited.guard or 'none, for these calls give none: say it with --guard'}"
+        result += (
+            f". Guard: {edited.guard or 'none, for these calls give none: say it with --guard'}"
+        )
     _report(edited or lesson, options, result)
 
 
@@ -204,7 +252,9 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
 async def _merge(do: Do, options: Namespace) -> None:
     result: dict[str, Any] = await do("merge", {"ids": options.ids})
     text = f"{', '.join(result['merged'])} merged into {result['id']}.\n"
-    write_result(options, result, f"{text}`mcp-reflect lessons undo {result['dream_id']}` puts it back.")
+    write_result(
+        options, result, f"{text}`mcp-reflect lessons undo {result['dream_id']}` puts it back."
+    )
 
 
 async def _undo(do: Do, options: Namespace) -> None:
@@ -212,16 +262,28 @@ async def _undo(do: Do, options: Namespace) -> None:
 
 
 async def _set_state(do: Do, options: Namespace, state: State, reason: str) -> None:
-    result = "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
-    shown: list[Shown] = [await do("show", {"id": part}) for part in options.ids]  # all are known before one changes
+    result = (
+        "active again" if state is State.ACTIVE else "retired; `lessons restore` brings it back"
+    )
+    shown: list[Shown] = [
+        await do("show", {"id": part}) for part in options.ids
+    ]  # all are known before one changes
     for one in shown:
-        _report(await do("state", {"id": one.lesson.id, "state": state.value, "reason": reason}), options, result)
+        _report(
+            await do("state", {"id": one.lesson.id, "state": state.value, "reason": reason}),
+            options,
+            result,
+        )
 
 
 async def _erase(engine: Engine, options: Namespace) -> int:
     own = engine.scopes.own
-    lesson = await engine.bank.lessons.get(own, await engine.bank.lessons.resolve_id(own, options.id), "id")
-    if not options.yes and not confirm(f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"):
+    lesson = await engine.bank.lessons.get(
+        own, await engine.bank.lessons.resolve_id(own, options.id), "id"
+    )
+    if not options.yes and not confirm(
+        f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"
+    ):
         write_line("Nothing was erased.")
         return 1
     await engine.bank.lessons.erase(own, lesson.id)
@@ -235,7 +297,9 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
     "show": _show,
     "add": _add,
     "edit": _edit,
-    "forget": lambda do, options: _set_state(do, options, State.RETIRED, f"forgotten: {options.reason}"),
+    "forget": lambda do, options: _set_state(
+        do, options, State.RETIRED, f"forgotten: {options.reason}"
+    ),
     "restore": lambda do, options: _set_state(do, options, State.ACTIVE, "restored"),
     "history": _history,
     "guard": lambda do, options: _guard(do, options, GuardMode(options.mode)),
@@ -266,7 +330,9 @@ Fields = dict[str, Any]
 def format_document(fields: Fields) -> str:
     """Return the document of a lesson; a text of JSON is one of TOML, but for one character."""
     values = {name: json.dumps(fields[name] or "", ensure_ascii=False) for name in _FIELDS}
-    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace("\x7f", "\\u007f")
+    return "".join(f"{name} = {value}\n" for name, value in values.items()).replace(
+        "\x7f", "\\u007f"
+    )
 
 
 def parse_document(text: str) -> Fields:
@@ -274,20 +340,35 @@ def parse_document(text: str) -> Fields:
     try:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError("the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.') from None
+        raise InputError(
+            "the file", str(error), 'Write NAME = "TEXT", and \\" for a quotation mark in it.'
+        ) from None
     if unknown := sorted(told.keys() - {*_FIELDS}):
-        raise InputError("the file", f"a lesson has no field '{unknown[0][:40]}'", f"It has {', '.join(_FIELDS)}.")
-    return {name: tuple(told.get(name) or ()) if name in _LISTS else told.get(name) or None for name in _FIELDS}
+        raise InputError(
+            "the file",
+            f"a lesson has no field '{unknown[0][:40]}'",
+            f"It has {', '.join(_FIELDS)}.",
+        )
+    return {
+        name: tuple(told.get(name) or ()) if name in _LISTS else told.get(name) or None
+        for name in _FIELDS
+    }
 
 
-async def _edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]) -> Lesson | None:
+async def _edit_in_editor(
+    lesson: Lesson, store: Callable[[Fields], Awaitable[Lesson]]
+) -> Lesson | None:
     """Let a person edit a lesson, and `store` the changed fields; None if nothing was changed.
 
     Raises InputError, which names the file that has the text, if the person leaves a fault in it.
     """
     if lesson.kind is not RecordKind.LESSON:
-        raise InputError("id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson.")
-    before = {name: getattr(lesson, name) for name in _FIELDS} | {"mistake": lesson.mistake or lesson.text}
+        raise InputError(
+            "id", f"'{lesson.id}' is a {lesson.kind}, which quotes its run", "Edit a lesson."
+        )
+    before = {name: getattr(lesson, name) for name in _FIELDS} | {
+        "mistake": lesson.mistake or lesson.text
+    }
     descriptor, name = tempfile.mkstemp(prefix="lesson-", suffix=".toml")
     file = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as writer:
@@ -296,7 +377,11 @@ async def _edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Le
     text = file.read_text(encoding="utf-8")
     try:
         known, fields = parse_document(format_document(before)), parse_document(text)
-        changes = {name: value for name, value in fields.items() if value != known[name]} if text.strip() else {}
+        changes = (
+            {name: value for name, value in fields.items() if value != known[name]}
+            if text.strip()
+            else {}
+        )
         stored = await store(changes) if changes else None
     except InputError as error:
         raise InputError(error.field, error.fault, f"{error.fix} Your text is in {file}.") from None
@@ -307,8 +392,14 @@ async def _edit_in_editor(lesson: Lesson, store: Callable[[Fields], Awaitable[Le
 def _open_editor(file: Path) -> None:
     import subprocess  # noqa: PLC0415 - slow to import
 
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    command = (
+        os.environ.get("VISUAL")
+        or os.environ.get("EDITOR")
+        or ("notepad" if os.name == "nt" else "vi")
+    )
     try:
         subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603 - the person's own
     except (OSError, subprocess.CalledProcessError) as error:
-        raise InputError("EDITOR", f"'{command}' failed: {error}", f"Set it. Your text is in {file}.") from None
+        raise InputError(
+            "EDITOR", f"'{command}' failed: {error}", f"Set it. Your text is in {file}."
+        ) from None

@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if any("\ud800" <= char <= "\udfff" for char in "".join(words)):  # how Python hands over bytes that are not UTF-8
+    if any(
+        "\ud800" <= char <= "\udfff" for char in "".join(words)
+    ):  # how Python hands over bytes that are not UTF-8
         raise InputError("arguments", "they are not UTF-8", "Give them in UTF-8.")
     if not words and sys.stdin.isatty() and sys.stdout.isatty():
         sys.stdout.write(_WELCOME)
@@ -68,7 +70,9 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(usage())
         return 0
     if name not in COMMANDS:
-        hint = did_you_mean(name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands.")
+        hint = did_you_mean(
+            name.lower(), [*COMMANDS, HOOK], "`mcp-reflect --help` lists the commands."
+        )
         raise InputError("command", f"there is no command '{name}'", hint)
     options, run = load_command(name, words[1:])
     return run(options) or 0

@@ -54,14 +54,18 @@ def write_result(options: Namespace, value: Any, text: str) -> None:
 
 def styled(text: str, style: str) -> str:
     """Return a text in a style if stdout is a terminal that has them and NO_COLOR (no-color.org) is not set."""
-    has_styles = is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    has_styles = (
+        is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
     return f"\x1b[{style}m{text}\x1b[0m" if style and text and has_styles else text
 
 
 def visible(text: str) -> str:
     """Return a text with each control or invisible character replaced by its code and name."""
     return "".join(
-        char if char.isprintable() or char == "\n" else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
+        char
+        if char.isprintable() or char == "\n"
+        else f"<U+{ord(char):04X} {unicodedata.name(char, 'control')}>"
         for char in text.replace("\t", "\\t")
     )
 
@@ -87,7 +91,9 @@ def _width(text: str) -> int:
 
 
 def _columns(char: str) -> int:
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
+    return (
+        2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
+    )
 
 
 def _fitted(text: str, width: int) -> str:
@@ -111,13 +117,17 @@ def counted(number: int, noun: str) -> str:
 def aligned(values: Mapping[str, str]) -> str:
     """Return each value on a line beside its name."""
     width = max(map(len, values), default=0)
-    return "\n".join(f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items())
+    return "\n".join(
+        f"{styled(f'{name:<{width}}', DIM)}  {value}" for name, value in values.items()
+    )
 
 
 def wrapped(text: str) -> str:
     """Return a text as lines that begin two columns to the right and fit the terminal; its own line breaks stay."""
     width = max(shutil.get_terminal_size().columns, 20) if is_terminal() else sys.maxsize
-    wrapper = textwrap.TextWrapper(width, initial_indent="  ", subsequent_indent="  ", replace_whitespace=False)
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent="  ", subsequent_indent="  ", replace_whitespace=False
+    )
     return "\n".join(wrapper.fill(line) or "  " for line in text.split("\n"))
 
 
@@ -142,5 +152,7 @@ def confirm(question: str, consequence: str) -> bool:
     "erasing cannot be undone".
     """
     if not is_interactive():
-        raise InputError("--yes", f"{consequence}, and there is no terminal to ask in", "Add --yes.")
+        raise InputError(
+            "--yes", f"{consequence}, and there is no terminal to ask in", "Add --yes."
+        )
     return (ask(f"{question} [y/N] ") or "").lower() in ("y", "yes")

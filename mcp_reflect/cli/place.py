@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 TOKEN_VARIABLE: Final = "REFLECT_TOKEN"  # noqa: S105 - the name of a variable
-MOST_TRANSCRIPT_CHARS: Final = 900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
+MOST_TRANSCRIPT_CHARS: Final = (
+    900_000  # the end of a longer one: with four bytes a character it is below 4 MiB
+)
 _VARIABLE: Final = re.compile(r"(?!mcpr_)[A-Za-z_]\w*", re.ASCII)
 _CONNECT_SECONDS: Final = 10.0
 _SECONDS: Final = 120.0  # that a person waits: a service that is busy answers late
@@ -33,7 +35,10 @@ _MOST_BYTES: Final = 1 << 30  # of an answer
 
 
 def with_engine(
-    work: Callable[[Engine], Awaitable[_Result]], settings: Settings | None = None, *, opens: bool = True
+    work: Callable[[Engine], Awaitable[_Result]],
+    settings: Settings | None = None,
+    *,
+    opens: bool = True,
 ) -> _Result:
     """Run `work` with an engine over the bank of the settings (default: the environment's), and close it.
 
@@ -120,7 +125,10 @@ def ask(
             fix = f"The token is missing, wrong or revoked: set {token_variable} to one that works."
         if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
             raise NotAllowedError(place.netloc, fault, fix)
-        if answer.status >= http.client.INTERNAL_SERVER_ERROR or answer.status == http.client.TOO_MANY_REQUESTS:
+        if (
+            answer.status >= http.client.INTERNAL_SERVER_ERROR
+            or answer.status == http.client.TOO_MANY_REQUESTS
+        ):
             raise BankError(f"{place.netloc}: {fault}. {fix}")
         raise InputError(place.netloc, fault, fix)
     return json.loads(body)
@@ -143,7 +151,9 @@ def checked_address(address: str) -> Any:
     """Return the parts of a service's address. InputError if it is not one, or would send a token without TLS."""
     place = urlsplit(address)
     if place.scheme not in ("https", "http") or not place.hostname:
-        raise InputError("--url", "it is not an address", "Give one such as https://lessons.example.com/mcp.")
+        raise InputError(
+            "--url", "it is not an address", "Give one such as https://lessons.example.com/mcp."
+        )
     if place.scheme == "http" and not is_loopback(place.hostname):
         raise InputError("--url", "it would send the token without encryption", "Use https.")
     return place

@@ -14,7 +14,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from mcp_reflect.hooks.payload import error_of, output_ends, result_of, text_of, unpacked
+from mcp_reflect.moments.payload import error_of, output_ends, result_of, text_of, unpacked
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file
 
@@ -33,12 +33,20 @@ _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared
 _BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
 # Programs of every session: what one of them did is not looked at by the same program.
-_COMMON: Final = frozenset("git ls cat grep rg sed find echo python python3 node npm pnpm yarn pytest make".split())
+_COMMON: Final = frozenset(
+    "git ls cat grep rg sed find echo python python3 node npm pnpm yarn pytest make".split()
+)
 # Settings that a hook takes as options, because shells differ in how they set a variable for one command.
 _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LLM"}
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
 _BEFORE: Final = ("PreToolUse", "BeforeTool", "preToolUse")
-_AFTER: Final = ("PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure")
+_AFTER: Final = (
+    "PostToolUse",
+    "AfterTool",
+    "postToolUse",
+    "PostToolUseFailure",
+    "postToolUseFailure",
+)
 _HELP: Final = """\
 usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
        mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
@@ -64,9 +72,13 @@ def run_hook(arguments: list[str]) -> int:
     if os.environ.get(NESTED):
         return 0
     # argparse would end the process for an unknown argument.
-    options = dict(word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word)
+    options = dict(
+        word[2:].split("=", 1) for word in arguments if word.startswith("--") and "=" in word
+    )
     events = [word for word in arguments if not word.startswith("--")]
-    os.environ.update({_VARIABLES[name]: text for name, text in options.items() if text and name in _VARIABLES})
+    os.environ.update(
+        {_VARIABLES[name]: text for name, text in options.items() if text and name in _VARIABLES}
+    )
     if _DELIVER in events:
         from mcp_reflect.cli.hook import deliver  # noqa: PLC0415 - it runs beside hooks
 
@@ -148,7 +160,9 @@ def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
     from mcp_reflect.storage.sqlite.hook_reader import may_be_known  # noqa: PLC0415 - calls alone need it
 
     given = unpacked(sent.get("tool_input"))
-    return not may_be_known(bank, project, sent["tool_name"], given, json.dumps(given, ensure_ascii=False))
+    return not may_be_known(
+        bank, project, sent["tool_name"], given, json.dumps(given, ensure_ascii=False)
+    )
 
 
 def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bool:
@@ -162,9 +176,13 @@ def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bo
         return False
     if record["error"] is None:
         noted = calls_of(bank, project, record["session"])
-        if noted is None or _may_complete([*noted, *_spooled(bank, record["session"])], tool, record["arguments"]):
+        if noted is None or _may_complete(
+            [*noted, *_spooled(bank, record["session"])], tool, record["arguments"]
+        ):
             return False
-    if _may_have_failed(record) and may_be_corrected(bank, project, tool, words, record["error"] or record["result"]):
+    if _may_have_failed(record) and may_be_corrected(
+        bank, project, tool, words, record["error"] or record["result"]
+    ):
         return False
     return append(bank, record)
 
@@ -198,7 +216,10 @@ def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bo
     asked = _words(arguments)
     akin = [call for call in before[-_LOOK_BACK:] if call.get("tool") == tool]
     worked = [call.get("arguments") for call in akin if not call.get("says_no")]
-    if any(call.get("says_no") and call.get("arguments") not in worked and _is_akin(call, asked) for call in akin):
+    if any(
+        call.get("says_no") and call.get("arguments") not in worked and _is_akin(call, asked)
+        for call in akin
+    ):
         return True
     if not asked or asked[0] in _COMMON:
         return False
@@ -234,5 +255,12 @@ def _words(given: Any) -> list[str]:
     fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
     command = fields.get("command")
     words = command[:_MOST_CHARS].split() if isinstance(command, str) else []
-    start = next((place for place, word in enumerate(words) if "=" not in word and word not in _BEFORE_PROGRAM), 0)
+    start = next(
+        (
+            place
+            for place, word in enumerate(words)
+            if "=" not in word and word not in _BEFORE_PROGRAM
+        ),
+        0,
+    )
     return words[start : start + _MOST_WORDS]

@@ -18,14 +18,28 @@ def add_recall_arguments(parser: CliParser) -> None:
     parser.add_argument("task", help="what you are about to do, in your words")
     parser.add_argument("--task-type", help="like debugging, search, deploy")
     parser.add_argument("--context", help="where you are: lessons from the same context come first")
-    parser.add_argument("--symptom", action="append", default=[], dest="symptoms", help="an error text that you see")
-    parser.add_argument("--tag", action="append", default=[], dest="tags", help="only lessons with any of these tags")
+    parser.add_argument(
+        "--symptom", action="append", default=[], dest="symptoms", help="an error text that you see"
+    )
+    parser.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        dest="tags",
+        help="only lessons with any of these tags",
+    )
     kinds = [kind.value for kind in RecordKind]
-    parser.add_argument("--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind")
+    parser.add_argument(
+        "--kind", action="append", default=[], dest="kinds", choices=kinds, help="only this kind"
+    )
     most = DEFAULT.max_recalled
-    add_number(parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)")
+    add_number(
+        parser, "--limit", 1, most, default=3, help=f"at most so many (1 to {most}, default 3)"
+    )
     most = DEFAULT.max_recalled_chars
-    add_number(parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons")
+    add_number(
+        parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons"
+    )
     add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
     add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")
 
@@ -51,7 +65,11 @@ def run_recall(options: Namespace) -> None:
         own, holdout = engine.scopes.own, engine.settings.holdout
         recall = await engine.bank.recalls.recall(own, query, applied=False, holdout=holdout)
         counts = {} if recall.lessons else await engine.bank.lessons.projects(own.tenant)
-        others = [f"{name or '(global)'} ({count})" for name, count in counts.items() if name != own.project]
+        others = [
+            f"{name or '(global)'} ({count})"
+            for name, count in counts.items()
+            if name != own.project
+        ]
         hint = f"\nThis bank has lessons of other projects: {', '.join(others)}." if others else ""
         write_result(options, plain(recall), _recall_text(recall) + hint)
 
@@ -71,16 +89,26 @@ def run_stats(options: Namespace) -> None:
     """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out."""
     stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}))
     told = {
-        name: value for name, value in stats.items() if name not in ("proof", "helped", "uplift") and _counts(value)
+        name: value
+        for name, value in stats.items()
+        if name not in ("proof", "helped", "uplift") and _counts(value)
     }
-    told |= {"lessons_stored": stats["lessons_stored"], "embeddings": vector_summary(stats["embeddings"])}
+    told |= {
+        "lessons_stored": stats["lessons_stored"],
+        "embeddings": vector_summary(stats["embeddings"]),
+    }
     if any(arm["tasks"] for arm in (stats["uplift"]["shown"], stats["uplift"]["held_out"])):
         told |= {"uplift": _uplift(stats["uplift"])}
     groups: dict[str, Any] = stats.get("proof") or {}
-    for name, group in (("warned sessions", groups.get("warned")), ("only watched", groups.get("held_out"))):
+    for name, group in (
+        ("warned sessions", groups.get("warned")),
+        ("only watched", groups.get("held_out")),
+    ):
         if group and group["sessions"]:
             told[name] = _group(group)
-    first = f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
+    first = (
+        f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
+    )
     write_result(options, stats, first + report_text(told))
 
 
@@ -90,13 +118,19 @@ def _counts(value: Json) -> bool:
 
 def helped_text(helped: Mapping[str, int], last_messages: Mapping[str, int]) -> str:
     """Return in a line what lessons came to, and what these counts do not show."""
-    parts = [f"Lessons were shown {counted(helped['shown'], 'time')} in {counted(helped['sessions'], 'session')}"]
+    parts = [
+        f"Lessons were shown {counted(helped['shown'], 'time')} in {counted(helped['sessions'], 'session')}"
+    ]
     if helped["judged"]:
-        parts.append(f"followed at {helped['followed']} of the {helped['judged']} calls that could be judged")
+        parts.append(
+            f"followed at {helped['followed']} of the {helped['judged']} calls that could be judged"
+        )
     if helped["failures"]:
         met = f"met in {helped['before']} past sessions before and {helped['since']} since"
         parts.append(f"what became {counted(helped['failures'], 'lesson')} by a review was {met}")
-    parts.append(f"{last_messages['held']} last messages were held, {last_messages['corrected']} corrected after it")
+    parts.append(
+        f"{last_messages['held']} last messages were held, {last_messages['corrected']} corrected after it"
+    )
     limits = (
         "These are counts of what hooks and `learn` saw, not a comparison: run `learn` again for later sessions; "
         "MCP_REFLECT_HOLDOUT compares with sessions without lessons."
@@ -113,7 +147,9 @@ def _uplift(uplift: Mapping[str, Any]) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    repeats = sum(count for name, count in group["sequels"].items() if name not in ("heeded", "open"))
+    repeats = sum(
+        count for name, count in group["sequels"].items() if name not in ("heeded", "open")
+    )
     return (
         f"{group['recurrences']} known failures again in {group['sessions']} sessions; "
         f"{group['warnings_due']} warnings due, {repeats} calls made anyway"
@@ -141,13 +177,17 @@ def _value_text(value: Json) -> str:
 
 def vector_summary(state: Mapping[str, Any]) -> str:
     """Return the embedder of a bank and how many lessons have its vector, for a person."""
-    return f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"
+    return (
+        f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"
+    )
 
 
 def add_prompts_arguments(parser: CliParser) -> None:
     add = add_actions(parser)
     add("list", "the prompt templates", "")
-    add("show", "print one", "critique").add_argument("name", metavar="NAME", help="the template to show")
+    add("show", "print one", "critique").add_argument(
+        "name", metavar="NAME", help="the template to show"
+    )
 
 
 def run_prompts(options: Namespace) -> None:
@@ -168,10 +208,15 @@ def run_prompts(options: Namespace) -> None:
     templates = {name: prompts.load(name) for name in prompts.names()}
     if options.action == "show":
         if options.name not in templates:
-            raise InputError("name", "there is no such prompt", f"Give one of {', '.join(templates)}.")
+            raise InputError(
+                "name", "there is no such prompt", f"Give one of {', '.join(templates)}."
+            )
         template = templates[options.name]
         write_result(options, described(template), template.text.rstrip("\n"))
         return
     rows = [(one.name, str(one.version), one.role, in_use(one)) for one in templates.values()]
-    listing = [{key: value for key, value in described(one).items() if key != "text"} for one in templates.values()]
+    listing = [
+        {key: value for key, value in described(one).items() if key != "text"}
+        for one in templates.values()
+    ]
     write_result(options, listing, table(rows, ("name", "version", "role", "in use"), 3))

@@ -6,7 +6,15 @@ from typing import Any, Final
 
 from mcp_reflect.cli.learn import record_of, text_of
 from mcp_reflect.cli.lesson_text import long_fields, short_fields
-from mcp_reflect.cli.output import aligned, ask, is_interactive, visible, write_json, write_line, write_result
+from mcp_reflect.cli.output import (
+    aligned,
+    ask,
+    is_interactive,
+    visible,
+    write_json,
+    write_line,
+    write_result,
+)
 from mcp_reflect.cli.place import Do
 from mcp_reflect.clock import dated
 from mcp_reflect.models.common import plain
@@ -23,10 +31,17 @@ async def review(do: Do, options: Namespace) -> None:
     found: Waiting = await do("review", {})
     waiting, unarmed = found.lessons, found.guards
     if unarmed and not options.json:
-        write_line("\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed))
+        write_line(
+            "\n".join(f"{lesson.id}: guard {lesson.guard}: {lesson.unarmed}" for lesson in unarmed)
+        )
         write_line("`lessons guard ID hold` (or tell, off) decides.\n")
     if options.json:
-        write_json([*(dated(plain(lesson)) for lesson in (*waiting, *unarmed)), *map(_finding, found.findings)])
+        write_json(
+            [
+                *(dated(plain(lesson)) for lesson in (*waiting, *unarmed)),
+                *map(_finding, found.findings),
+            ]
+        )
     elif not waiting and not found.findings:
         if not unarmed:
             write_line(f"Nothing waits for you in {found.scope}.")
@@ -75,7 +90,9 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
                 if changes is None:
                     write_line("Skipped: nothing says what puts it right.")
                 else:
-                    done.append((place, await _settle(do, options, item, approved=True, changes=changes)))
+                    done.append(
+                        (place, await _settle(do, options, item, approved=True, changes=changes))
+                    )
             case "d":
                 done.append((place, await _settle(do, options, item, approved=False)))
             case "a":
@@ -98,7 +115,11 @@ async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None
 
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
     """Keep the rest as it is, except what is in quarantine: a person must look at each of those."""
-    kept = [one for one in items if (not one.held if isinstance(one, Lesson) else one.finding.draft.correction)]
+    kept = [
+        one
+        for one in items
+        if (not one.held if isinstance(one, Lesson) else one.finding.draft.correction)
+    ]
     for one in kept:
         await _settle(do, options, one, approved=True)
     if len(kept) < len(items):
@@ -115,11 +136,18 @@ def _changes_of(item: Item, *, edits: bool) -> dict[str, str] | None:
                 changes[name] = typed
     elif not told.correction and isinstance(item, StoredFinding):
         changes = {"correction": typed} if (typed := ask("What puts it right? ")) else {}
-    return changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
+    return (
+        changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
+    )
 
 
 async def _settle(
-    do: Do, options: Namespace, item: Item, *, approved: bool, changes: Mapping[str, str] | None = None
+    do: Do,
+    options: Namespace,
+    item: Item,
+    *,
+    approved: bool,
+    changes: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
     if isinstance(item, Lesson):
         if changes:
@@ -127,11 +155,22 @@ async def _settle(
         decided: Lesson = await do("decide", {"id": item.id, "approved": approved})
         state = {"id": item.id, "state": decided.state.value, "trust": decided.trust.value}
         result = "trusted, and recalled from now on" if approved else "retired"
-        undo: dict[str, Any] = {"id": item.id, "state": item.state.value, "trust": item.trust.value, "held": item.held}
+        undo: dict[str, Any] = {
+            "id": item.id,
+            "state": item.state.value,
+            "trust": item.trust.value,
+            "held": item.held,
+        }
     else:
-        kept: dict[str, Any] = await do("finding", {"id": item.id, "approved": approved, "changes": changes or {}})
+        kept: dict[str, Any] = await do(
+            "finding", {"id": item.id, "approved": approved, "changes": changes or {}}
+        )
         state = {"id": item.id, **kept}
-        result = f"kept as {kept['lesson_id']}, trusted" if approved else "dropped; nobody is asked about it again"
+        result = (
+            f"kept as {kept['lesson_id']}, trusted"
+            if approved
+            else "dropped; nobody is asked about it again"
+        )
         undo = {"finding": item.id, "lesson": kept.get("lesson_id") if kept.get("is_new") else None}
     write_result(options, state, f"{item.id}: {result}.")
     return undo

@@ -16,7 +16,9 @@ def add_serve_arguments(parser: "CliParser") -> None:
     from mcp_reflect.cli.team import add_team_arguments  # noqa: PLC0415 - hosts start it without argparse
 
     about = "serve http://127.0.0.1:PORT/mcp instead, to this machine alone; 0 takes a free port and prints it. "
-    parser.add_argument("--http", metavar="[HOST:]PORT", help=about + "With HOST it is a team's service")
+    parser.add_argument(
+        "--http", metavar="[HOST:]PORT", help=about + "With HOST it is a team's service"
+    )
     add_team_arguments(parser)
 
 

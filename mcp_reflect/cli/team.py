@@ -23,24 +23,68 @@ _MOST_DAYS: Final = 3650.0
 
 def add_team_arguments(parser: CliParser) -> None:
     """Add the options for --http HOST:PORT."""
-    team = parser.add_argument_group("a team's service (docs/team.md)", "These options are for --http HOST:PORT.")
-    team.add_argument("--public-url", metavar="URL", help="the address that clients use, such as https://NAME/mcp")
-    team.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME[:PORT]", help="another Host that the proxy sends"
+    team = parser.add_argument_group(
+        "a team's service (docs/team.md)", "These options are for --http HOST:PORT."
     )
-    team.add_argument("--without-authentication", action="store_true", help="answer without a token")
-    team.add_argument("--oauth-issuer", metavar="URL", help="accept JWTs of this authorization server")
+    team.add_argument(
+        "--public-url", metavar="URL", help="the address that clients use, such as https://NAME/mcp"
+    )
+    team.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="another Host that the proxy sends",
+    )
+    team.add_argument(
+        "--without-authentication", action="store_true", help="answer without a token"
+    )
+    team.add_argument(
+        "--oauth-issuer", metavar="URL", help="accept JWTs of this authorization server"
+    )
     team.add_argument("--oauth-jwks", metavar="URL", help="the address of its keys")
-    team.add_argument("--oauth-audience", metavar="TEXT", help="the audience of its tokens (default: --public-url)")
-    team.add_argument("--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant")
-    team.add_argument("--oauth-projects-claim", default="projects", metavar="NAME", help="the claim of the projects")
+    team.add_argument(
+        "--oauth-audience",
+        metavar="TEXT",
+        help="the audience of its tokens (default: --public-url)",
+    )
+    team.add_argument(
+        "--oauth-tenant-claim",
+        default="tenant",
+        metavar="NAME",
+        help="the claim that names the tenant",
+    )
+    team.add_argument(
+        "--oauth-projects-claim",
+        default="projects",
+        metavar="NAME",
+        help="the claim of the projects",
+    )
     keys = "the variable with a key of 32 characters or more, the same for all replicas; several, the newest first"
     team.add_argument("--state-key-env", metavar="NAME", help=keys)
-    add_number(team, "--tenant-lessons", 0, _MOST, default=0, metavar="N", help="lessons of a tenant; 0: any number")
-    add_number(team, "--tenant-bytes", 0, _MOST, default=0, metavar="N", help="bytes a minute of a tenant; 0: any")
+    add_number(
+        team,
+        "--tenant-lessons",
+        0,
+        _MOST,
+        default=0,
+        metavar="N",
+        help="lessons of a tenant; 0: any number",
+    )
+    add_number(
+        team,
+        "--tenant-bytes",
+        0,
+        _MOST,
+        default=0,
+        metavar="N",
+        help="bytes a minute of a tenant; 0: any",
+    )
     about = "answer Prometheus there, without a token; loopback without HOST"
     team.add_argument("--metrics", metavar="[HOST:]PORT", type=_address, help=about)
-    team.add_argument("--metrics-by-tenant", action="store_true", help="name the tenants in the metrics of calls")
+    team.add_argument(
+        "--metrics-by-tenant", action="store_true", help="name the tenants in the metrics of calls"
+    )
 
 
 def serve_http(options: Namespace) -> None:
@@ -50,11 +94,15 @@ def serve_http(options: Namespace) -> None:
 
     host, _, port = options.http.rpartition(":")
     if not port.isdecimal() or not port.isascii():
-        raise InputError("--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000.")
+        raise InputError(
+            "--http", "it is not [HOST:]PORT", "Give a number from 0 to 65535, or 0.0.0.0:8000."
+        )
     for name in ("public_url", "oauth_issuer", "oauth_jwks"):
         value = getattr(options, name)
         if value is not None and not value.startswith(("https://", "http://")):
-            raise InputError(f"--{name.replace('_', '-')}", "it is not an address", "Begin it with https://.")
+            raise InputError(
+                f"--{name.replace('_', '-')}", "it is not an address", "Begin it with https://."
+            )
     oauth = None
     if options.oauth_issuer or options.oauth_jwks:
         audience = options.oauth_audience or options.public_url
@@ -89,14 +137,24 @@ def _state_keys(variable: str | None) -> tuple[str, ...]:
 
 def add_tokens_arguments(parser: CliParser) -> None:
     action = add_actions(parser)
-    add = action("add", "make a token; it is shown once", "ada --tenant acme --projects shop,billing --role writer")
-    add.add_argument("name", metavar="NAME", help="who uses it: stands beside all that is stored with it")
-    add.add_argument("--tenant", required=True, metavar="T", help="the team; no other team sees its lessons")
+    add = action(
+        "add",
+        "make a token; it is shown once",
+        "ada --tenant acme --projects shop,billing --role writer",
+    )
+    add.add_argument(
+        "name", metavar="NAME", help="who uses it: stands beside all that is stored with it"
+    )
+    add.add_argument(
+        "--tenant", required=True, metavar="T", help="the team; no other team sees its lessons"
+    )
     about = "the projects, the usual one first; '*' is every one"
     add.add_argument("--projects", required=True, nargs="+", metavar="P", help=about)
     roles = "reader recalls; writer also stores; admin also decides about quarantine and trust"
     add.add_argument("--role", required=True, choices=[role.value for role in Role], help=roles)
-    add_number(add, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)")
+    add_number(
+        add, "--days", 0.001, _MOST_DAYS, help="the days for which it works (default: forever)"
+    )
     action("list", "all tokens; their text is not kept", "")
     revoke = action("revoke", "refuse a token from now on, on every replica", "ada")
     revoke.add_argument("name", metavar="NAME")
@@ -104,14 +162,24 @@ def add_tokens_arguments(parser: CliParser) -> None:
 
 def run_tokens(options: Namespace) -> None:
     """Make, list and revoke the tokens with which a team uses `mcp-reflect serve --http HOST:PORT`."""
-    with_engine(lambda engine: {"add": _add, "list": _list, "revoke": _revoke}[options.action](engine, options))
+    with_engine(
+        lambda engine: {"add": _add, "list": _list, "revoke": _revoke}[options.action](
+            engine, options
+        )
+    )
 
 
 async def _add(engine: Engine, options: Namespace) -> None:
     projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
-    for field, value in (("name", options.name), ("--tenant", options.tenant), *(("--projects", p) for p in projects)):
+    for field, value in (
+        ("name", options.name),
+        ("--tenant", options.tenant),
+        *(("--projects", p) for p in projects),
+    ):
         if not value.strip() or not value.isprintable():
-            raise InputError(field, "it is empty, or has invisible characters", "Send a name, such as shop.")
+            raise InputError(
+                field, "it is empty, or has invisible characters", "Send a name, such as shop."
+            )
         DEFAULT.refuse_more("max_label_chars", field, len(value))
     text = await engine.bank.tokens.add(
         stored_name(options.name),
@@ -126,15 +194,24 @@ async def _add(engine: Engine, options: Namespace) -> None:
 
 async def _list(engine: Engine, options: Namespace) -> None:
     tokens = await engine.bank.tokens.list_all()
-    rows = [(t.name, t.tenant, ", ".join(t.projects), t.role.value, _state(t, engine.clock.now())) for t in tokens]
-    text = table(rows, ("NAME", "TENANT", "PROJECTS", "ROLE", "STATE"), flexible=2) if rows else "There is no token."
+    rows = [
+        (t.name, t.tenant, ", ".join(t.projects), t.role.value, _state(t, engine.clock.now()))
+        for t in tokens
+    ]
+    text = (
+        table(rows, ("NAME", "TENANT", "PROJECTS", "ROLE", "STATE"), flexible=2)
+        if rows
+        else "There is no token."
+    )
     write_result(options, [plain(token) for token in tokens], text)
 
 
 async def _revoke(engine: Engine, options: Namespace) -> None:
     await engine.bank.tokens.revoke(options.name)
     write_result(
-        options, {"revoked": options.name}, f"Revoked: the next request with the token of '{options.name}' is refused."
+        options,
+        {"revoked": options.name},
+        f"Revoked: the next request with the token of '{options.name}' is refused.",
     )
 
 

@@ -37,7 +37,9 @@ def run_backup(options: Namespace) -> None:
         _refuse_server(engine, "pg_dump --schema=mcp_reflect --format=custom --file=FILE")
         file = Path(options.file).absolute()
         size = backup.backup(engine.bank.path, file)
-        write_result(options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes.")
+        write_result(
+            options, {"file": str(file), "bytes": size}, f"Copied to {file}, {size} bytes."
+        )
 
     with_engine(copy, opens=False)
 
@@ -51,7 +53,9 @@ def _refuse_server(engine: Engine, command: str) -> None:
 def add_restore_arguments(parser: CliParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", help="a copy that `mcp-reflect backup` or a server made")
-    source.add_argument("--latest", action="store_true", help="the newest sound daily copy beside the bank")
+    source.add_argument(
+        "--latest", action="store_true", help="the newest sound daily copy beside the bank"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -79,13 +83,19 @@ def run_restore(options: Namespace) -> int:
 
 def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument("file", nargs="?", help="the file to write, readable by you alone")
-    parser.add_argument("--all-projects", action="store_true", help="the lessons of all projects, not only this one")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is not an export")
+    parser.add_argument(
+        "--all-projects", action="store_true", help="the lessons of all projects, not only this one"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite a file that is not an export"
+    )
 
 
 def run_export(options: Namespace) -> None:
     """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
-    found: list[Any] = with_place(options, lambda do: do("export", {"all_projects": options.all_projects}))
+    found: list[Any] = with_place(
+        options, lambda do: do("export", {"all_projects": options.all_projects})
+    )
     lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found)
     if options.file is None:
         sys.stdout.write(lines)
@@ -111,7 +121,9 @@ def run_import(options: Namespace) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             if not isinstance(value := json_of(line), dict):
-                raise InputError(f"line {number}", "it is not a JSON object", "Give one JSON object per line.")
+                raise InputError(
+                    f"line {number}", "it is not a JSON object", "Give one JSON object per line."
+                )
             lines.append((number, value))
 
     async def work(do: Do) -> list[Stored]:
@@ -142,24 +154,37 @@ def _parts(lines: list[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
 
 
 def add_migrate_arguments(parser: CliParser) -> None:
-    parser.add_argument("--to", metavar="URL", required=True, help="postgresql://USER@HOST/DATABASE, an empty database")
+    parser.add_argument(
+        "--to",
+        metavar="URL",
+        required=True,
+        help="postgresql://USER@HOST/DATABASE, an empty database",
+    )
     about = "the team, as its tokens name it (mcp-reflect tokens list); 'local' stays your own"
     parser.add_argument("--tenant", metavar="T", required=True, help=about)
     about = "what the tokens call a project of the file; without OLD=, this directory's project. May be repeated"
-    parser.add_argument("--project", action="append", default=[], metavar="[OLD=]NEW", dest="projects", help=about)
-    parser.add_argument("--dry-run", action="store_true", help="show tenant and projects, and move nothing")
+    parser.add_argument(
+        "--project", action="append", default=[], metavar="[OLD=]NEW", dest="projects", help=about
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show tenant and projects, and move nothing"
+    )
 
 
 def _new_names(options: Namespace, counts: Mapping[str, int], own: str) -> dict[str, str]:
     """Return the new name of each project that gets one."""
-    names = dict((word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects)
+    names = dict(
+        (word if "=" in word else f"{own}={word}").rsplit("=", 1) for word in options.projects
+    )
     names = {old: stored_name(new) for old, new in names.items() if new != old}
     for old, new in names.items():
         if old not in counts:
             fix = f"It has: {', '.join(counts) or 'none'}."
             raise InputError("--project", f"the file has no lessons of '{old}'", fix)
         if new in counts or [*names.values()].count(new) > 1:
-            raise InputError("--project", f"two projects would be called '{new}'", "Choose another name.")
+            raise InputError(
+                "--project", f"two projects would be called '{new}'", "Choose another name."
+            )
     return names
 
 
@@ -175,17 +200,25 @@ def run_migrate(options: Namespace) -> None:
         fix = "Write postgresql://USER@HOST/DATABASE."
         raise InputError("--to", "it is not the address of a PostgreSQL database", fix)
     if isinstance(settings.bank, ServerUrl):
-        raise BankError(f"The bank {settings.bank} is on a server already. For copies of it, use pg_dump.")
+        raise BankError(
+            f"The bank {settings.bank} is on a server already. For copies of it, use pg_dump."
+        )
     if find_spec("psycopg") is None:
-        raise BankError("A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'")
+        raise BankError(
+            "A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'"
+        )
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 
     if not (tenant := stored_name(options.tenant.strip())):
-        raise InputError("--tenant", "it is empty", "Name that of your tokens, or local for a bank of your own.")
+        raise InputError(
+            "--tenant", "it is empty", "Name that of your tokens, or local for a bank of your own."
+        )
     counts = moving.projects_in(settings.bank_path)
     names = _new_names(options, counts, Scopes.of(settings).own.project)
     if options.dry_run:
-        rows = [(old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()]
+        rows = [
+            (old or "(global)", str(count), names.get(old, old)) for old, count in counts.items()
+        ]
         shown = table(rows, ("project", "lessons", "called there"), flexible=0)
         projects = [dict(zip(("from", "lessons", "to"), row, strict=True)) for row in rows]
         text = f"{shown}\nTenant '{tenant}' of {target}. Nothing was moved."

@@ -11,7 +11,16 @@ from typing import Any, Final
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.output import GREEN, RED, counted, styled, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import (
+    GREEN,
+    RED,
+    counted,
+    styled,
+    table,
+    write_json,
+    write_line,
+    write_result,
+)
 from mcp_reflect.cli.place import ask_as, with_engine
 from mcp_reflect.cli.reports import report_text, vector_summary
 from mcp_reflect.config import ServerUrl
@@ -19,9 +28,9 @@ from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import Dream, GuardMode, Undone
 from mcp_reflect.projects import folder_is_gone, stored_name
-from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.sessions.text import clip
 from mcp_reflect.storage.projects import ProjectCounts
 from mcp_reflect.storage.sqlite import backup, files
 
@@ -37,9 +46,13 @@ def run_doctor(options: Namespace) -> int:
     """
     if options.url:
         report = {"version": __version__, "service": options.url, **ask_as(options, "whoami", {})}
-        write_result(options, report, f"{styled('the service answers', GREEN)}\n{report_text(report)}")
+        write_result(
+            options, report, f"{styled('the service answers', GREEN)}\n{report_text(report)}"
+        )
         return 0
-    report: dict[str, Any] = clean(with_engine(examine, opens=False))  # a setting may hold a key by mistake
+    report: dict[str, Any] = clean(
+        with_engine(examine, opens=False)
+    )  # a setting may hold a key by mistake
     lines = [styled(f"problem: {problem}", RED) for problem in report["degraded"]]
     lines = lines or [styled("everything works", GREEN)]
     values = {name: value for name, value in report.items() if name not in ("notes", "degraded")}
@@ -74,17 +87,29 @@ async def examine(engine: Engine) -> dict[str, Any]:
         report["scope"] = str((await engine.open()).scopes.own)
         await engine.get_stats()
         projects = await engine.bank.lessons.projects(engine.scopes.own.tenant)
-        waiting = await engine.bank.lessons.latest(engine.scopes.own, kind=None, limit=_MOST_WAITING, held=True)
+        waiting = await engine.bank.lessons.latest(
+            engine.scopes.own, kind=None, limit=_MOST_WAITING, held=True
+        )
     except BankError as error:
         return {**report, "bank_works": False, "degraded": [*degraded, str(error)]}
     report["in_quarantine"] = dict(Counter(lesson.held or "" for lesson in waiting))
     if waiting:
-        report["notes"].append(f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review")
-    report["projects_in_bank"] = {project or "(global)": count for project, count in projects.items()}
+        report["notes"].append(
+            f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review"
+        )
+    report["projects_in_bank"] = {
+        project or "(global)": count for project, count in projects.items()
+    }
     for name in gone_folders(engine, await engine.bank.projects.list(engine.scopes.own.tenant)):
         fault = f"The folder of the project {name} is gone. If it moved, run in the new place"
-        report["notes"].append(f"{fault}: mcp-reflect projects rename {name} {engine.scopes.own.project or 'NEW'}")
-    report |= {"engine": opened.engine, "schema": opened.schema, "read_only": bool(opened.read_only)}
+        report["notes"].append(
+            f"{fault}: mcp-reflect projects rename {name} {engine.scopes.own.project or 'NEW'}"
+        )
+    report |= {
+        "engine": opened.engine,
+        "schema": opened.schema,
+        "read_only": bool(opened.read_only),
+    }
     if isinstance(opened, files.OpenedFile):
         degraded += _examine_file(engine.bank.path, report)
     embeddings = engine.bank.embeddings
@@ -92,7 +117,9 @@ async def examine(engine: Engine) -> dict[str, Any]:
         degraded.append(f"Recall compares word vectors only. {embeddings.embedder.problem}")
     report["embeddings"] = await engine.bank.recalls.embedding_state(engine.scopes.own)
     if opened.read_only:
-        degraded.append(f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored.")
+        degraded.append(
+            f"The bank can only be read: {opened.read_only}. Lessons are recalled, none are stored."
+        )
     if not engine.scopes.own.project:
         fault = "This directory belongs to no project, so lessons are global."
         report["notes"].append(f"{fault} Set MCP_REFLECT_PROJECT to a name.")
@@ -125,14 +152,24 @@ def add_projects_arguments(parser: CliParser) -> None:
     add = add_actions(parser)
     add("list", "the projects of the bank, with their lessons and other names", "")
     for name, about, example in (
-        ("rename", "give a project another name; the old one still finds it", "/home/ada/shop shop"),
-        ("merge", "give all that project OLD learned to project NEW", "shop-old github.com/acme/shop"),
+        (
+            "rename",
+            "give a project another name; the old one still finds it",
+            "/home/ada/shop shop",
+        ),
+        (
+            "merge",
+            "give all that project OLD learned to project NEW",
+            "shop-old github.com/acme/shop",
+        ),
     ):
         action = add(name, about, example)
         action.add_argument("old", metavar="OLD")
         action.add_argument("new", metavar="NEW")
     guards = add("guards", "say what a call against a lesson of this project meets", "hold")
-    meaning = "refuse the call once, tell the agent, or nothing; default: as MCP_REFLECT_GUARDS says"
+    meaning = (
+        "refuse the call once, tell the agent, or nothing; default: as MCP_REFLECT_GUARDS says"
+    )
     guards.add_argument("mode", choices=("hold", "tell", "off", "default"), help=meaning)
 
 
@@ -157,12 +194,24 @@ async def _list_projects(engine: Engine, options: Namespace) -> None:
     projects = await engine.bank.projects.list(engine.scopes.own.tenant)
     gone = gone_folders(engine, projects)
     rows = [
-        (f"{name or '(global)'}{' (folder gone)' * (name in gone)}", str(lessons), str(failures), ", ".join(others))
+        (
+            f"{name or '(global)'}{' (folder gone)' * (name in gone)}",
+            str(lessons),
+            str(failures),
+            ", ".join(others),
+        )
         for name, lessons, failures, others in projects
     ]
-    text = table(rows, ("project", "lessons", "failing calls", "other names"), 3) if rows else "No project has records."
+    text = (
+        table(rows, ("project", "lessons", "failing calls", "other names"), 3)
+        if rows
+        else "No project has records."
+    )
     own = engine.scopes.own.project
-    report = [{**one._asdict(), "own": one.name == own, "folder_gone": one.name in gone} for one in projects]
+    report = [
+        {**one._asdict(), "own": one.name == own, "folder_gone": one.name in gone}
+        for one in projects
+    ]
     write_result(options, report, text)
 
 
@@ -182,7 +231,9 @@ async def _rename(engine: Engine, options: Namespace) -> None:
     if not new or new == old:
         raise InputError("NEW", "it is empty or the same", "Give another name.")
     if (options.action == "rename") == (new in known):
-        fault, other = ("it has records", "merge") if new in known else ("it has no records", "rename")
+        fault, other = (
+            ("it has records", "merge") if new in known else ("it has no records", "rename")
+        )
         raise InputError("NEW", fault, f"Did you mean: mcp-reflect projects {other} {old} {new}")
     count = await repository.merge(tenant, old, new)
     said = f"{counted(count, 'record')} of {old} moved to {new}. Servers that run keep the old name: restart them."
@@ -191,11 +242,19 @@ async def _rename(engine: Engine, options: Namespace) -> None:
 
 def add_dream_arguments(parser: CliParser) -> None:
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--plan", action="store_true", help="say what it would do, and change nothing")
+    action.add_argument(
+        "--plan", action="store_true", help="say what it would do, and change nothing"
+    )
     action.add_argument("--list", action="store_true", help="the dreams so far, newest first")
     action.add_argument("--undo", metavar="ID", help="put back what a dream changed")
-    action.add_argument("--prompt", action="store_true", help="what to ask your own model; --analysis takes its answer")
-    parser.add_argument("--analysis", metavar="FILE", help="an answer to that prompt, as JSON (- reads stdin)")
+    action.add_argument(
+        "--prompt",
+        action="store_true",
+        help="what to ask your own model; --analysis takes its answer",
+    )
+    parser.add_argument(
+        "--analysis", metavar="FILE", help="an answer to that prompt, as JSON (- reads stdin)"
+    )
 
 
 def run_dream(options: Namespace) -> None:
@@ -207,12 +266,20 @@ async def _dream(engine: Engine, options: Namespace) -> None:
     if options.list:
         dreams = await engine.bank.consolidations.latest(engine.scopes.own)
         rows = [
-            (dream["id"], dream["state"], plan["thinker"], str(len(plan["merges"])), str(dream["tokens"]))
+            (
+                dream["id"],
+                dream["state"],
+                plan["thinker"],
+                str(len(plan["merges"])),
+                str(dream["tokens"]),
+            )
             for dream in dreams
             for plan in [dream["plan"]]
         ]
         listing = table(rows, ("id", "state", "thinker", "merged", "tokens"), 2)
-        write_result(options, dreams, listing if dreams else f"No dreams in {engine.scopes.own} yet.")
+        write_result(
+            options, dreams, listing if dreams else f"No dreams in {engine.scopes.own} yet."
+        )
     elif options.prompt:
         from mcp_reflect.services.consolidate import prompt  # noqa: PLC0415 - only here
 
@@ -237,7 +304,9 @@ def report_undone(undone: Undone, options: Namespace) -> None:
 
 async def _print_dream(engine: Engine, dream: Dream) -> None:
     plan = dream.plan
-    write_line(f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}.")
+    write_line(
+        f"Looked at by {plan.thinker}: {plan.looked_at} records, groups of similar ones: {len(plan.clusters)}."
+    )
     if plan.note:
         write_line(f"Note: {plan.note}")
     for merge in plan.merges:
@@ -246,13 +315,20 @@ async def _print_dream(engine: Engine, dream: Dream) -> None:
         if merge.wording:
             write_line(f"    now: {merge.wording.mistake} {merge.wording.correction}")
     for generalization in plan.generalizations:
-        write_line(f"new lesson from {', '.join(generalization.sources)}:\n    {generalization.lesson.text}")
+        write_line(
+            f"new lesson from {', '.join(generalization.sources)}:\n    {generalization.lesson.text}"
+        )
     for archiving in plan.archivings:
-        write_line(f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}")
+        write_line(
+            f"archive {archiving.id}: {archiving.reason}\n    {await _text(engine, archiving.id)}"
+        )
     for reason in plan.refused:
         write_line(f"not taken: {reason}")
     done = f"Done: {dream.dream_id}. `mcp-reflect dream --undo {dream.dream_id}` puts it back."
-    others = {"planned": "Nothing was changed. Without --plan it is done.", "nothing_to_do": "There is nothing to do."}
+    others = {
+        "planned": "Nothing was changed. Without --plan it is done.",
+        "nothing_to_do": "There is nothing to do.",
+    }
     write_line(others.get(dream.status, done))
 
 
@@ -267,7 +343,9 @@ def run_embed(options: Namespace) -> int:
         embeddings = engine.bank.embeddings
         if embeddings is None:
             fault = "it names no embedder: every lesson got its word vector when it was stored"
-            raise InputError("MCP_REFLECT_EMBEDDINGS", fault, "Name one, as docs/embeddings.md says.")
+            raise InputError(
+                "MCP_REFLECT_EMBEDDINGS", fault, "Name one, as docs/embeddings.md says."
+            )
         total = 0
         async for count in embeddings.embed_all():
             total += count
@@ -277,5 +355,9 @@ def run_embed(options: Namespace) -> int:
 
     total, state = with_engine(work)
     text = f"{counted(total, 'lesson')} embedded: {vector_summary(state)}."
-    write_result(options, {"embedded": total, **state}, f"{text}\n{state['problem']}" if "problem" in state else text)
+    write_result(
+        options,
+        {"embedded": total, **state},
+        f"{text}\n{state['problem']}" if "problem" in state else text,
+    )
     return 0 if state["with_vector"] == state["lessons"] else 1

@@ -41,11 +41,16 @@ def answer_of(
     )
     corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
     done = bool(corrected) and not best.issues
-    unscored = "rules cannot score criteria" if criteria and first.opinion is None and first.issues else None
+    unscored = (
+        "rules cannot score criteria"
+        if criteria and first.opinion is None and first.issues
+        else None
+    )
     issues, more = first.issues[:_MOST_ISSUES], len(first.issues) - _MOST_ISSUES
     return Critique(
         thinker=thinker,
-        note="; ".join(text for text in (note, unscored, _NOTHING if nothing else None) if text) or None,
+        note="; ".join(text for text in (note, unscored, _NOTHING if nothing else None) if text)
+        or None,
         passes_quality_gate=gate,
         quality_score=_score(first),
         action=action,
@@ -53,7 +58,9 @@ def answer_of(
         first_error_step=_first_error(first),
         issues=(*issues, f"and {more} more") if more > 0 else issues,
         suggested_fix=first.opinion.suggested_fix if first.opinion else None,
-        should_retry=action is not Action.KEEP and not done and run.iterations < max(max_iterations, 1),
+        should_retry=action is not Action.KEEP
+        and not done
+        and run.iterations < max(max_iterations, 1),
         retry_guidance=_guidance(run, action, unshown),
         corrected_steps=corrected,
         corrected_by=(thinker if best.author == MODEL else best.author) if corrected else None,
@@ -81,10 +88,17 @@ def _score(version: Version) -> float | None:
     """Return the share of claims that hold, and no more than the judge's own score; None until all are judged."""
     if version.opinion is None or version.unjudged:
         return None
-    holds = sum(claim.verdict in (Verdict.HOLDS, None) for claim in version.claims) / max(len(version.claims), 1)
+    holds = sum(claim.verdict in (Verdict.HOLDS, None) for claim in version.claims) / max(
+        len(version.claims), 1
+    )
     said = version.opinion.quality_score
     return round(
-        holds if said is None else min(holds, said) if version.opinion.verdicts or version.verified.wrong else said, 3
+        holds
+        if said is None
+        else min(holds, said)
+        if version.opinion.verdicts or version.verified.wrong
+        else said,
+        3,
     )
 
 
@@ -97,14 +111,16 @@ def _first_error(version: Version) -> int | None:
 def _guidance(run: Run, action: Action, unshown: Sequence[int]) -> str | None:
     if action is Action.KEEP:
         return None
-    missing = f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out." if unshown else ""
+    missing = (
+        f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out."
+        if unshown
+        else ""
+    )
     if action is Action.VERIFY_FIRST:
         return missing or None
     if run.uncorrected:
         numbers = _listed(run.uncorrected)
-        missing = (
-            f"Claim {numbers} still needs a correction: send it in verdicts, or corrected_steps. {missing}".strip()
-        )
+        missing = f"Claim {numbers} still needs a correction: send it in verdicts, or corrected_steps. {missing}".strip()
     if waiting := [claim.number for claim in _waiting(run)]:
         missing = f"Not judged yet: claim {_listed(waiting)}. {missing}".strip()
     if run.best.verified.steps != run.first.verified.steps and not run.best.issues:
@@ -134,8 +150,12 @@ def _next(run: Run, criteria: Sequence[str]) -> dict[str, object]:
     unscored = bool(criteria) and run.first.opinion is None
     if not (waiting or (unscored and not run.first.issues)):
         return {}
-    computes: dict[str, object] = {"computes": _SUMS} if any(claim.computes for claim in waiting) else {}
-    return {"send": f"{_SEND}; analysis {{criteria: {{name: score}}}}" if unscored else _SEND} | computes
+    computes: dict[str, object] = (
+        {"computes": _SUMS} if any(claim.computes for claim in waiting) else {}
+    )
+    return {
+        "send": f"{_SEND}; analysis {{criteria: {{name: score}}}}" if unscored else _SEND
+    } | computes
 
 
 _MOST_CHARS: Final = 560  # of the claims of a short answer
@@ -146,7 +166,11 @@ _TOOL_CHARS: Final = 40
 
 def short_claims(critique: Critique) -> list[str]:
     """Return the claims without a verdict as texts: as many claims as fit with one line each, then more lines."""
-    waiting = [claim for claim in critique.claims if claim.verdict is None and (critique.next or claim.lines)]
+    waiting = [
+        claim
+        for claim in critique.claims
+        if claim.verdict is None and (critique.next or claim.lines)
+    ]
     has_evidence = critique.evidence != NO_OUTPUT
     counts: list[int] = []  # of lines of each claim that is shown
 
@@ -170,7 +194,9 @@ def short_claims(critique: Critique) -> list[str]:
 def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool) -> list[str]:
     """Return each claim with its lines; each line appears once, at the claim that it fits best."""
     pairs = list(zip(claims, counts, strict=False))
-    shown: dict[Line, int] = {claim.lines[0]: claim.number for claim, _ in reversed(pairs) if claim.lines}
+    shown: dict[Line, int] = {
+        claim.lines[0]: claim.number for claim, _ in reversed(pairs) if claim.lines
+    }
     texts: list[str] = []
     for claim, count in pairs:
         parts: list[str] = []
@@ -180,7 +206,11 @@ def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool
                 parts += [see] if (see := f"see {owner}") not in parts else []
                 continue
             exit_code = "" if line.exit_code is None else f", exit {line.exit_code}"
-            head = "" if line.result == before else f"{_tool(line.tool or f'result {line.result}')}{exit_code}: "
+            head = (
+                ""
+                if line.result == before
+                else f"{_tool(line.tool or f'result {line.result}')}{exit_code}: "
+            )
             parts.append(f"{head}{quoted_claim(line.text, _LINE_CHARS)}")
             before = line.result
         behind = f" <- {' | '.join(parts)}" if parts else ""

@@ -6,12 +6,23 @@ from fractions import Fraction
 from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
-from mcp_reflect.critique.numbers import NUMBER, Unit, matches, plain_text, read, unit_of, within_percent, write
+from mcp_reflect.critique.numbers import (
+    NUMBER,
+    Unit,
+    matches,
+    plain_text,
+    read,
+    unit_of,
+    within_percent,
+    write,
+)
 from mcp_reflect.critique.sums import Chain, Sum, Token, chains, parse, tokens
 from mcp_reflect.critique.work import Finding, Fix, Work
 
 _MOST_STEPS: Final = 400
-_MOST_TOKENS: Final = 2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
+_MOST_TOKENS: Final = (
+    2_000  # over all steps of one work, in lines that may hold a claim: about 40 ms
+)
 # Where numbers do not follow the arithmetic of the integers, or symbols are given another meaning.
 _OTHER_ARITHMETIC: Final = re.compile(
     r"\b(?:mod(?:ulo|ular)?|congruen\w*|binary|octal|hexadecimal|hex|base[- ](?:\d|two|ten|eight|sixteen|n\b|b\b)|"
@@ -64,23 +75,39 @@ def _judged(step: str, number: int, chain: Chain, index: int) -> Finding | None:
     claim, before, behind = step[start:end], step[max(0, start - 60) : start], step[end : end + 50]
     about = sign == "≈" or bool(_ROUNDED.search(before[-30:] + claim + behind[:40]))
     if converted := _converted(left, right):
-        holds, expected = (None, None) if _SCALED.search(before + behind) else _as_converted(*converted, right, about)
+        holds, expected = (
+            (None, None)
+            if _SCALED.search(before + behind)
+            else _as_converted(*converted, right, about)
+        )
     elif (sign == "is" and (not left.operators or right.literal is None)) or _is_mixed(left, right):
         return None
     else:
         holds, expected = _rule(left, right, about=about)
         # "1/3 × 100 = 0.333 × 100 = 33.33": who wrote it went on with all the digits.
-        holds = any(side and _rule(side, right, about=about)[0] for side in chain.lefts[:index]) or holds
+        holds = (
+            any(side and _rule(side, right, about=about)[0] for side in chain.lefts[:index])
+            or holds
+        )
     if holds:
         return Finding(step=number, wrong=False, claim=claim)
-    refuted = _REFUTED.search(before) or _REFUTED.search(behind) or re.match(r"[ .)*`]*\?", behind[:12])
+    refuted = (
+        _REFUTED.search(before) or _REFUTED.search(behind) or re.match(r"[ .)*`]*\?", behind[:12])
+    )
     if holds is None or expected is None or refuted:
         return None
     if not converted and _reads_otherwise(left, right, expected):
         return None
     fix = _fix(step, chain, index, right, expected)
     shown = fix.text if fix else plain_text(expected)
-    return Finding(step=number, wrong=True, claim=claim, expected=shown, detail=f"the left side is {shown}", fix=fix)
+    return Finding(
+        step=number,
+        wrong=True,
+        claim=claim,
+        expected=shown,
+        detail=f"the left side is {shown}",
+        fix=fix,
+    )
 
 
 _Ruling = tuple[bool | None, Fraction | None]
@@ -118,12 +145,17 @@ def _rule(left: Sum, right: Sum, *, about: bool) -> _Ruling:
     scales = [Fraction(1)]
     if (left.percents or right.percents) and not (left.percents and "*" in left.operators):
         scales.append(Fraction(100) if right.percents else Fraction(1, 100))  # 80% may count as 80
-    rulings = [_equate(left, left.value, right, right.value and right.value * scale, about=about) for scale in scales]
+    rulings = [
+        _equate(left, left.value, right, right.value and right.value * scale, about=about)
+        for scale in scales
+    ]
     unsure = any(holds is None for holds, _ in rulings)
     return next((ruling for ruling in rulings if ruling[0]), (None, None) if unsure else rulings[0])
 
 
-def _equate(left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, about: bool) -> _Ruling:
+def _equate(
+    left: Sum, a: Fraction | None, right: Sum, b: Fraction | None, *, about: bool
+) -> _Ruling:
     if a is None or b is None:
         return None, None
     first, second = left.literal, right.literal
@@ -161,7 +193,9 @@ def _is_mixed(left: Sum, right: Sum) -> bool:
         }
         for side in (left, right)
     )
-    return (len(ours | theirs) > 1 and (added or not theirs <= ours)) or (added and bool(ours & {"dozen", "ft"}))
+    return (len(ours | theirs) > 1 and (added or not theirs <= ours)) or (
+        added and bool(ours & {"dozen", "ft"})
+    )
 
 
 def _reads_otherwise(left: Sum, right: Sum, expected: Fraction) -> bool:
@@ -178,22 +212,36 @@ def _fix(step: str, chain: Chain, index: int, right: Sum, expected: Fraction) ->
     number = right.literal
     if number is None:
         *_, last = takewhile(bool, chain.rights[index:])
-        return Fix(start=right.tokens[0].start, end=(last or right).tokens[-1].end, text=plain_text(expected))
+        return Fix(
+            start=right.tokens[0].start,
+            end=(last or right).tokens[-1].end,
+            text=plain_text(expected),
+        )
     if "e" in number.text.lower():
         return None
     # 0.25 before a percent sign is 25, unless the sum has seen to that itself.
     factor = Fraction(100) if right.percents else Fraction(1)
     value = min((expected * factor, expected), key=lambda value: abs(value - number.value))
-    signs = [token.start for token in right.tokens if token.kind == "op" and token.start < number.start]
+    signs = [
+        token.start for token in right.tokens if token.kind == "op" and token.start < number.start
+    ]
     start = min([number.start, *signs])
     currency = re.search(r"[$€£¥₹]?$", step[start : number.start]) or ("",)
     text = write(abs(value), number.text, money=step[number.start - 1] in "$€£¥₹")
-    return Fix(start=start, end=number.start + len(number.text), text=("-" if value < 0 else "") + currency[0] + text)
+    return Fix(
+        start=start,
+        end=number.start + len(number.text),
+        text=("-" if value < 0 else "") + currency[0] + text,
+    )
 
 
 _MOST_OF_EQUATIONS: Final = 60  # steps, of 400 tokens each
-_SOLVE: Final = re.compile(r"\b(?:solve|solution|find|what is|determine|calculate|löse|résou\w+)\b", re.IGNORECASE)
-_OTHER: Final = re.compile(r"\b(?:try|test|suppose|assum\w+|if|let|wrong|not|check|instead|mod|case)\b", re.IGNORECASE)
+_SOLVE: Final = re.compile(
+    r"\b(?:solve|solution|find|what is|determine|calculate|löse|résou\w+)\b", re.IGNORECASE
+)
+_OTHER: Final = re.compile(
+    r"\b(?:try|test|suppose|assum\w+|if|let|wrong|not|check|instead|mod|case)\b", re.IGNORECASE
+)
 
 
 class Equation(NamedTuple):
@@ -225,7 +273,8 @@ def check_equations(work: Work) -> Iterator[Finding]:
     """Yield a finding for each equation that the solution of the original equation does not satisfy."""
     asked = list(_equations(work.goal[:2_000]))
     steps = [
-        (number, step, list(_equations(step))) for number, step in enumerate(work.steps[:_MOST_OF_EQUATIONS], start=1)
+        (number, step, list(_equations(step)))
+        for number, step in enumerate(work.steps[:_MOST_OF_EQUATIONS], start=1)
     ]
     every = [*asked, *(equation for _, _, found in steps for equation in found)]
     if len({equation.name for equation in every}) != 1:
@@ -247,11 +296,22 @@ def check_equations(work: Work) -> Iterator[Finding]:
             elif to_solve:
                 left = parse(equation.left, 0, {equation.name: root})
                 fix = None
-                if left and left.value is not None and all(token.kind != "name" for token in equation.right):
+                if (
+                    left
+                    and left.value is not None
+                    and all(token.kind != "name" for token in equation.right)
+                ):
                     text = plain_text(left.value)
                     fix = Fix(start=equation.right[0].start, end=equation.right[-1].end, text=text)
                 detail = f"{equation.name} = {plain_text(root)} solves the equation, and this does not hold for it"
-                yield Finding(step=number, wrong=True, claim=claim, expected=fix and fix.text, detail=detail, fix=fix)
+                yield Finding(
+                    step=number,
+                    wrong=True,
+                    claim=claim,
+                    expected=fix and fix.text,
+                    detail=detail,
+                    fix=fix,
+                )
 
 
 def _equations(text: str) -> Iterator[Equation]:
@@ -287,7 +347,9 @@ def check_conclusions(work: Work) -> Iterator[Finding]:
     given = read(said["number"]) if said else None
     if said is None or result is None or given is None:
         return
-    if said["word"].lower() in {"total", "sum"} and not re.search(r"\d[^=\d]{0,9}\+", before[-2_000:]):
+    if said["word"].lower() in {"total", "sum"} and not re.search(
+        r"\d[^=\d]{0,9}\+", before[-2_000:]
+    ):
         return  # the total of more than the step before computes
     text = " ".join((work.goal[:5_000], *(step[:2_000] for step in work.steps[:-1])))
     numbers = [parsed[0] for found in NUMBER.finditer(text) if (parsed := read(found[0]))]
@@ -296,7 +358,9 @@ def check_conclusions(work: Work) -> Iterator[Finding]:
     start, right = last.find(said["number"]), result["number"]
     fix = Fix(start=start, end=start + len(said["number"]), text=right)
     detail = f"step {len(work.steps) - 1} gives {right}"
-    yield Finding(step=len(work.steps), wrong=True, claim=last.strip(), expected=right, detail=detail, fix=fix)
+    yield Finding(
+        step=len(work.steps), wrong=True, claim=last.strip(), expected=right, detail=detail, fix=fix
+    )
 
 
 def _follows(given: Fraction, numbers: list[Fraction], unit: Fraction) -> bool:

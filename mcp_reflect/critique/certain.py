@@ -26,7 +26,8 @@ _PARTIAL: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _JSON_NOTES: Final = re.compile(
-    r"^\s{0,200}(?://|#|/\*)|\s//\s|,\s{0,20}//|,\s{0,20}#\s|\A\s{0,200}\"[^\"\n]{0,200}\"\s{0,20}:", re.MULTILINE
+    r"^\s{0,200}(?://|#|/\*)|\s//\s|,\s{0,20}//|,\s{0,20}#\s|\A\s{0,200}\"[^\"\n]{0,200}\"\s{0,20}:",
+    re.MULTILINE,
 )
 # Python 2, Pythons newer than the one we run on, pseudo-code, and pieces from the middle of something.
 _FOREIGN: Final = re.compile(
@@ -65,7 +66,13 @@ def check_code(work: Work) -> Iterator[Finding]:
             shown_as_wrong = _SHOWN_AS_WRONG.search(before) and not _REPAIR.search(before)
             before = ""
             read = _READERS.get(part.language)
-            if read is None or not part.closed or not body.strip() or len(body) > _LONGEST or shown_as_wrong:
+            if (
+                read is None
+                or not part.closed
+                or not body.strip()
+                or len(body) > _LONGEST
+                or shown_as_wrong
+            ):
                 continue
             if (fault := read(body)) and not _PARTIAL.search(body):
                 claim = f"{part.language} block: {body.strip().split(chr(10), 1)[0][:80]}"
@@ -79,7 +86,11 @@ def _json_fault(body: str) -> str | None:
     if fault is None or _JSON_NOTES.search(body):
         return None
     lines = [line for line in body.split("\n") if line.strip()]
-    return None if len(lines) > 1 and all(_parsed(json.loads, line) is None for line in lines) else fault
+    return (
+        None
+        if len(lines) > 1 and all(_parsed(json.loads, line) is None for line in lines)
+        else fault
+    )
 
 
 def _python_fault(body: str) -> str | None:
@@ -121,19 +132,29 @@ def check_execution(work: Work) -> Iterator[Finding]:
     first, second = _names(decided), _names(executed)
     if not first or not second or "".join(first) == "".join(second):
         return
-    if len(first) != len(second) and all(a == b for a, b in zip(reversed(first), reversed(second), strict=False)):
+    if len(first) != len(second) and all(
+        a == b for a, b in zip(reversed(first), reversed(second), strict=False)
+    ):
         return
     names = (executed.lower(), decided.lower())
-    steps = [n for n, step in enumerate(work.steps, 1) if any(name in step[:20_000].lower() for name in names)]
+    steps = [
+        n
+        for n, step in enumerate(work.steps, 1)
+        if any(name in step[:20_000].lower() for name in names)
+    ]
     claim = f"decided on {decided[:100]}, ran {executed[:100]}"
     detail = "another component ran than was decided on"
-    yield Finding(step=max(steps, default=1), wrong=True, claim=claim, expected=decided[:100], detail=detail)
+    yield Finding(
+        step=max(steps, default=1), wrong=True, claim=claim, expected=decided[:100], detail=detail
+    )
 
 
 def _names(name: str) -> list[str]:
     """The qualifiers and the name, letters and digits only; a sign between digits counts, so that 1.0 is not 10."""
     plain = re.sub(r"(?<=\d)[._-](?=\d)", "p", name.lower())
-    parts = ("".join(char for char in part if char.isalnum()) for part in re.split(r"__|[.:/]", plain))
+    parts = (
+        "".join(char for char in part if char.isalnum()) for part in re.split(r"__|[.:/]", plain)
+    )
     return [part for part in parts if part]
 
 
@@ -157,16 +178,23 @@ _NOT_MEANT: Final = re.compile(
 def _date(text: str) -> date | None:
     """Return the day, None if the calendar has no such day. Dates without a year are not read."""
     words = re.findall(r"\d+|[A-Za-z]{3,}", text)
-    form = "%d %b %Y" if words[1][0].isalpha() else "%b %d %Y" if words[0][0].isalpha() else "%Y %m %d"
+    form = (
+        "%d %b %Y" if words[1][0].isalpha() else "%b %d %Y" if words[0][0].isalpha() else "%Y %m %d"
+    )
     try:
-        return datetime.strptime(" ".join(word[:3] if word[0].isalpha() else word for word in words), form).date()  # noqa: DTZ007
+        return datetime.strptime(  # noqa: DTZ007
+            " ".join(word[:3] if word[0].isalpha() else word for word in words), form
+        ).date()
     except ValueError:
         return None
 
 
 _LAWS: Final = tuple(
     re.compile(rf"(?<![\w-]){pattern}", re.IGNORECASE)
-    for pattern in (rf"(?P<date>{_DATE})(?:{_IS}| \()(?P<day>{_DAY})", rf"(?P<day>{_DAY}),?(?: the)? (?P<date>{_DATE})")
+    for pattern in (
+        rf"(?P<date>{_DATE})(?:{_IS}| \()(?P<day>{_DAY})",
+        rf"(?P<day>{_DAY}),?(?: the)? (?P<date>{_DATE})",
+    )
 )
 
 
@@ -175,11 +203,18 @@ def check_dates(work: Work) -> Iterator[Finding]:
     for number, step in enumerate(work.steps, start=1):
         text = step[:_LONGEST_READ]
         for found in re.finditer(rf"(?<![\w-]){_DATE}", text):
-            if _date(found[0]) is None and not _NOT_MEANT.search(text[max(0, found.start() - 60) : found.end() + 60]):
-                yield Finding(step=number, wrong=True, claim=found[0], detail="there is no such day")
+            if _date(found[0]) is None and not _NOT_MEANT.search(
+                text[max(0, found.start() - 60) : found.end() + 60]
+            ):
+                yield Finding(
+                    step=number, wrong=True, claim=found[0], detail="there is no such day"
+                )
         for found in chain.from_iterable(law.finditer(text) for law in _LAWS):
             day = _date(found["date"])
-            near, behind = text[max(0, found.start() - 40) : found.end() + 40], text[found.end() : found.end() + 4]
+            near, behind = (
+                text[max(0, found.start() - 40) : found.end() + 40],
+                text[found.end() : found.end() + 4],
+            )
             if day is None or _NOT_MEANT.search(near) or behind.startswith((" or ", "?")):
                 continue
             right = _WEEKDAYS[day.weekday()]

@@ -16,7 +16,14 @@ from mcp_reflect.models.critique import Claim, Opinion, Verdict
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.security.redact import quoted
 
-FIELDS: Final = ("verdicts", "quality_score", "issues", "suggested_fix", "criteria", "corrected_steps")
+FIELDS: Final = (
+    "verdicts",
+    "quality_score",
+    "issues",
+    "suggested_fix",
+    "criteria",
+    "corrected_steps",
+)
 _FIX: Final = f"Send {{{', '.join(FIELDS)}}}."
 _EXAMPLE: Final = 'Send [{"claim": 1, "verdict": "holds"}], with holds, wrong or not_shown.'
 _NAMES: Final = (
@@ -52,18 +59,24 @@ _FAULT: Final = re.compile(
     re.IGNORECASE,
 )
 PRAISE: Final = re.compile(
-    r"\b(?:correct|right|good|fine|sound|accurate|complete|consistent|well|great|excellent|no \w+)\b", re.IGNORECASE
+    r"\b(?:correct|right|good|fine|sound|accurate|complete|consistent|well|great|excellent|no \w+)\b",
+    re.IGNORECASE,
 )
 
 
-def read_verdicts(value: Any, claims: Sequence[Claim], judge: str, field: str = "verdicts") -> tuple[Claim, ...]:
+def read_verdicts(
+    value: Any, claims: Sequence[Claim], judge: str, field: str = "verdicts"
+) -> tuple[Claim, ...]:
     """Return the claims that a list of objects or {claim: verdict} judges, with their verdicts.
 
     InputError names a claim that is not there, and one with two verdicts.
     """
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        value = [{"claim": claim, **(said if isinstance(said, dict) else {"verdict": said})} for claim, said in items]
+        value = [
+            {"claim": claim, **(said if isinstance(said, dict) else {"verdict": said})}
+            for claim, said in items
+        ]
     if not isinstance(value, list | tuple):
         raise InputError(field, "it is not a list", _EXAMPLE)
     found: dict[int, Claim] = {}
@@ -71,7 +84,11 @@ def read_verdicts(value: Any, claims: Sequence[Claim], judge: str, field: str = 
         name = f"{field}[{place}]"
         if not isinstance(entry, dict):
             raise InputError(name, "it is not an object", _EXAMPLE)
-        judged = _judged({str(key).lower(): each for key, each in cast("dict[Any, Any]", entry).items()}, claims, name)
+        judged = _judged(
+            {str(key).lower(): each for key, each in cast("dict[Any, Any]", entry).items()},
+            claims,
+            name,
+        )
         if judged.number in found:
             fault = f"claim {judged.number} has a verdict already"
             raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
@@ -81,13 +98,16 @@ def read_verdicts(value: Any, claims: Sequence[Claim], judge: str, field: str = 
 
 def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Claim:
     named, said, reason, correction = (
-        next((entry[key] for key in keys.split() if entry.get(key) is not None), None) for keys in _NAMES
+        next((entry[key] for key in keys.split() if entry.get(key) is not None), None)
+        for keys in _NAMES
     )
     claim = _named(named, claims)
     if claim is None:
         fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
         fix = fix if claims else "It lists none: critique the work with its goal."
-        raise InputError(f"{name}.claim", f"{quoted(named, 60)} is not a claim of this critique", fix)
+        raise InputError(
+            f"{name}.claim", f"{quoted(named, 60)} is not a claim of this critique", fix
+        )
     if isinstance(said, bool):
         said = "holds" if said else "wrong"
     word, _, rest = str(said or "").strip().replace("not shown", "not_shown").partition(":")
@@ -105,7 +125,9 @@ def _named(said: Any, claims: Sequence[Claim]) -> Claim | None:
     if text.isdigit():
         return next((claim for claim in claims if str(claim.number) == text), None)
     own = letters(text) if isinstance(said, str) else ""
-    fitting = (claim for claim in claims if own in letters(claim.text) or letters(claim.text) in own)
+    fitting = (
+        claim for claim in claims if own in letters(claim.text) or letters(claim.text) in own
+    )
     return next(fitting, None) if len(own) > 3 else None
 
 
@@ -125,13 +147,17 @@ def read_opinion(
     if isinstance(value, str):
         if _NONE.fullmatch(value):
             return Opinion(accepts=True)
-        parsed = read_object(value, {*FIELDS, "claims"}) or _read_headings(value) or _read_prose(value)
+        parsed = (
+            read_object(value, {*FIELDS, "claims"}) or _read_headings(value) or _read_prose(value)
+        )
         if parsed is None:
             raise InputError(field, "it names no score, no issue and no correction", _FIX)
         accepts, value = parsed == {"issues": []}, parsed
     if not isinstance(value, dict):
         raise InputError(field, "it is not an object", _FIX)
-    for name in value if field == "analysis" else ():  # a model's own extra fields are not worth asking again
+    for name in (
+        value if field == "analysis" else ()
+    ):  # a model's own extra fields are not worth asking again
         if name not in (*FIELDS, "claims"):
             near = get_close_matches(name[:80], FIELDS, n=1)
             fix = f"Did you mean {near[0]}?" if near else _FIX
@@ -141,11 +167,20 @@ def read_opinion(
         if isinstance(items := value.get(name), list | dict):
             limits.refuse_more("max_steps", f"{field}.{name}", len(items), "items")
     said = value.get("verdicts") or value.get("claims")
-    steps, steps_field = value.get("corrected_steps"), f"{field}.corrected_steps"  # one text is split as a response is
+    steps, steps_field = (
+        value.get("corrected_steps"),
+        f"{field}.corrected_steps",
+    )  # one text is split as a response is
     return Opinion(
         accepts=accepts,
-        verdicts=read_verdicts(said, claims, judge, f"{field}.verdicts") if said and claims is not None else (),
-        issues=tuple(text for text in _texts(value.get("issues"), f"{field}.issues") if not _NONE.fullmatch(text)),
+        verdicts=read_verdicts(said, claims, judge, f"{field}.verdicts")
+        if said and claims is not None
+        else (),
+        issues=tuple(
+            text
+            for text in _texts(value.get("issues"), f"{field}.issues")
+            if not _NONE.fullmatch(text)
+        ),
         quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),
         criteria=_criteria(value.get("criteria"), f"{field}.criteria"),
@@ -157,12 +192,16 @@ def read_opinion(
 
 def read_steps(text: str) -> tuple[str, ...]:
     """Return the steps of a numbered list, as a corrector may write them in plain text."""
-    head = next((found for found in _HEAD.finditer(text) if found[1].lower()[:4] in ("corr", "impr")), None)
+    head = next(
+        (found for found in _HEAD.finditer(text) if found[1].lower()[:4] in ("corr", "impr")), None
+    )
     body = text[head.end() :] if head else text
     first = _STEP.search(body)
     if first is None:
         raise InputError(
-            "reply.corrected_steps", "there is no list of steps", "Send all steps, with the wrong ones corrected."
+            "reply.corrected_steps",
+            "there is no list of steps",
+            "Send all steps, with the wrong ones corrected.",
         )
     return _unnumbered(split(body[first.start() :]))
 
@@ -177,12 +216,16 @@ def _read_headings(text: str) -> dict[str, Json]:
     heads = list(_HEAD.finditer(text))
     for place, head in enumerate(heads):
         name = re.sub(r"[ _]+", "_", head[1].lower())
-        body = text[head.end() : heads[place + 1].start() if place + 1 < len(heads) else len(text)].strip()
+        body = text[
+            head.end() : heads[place + 1].start() if place + 1 < len(heads) else len(text)
+        ].strip()
         if name.endswith("score"):
             number = re.match(r"[*\s]*(\d+(?:\.\d+)?)", body)
             fields["quality_score"] = float(number[1]) if number else None
         elif name == "issues":
-            fields[name] = [_BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()]
+            fields[name] = [
+                _BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()
+            ]
         else:
             fields["corrected_steps" if name == "improved_reasoning" else name] = body
     return fields
@@ -190,8 +233,12 @@ def _read_headings(text: str) -> dict[str, Json]:
 
 def _read_prose(text: str) -> dict[str, Json] | None:
     """Read plain prose: sentences that name a fault are issues; praise without a fault is an opinion without any."""
-    parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text[:20_000]) if part.strip()]
-    faults: list[Json] = [part for part in parts if _FAULT.search(part) and not _NONE.fullmatch(part)]
+    parts = [
+        _BULLET.sub("", part).strip() for part in _SENTENCE.split(text[:20_000]) if part.strip()
+    ]
+    faults: list[Json] = [
+        part for part in parts if _FAULT.search(part) and not _NONE.fullmatch(part)
+    ]
     if faults:
         return {"issues": faults}
     return {"issues": []} if PRAISE.search(text) else None
@@ -201,7 +248,11 @@ def _score(value: Json, field: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(field, f"{quoted(value, 40)} is not in 0..1", "Send a number from 0 to 1, or leave it out.")
+        raise InputError(
+            field,
+            f"{quoted(value, 40)} is not in 0..1",
+            "Send a number from 0 to 1, or leave it out.",
+        )
     return float(value)
 
 
@@ -236,5 +287,7 @@ def _criteria(value: Json, field: str) -> Mapping[str, Score]:
         label = f"{field}.{quoted(name)}"
         score = _score(entry.get("score"), label)
         if score is not None:
-            criteria[name[:80]] = Score(score=score, reason=_text(entry.get("reason"), f"{label}.reason") or "")
+            criteria[name[:80]] = Score(
+                score=score, reason=_text(entry.get("reason"), f"{label}.reason") or ""
+            )
     return criteria

@@ -37,20 +37,30 @@ class Version:
         """The claims with the judge's verdicts; what rules are certain of stays wrong."""
         said = {judged.number: judged for judged in self.opinion.verdicts} if self.opinion else {}
         return tuple(
-            replace(said[claim.number], lines=claim.lines) if claim.verdict is None and claim.number in said else claim
+            replace(said[claim.number], lines=claim.lines)
+            if claim.verdict is None and claim.number in said
+            else claim
             for claim in self.verified.claims
         )
 
     @property
     def issues(self) -> tuple[str, ...]:
         """What is certainly wrong, what the judge calls wrong, and its other issues."""
-        judged = [_issue(claim) for claim in self.claims if claim.verdict is Verdict.WRONG and claim.judge != RULES]
+        judged = [
+            _issue(claim)
+            for claim in self.claims
+            if claim.verdict is Verdict.WRONG and claim.judge != RULES
+        ]
         issues = (*self.verified.issues, *judged, *(self.opinion.issues if self.opinion else ()))
         corrected = self.opinion.corrected_steps if self.opinion else ()
         if issues or corrected in ((), self.verified.steps):
             return issues
         pairs = enumerate(zip_longest(self.verified.steps, corrected), start=1)
-        return tuple(f"Step {place}: the judge corrects it" for place, (step, other) in pairs if step != other)
+        return tuple(
+            f"Step {place}: the judge corrects it"
+            for place, (step, other) in pairs
+            if step != other
+        )
 
     @property
     def unjudged(self) -> tuple[Claim, ...]:
@@ -60,7 +70,9 @@ class Version:
         claims if there is no evidence to compare them with.
         """
         opinion = self.opinion
-        if opinion and (self.verified.claims_nothing or (opinion.accepts and not self.verified.has_evidence)):
+        if opinion and (
+            self.verified.claims_nothing or (opinion.accepts and not self.verified.has_evidence)
+        ):
             return ()
         return tuple(claim for claim in self.claims if claim.verdict is None)
 
@@ -70,14 +82,20 @@ class Version:
         faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.issues
         if self.opinion is None:
             return faults, sound, 0.0
-        holds = sum(claim.verdict is Verdict.HOLDS for claim in self.claims) / max(len(self.claims), 1)
+        holds = sum(claim.verdict is Verdict.HOLDS for claim in self.claims) / max(
+            len(self.claims), 1
+        )
         said = self.opinion.quality_score
         return faults, sound, holds if said is None else said
 
 
 def _issue(claim: Claim) -> str:
-    reason = f" {claim.correction}" if claim.correction else f" {claim.reason}" if claim.reason else ""
-    return f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong{":" if reason else ""}{reason}'
+    reason = (
+        f" {claim.correction}" if claim.correction else f" {claim.reason}" if claim.reason else ""
+    )
+    return (
+        f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong{":" if reason else ""}{reason}'
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +153,9 @@ async def run(
     return Run(first=first, best=best, iterations=iteration, stopped=stopped)
 
 
-async def _corrected(version: Version, goal: str, verify: Verify, corrector: Corrector) -> Version | None:
+async def _corrected(
+    version: Version, goal: str, verify: Verify, corrector: Corrector
+) -> Version | None:
     """Return the next version, None if nothing changes.
 
     Insert what rules can compute, then the judge's corrections of claims. For other issues use the judge's corrected
@@ -150,9 +170,15 @@ async def _corrected(version: Version, goal: str, verify: Verify, corrector: Cor
     opinion = version.opinion or Opinion()
     proposed = opinion.corrected_steps if len(opinion.corrected_steps) >= len(steps) else ()
     if proposed in ((), steps):
-        judged = [claim for claim in version.claims if claim.verdict is Verdict.WRONG and claim.judge != RULES]
+        judged = [
+            claim
+            for claim in version.claims
+            if claim.verdict is Verdict.WRONG and claim.judge != RULES
+        ]
         open_issues = [
-            _issue(claim) for claim in judged if not (claim.correction and claim.text in steps[claim.step - 1])
+            _issue(claim)
+            for claim in judged
+            if not (claim.correction and claim.text in steps[claim.step - 1])
         ]
         issues = (*after.issues, *open_issues, *opinion.issues)
         proposed = await corrector(after, issues) if issues else ()
@@ -166,7 +192,9 @@ def uncorrected(version: Version, after: Verified) -> tuple[int, ...]:
     if after.claims_nothing:
         return ()
     standing = {letters(claim.text) for claim in after.claims}
-    wrong = (claim for claim in version.claims if claim.verdict is Verdict.WRONG and claim.judge != RULES)
+    wrong = (
+        claim for claim in version.claims if claim.verdict is Verdict.WRONG and claim.judge != RULES
+    )
     return tuple(claim.number for claim in wrong if letters(claim.text) in standing)
 
 

@@ -7,17 +7,26 @@ from typing import Final, NamedTuple
 
 _MOST_DIGITS: Final = 60
 _MOST_EXPONENT: Final = 400
-_FLOAT_DECIMALS: Final = 10  # from here on the noise of floating point is not an error: 0.30000000000000004
+_FLOAT_DECIMALS: Final = (
+    10  # from here on the noise of floating point is not an error: 0.30000000000000004
+)
 
 
 def read(text: str) -> tuple[Fraction, int] | None:
     """Return the value and the decimals of `1,250.50`, `.5`, `6.02e23`; None if it is too long."""
     mantissa, _, exponent = text.lower().replace(",", "").partition("e")
-    if len(text) > _MOST_DIGITS or not text.isascii() or len(exponent) > 4 or abs(int(exponent or 0)) > _MOST_EXPONENT:
+    if (
+        len(text) > _MOST_DIGITS
+        or not text.isascii()
+        or len(exponent) > 4
+        or abs(int(exponent or 0)) > _MOST_EXPONENT
+    ):
         return None
     power = int(exponent or 0)
     whole, _, part = mantissa.partition(".")
-    return Fraction(int(whole + part or 0), 10 ** len(part)) * Fraction(10) ** power, len(part) - power
+    return Fraction(int(whole + part or 0), 10 ** len(part)) * Fraction(10) ** power, len(
+        part
+    ) - power
 
 
 def fixed(value: Fraction, decimals: int) -> str:
@@ -43,7 +52,9 @@ def write(value: Fraction, like: str, *, money: bool = False) -> str:
     decimals = len(like.partition(".")[2])
     if "." not in like and value.denominator != 1:
         decimals = 2 if money else next((n for n in range(1, 5) if terminates(value, n)), 2)
-    while value and decimals < 30 and abs(Fraction(fixed(value, decimals)) - value) > abs(value) / 100:
+    while (
+        value and decimals < 30 and abs(Fraction(fixed(value, decimals)) - value) > abs(value) / 100
+    ):
         decimals += 1
     whole, dot, part = fixed(value, decimals).partition(".")
     return (f"{int(whole):,}" if "," in like else whole) + dot + part
@@ -74,7 +85,9 @@ def matches(exact: Fraction, shown: Fraction, decimals: int, *, about: bool) -> 
     if exact == shown or (decimals >= _FLOAT_DECIMALS and apart * 10**9 <= abs(exact)):
         return True
     if about:
-        return True if apart <= unit or close else None if within_percent(exact, shown, 5) else False
+        return (
+            True if apart <= unit or close else None if within_percent(exact, shown, 5) else False
+        )
     if terminates(exact, decimals) or apart >= unit:
         return False
     two_digits = apart * 2 <= unit and abs(shown) >= 10 * unit

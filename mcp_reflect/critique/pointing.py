@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.critique.runs import clipped_results
 from mcp_reflect.models.critique import Line, ToolResult
-from mcp_reflect.stemmer import STOP_WORDS, stem
+from mcp_reflect.text.stemmer import STOP_WORDS, stem
 
 MOST_LINES: Final = 3
 LONGEST_LINE: Final = 200
@@ -26,7 +26,9 @@ _MOST_LOOKED_AT: Final = 2_000  # characters of a line, for what it tells
 
 # What a score is made of. A result or a line that has all the words of a claim has 1 for them. Each part was taken out
 # by itself and stays only where benchmarks.pointing missed it.
-_NEAR: Final = 1.5  # the result shares words with the whole work: a claim alone seldom names its subject
+_NEAR: Final = (
+    1.5  # the result shares words with the whole work: a claim alone seldom names its subject
+)
 _ALIKE: Final = 0.7  # how much a word counts in whose place another one stands that programs use
 _NUMBER: Final = 0.7  # the most that a number weighs: a wrong one stands nowhere
 _COUNTED: Final = 0.5  # a line has a number beside a word of a claim that counts something
@@ -59,7 +61,9 @@ _GROUPS: Final = tuple(
         "touched changed",
     )
 )
-_OUTCOME: Final = _GROUPS[0] | frozenset(map(stem, "run build built installed deployed happy fine".split()))
+_OUTCOME: Final = _GROUPS[0] | frozenset(
+    map(stem, "run build built installed deployed happy fine".split())
+)
 _TELLING: Final = re.compile(
     r"\b(?:passed|failed|passing|failing|errors?|exception|fatal|denied|refused|rejected|not found|panic|warnings?|"
     r"exit(?:ed|code)?|success\w*|ok|timed out|no such|requires? approval|in background|unchanged|up to date)\b|"
@@ -75,7 +79,8 @@ _BESIDE_NUMBER: Final = re.compile(
     r"(?<![\w.])\d[\d.,]{0,20}%?\s{0,3}([^\W\d_]+)(?: ([^\W\d_]+))?|([^\W\d_]{1,30})\s?[:=]\s{0,9}\d"
 )
 _COUNTS: Final = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|no|none|both|all)\b", re.IGNORECASE
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|no|none|both|all)\b",
+    re.IGNORECASE,
 )
 
 
@@ -117,7 +122,9 @@ class Evidence:
     """All tool results for a piece of work, oldest first; very long ones keep only their start and end."""
 
     def __init__(self, results: Sequence[ToolResult]) -> None:
-        self.results = [replace(result, tool=(result.tool or "").strip()) for result in clipped_results(results)]
+        self.results = [
+            replace(result, tool=(result.tool or "").strip()) for result in clipped_results(results)
+        ]
         self._commands = [terms(result.tool or "") for result in self.results]
         self._lines: list[str] = []  # of all results, one after another
         self._result_of: list[int] = []
@@ -153,7 +160,9 @@ class Evidence:
         most = max(scores, default=0.0) or 1.0
         return [score / most for score in scores]
 
-    def lines_for(self, claim: str, near: Sequence[float], most: int = MOST_LINES) -> tuple[Line, ...]:
+    def lines_for(
+        self, claim: str, near: Sequence[float], most: int = MOST_LINES
+    ) -> tuple[Line, ...]:
         """Return the lines that decide a claim, the most telling one first; none where no output speaks of it."""
         hits = {term: self._hit(term, _alike(term)) for term in sorted(terms(claim))[:_MOST_TERMS]}
         if not hits or not self.results:
@@ -165,7 +174,9 @@ class Evidence:
         for term, hit in hits.items():
             for place in hit.results | hit.commands:
                 shared[place] += weights[term]
-        ranks = {place: own + _NEAR * near[place] for place, own in enumerate(shared) if own >= _LEAST}
+        ranks = {
+            place: own + _NEAR * near[place] for place, own in enumerate(shared) if own >= _LEAST
+        }
         best = sorted(ranks, key=lambda place: (ranks[place], place), reverse=True)[:_BEST_RESULTS]
         scored = [
             _Scored((score + ranks[place]) * (_STALE if place in self._replaced else 1), line, own)
@@ -183,7 +194,9 @@ class Evidence:
     def _forms(self, term: str) -> list[str]:
         begin = end = bisect_left(self._words, term)
         short = term[0].isdigit() or len(term) <= 3
-        while end < len(self._words) and (self._words[end] == term if short else self._words[end].startswith(term)):
+        while end < len(self._words) and (
+            self._words[end] == term if short else self._words[end].startswith(term)
+        ):
             end += 1
         return self._words[begin:end]
 
@@ -193,13 +206,17 @@ class Evidence:
         rare = math.log(1 + len(self.results) / having) if having else _NUMBER
         return min(rare, _NUMBER) if term[0].isdigit() else rare
 
-    def _scored(self, own: range, claim: str, hits: dict[str, _Hit], weights: dict[str, float]) -> Iterable[_Scored]:
+    def _scored(
+        self, own: range, claim: str, hits: dict[str, _Hit], weights: dict[str, float]
+    ) -> Iterable[_Scored]:
         """Score the lines of a result by shared terms, by their place, and by telling what the claim tells."""
         counts = bool(_COUNTS.search(claim))
         # What gives no number says how something is: that it went well, that it is there.
         is_outcome = not counts or not _OUTCOME.isdisjoint(hits)
         percent = {"%"} if "%" in claim else set[str]()
-        counted = percent | {word for term in hits if counts and not term[0].isdigit() for word in _alike(term)}
+        counted = percent | {
+            word for term in hits if counts and not term[0].isdigit() for word in _alike(term)
+        }
         for line in own:
             traits, shared = (
                 _traits(self._lines[line][:_MOST_LOOKED_AT]),
@@ -208,18 +225,29 @@ class Evidence:
             is_end = line - own.start < _ENDS or own.stop - line <= _ENDS
             if not (shared or is_end or (is_outcome and traits.tells)):
                 continue
-            score = sum(weights[term] * (1 if line in hits[term].exact else _ALIKE) for term in shared)
+            score = sum(
+                weights[term] * (1 if line in hits[term].exact else _ALIKE) for term in shared
+            )
             score += _EDGE * (line in (own[0], own[-1])) + traits.tells * is_outcome
             score += _COUNTED * (not counted.isdisjoint(traits.beside_numbers))
             yield _Scored(score, line, shared)
 
-    def _covering(self, lines: Sequence[_Scored], weights: dict[str, float], most: int) -> list[_Scored]:
+    def _covering(
+        self, lines: Sequence[_Scored], weights: dict[str, float], most: int
+    ) -> list[_Scored]:
         """Choose lines one by one: terms that a chosen line has shown count for less in the next one."""
         chosen: list[_Scored] = []
-        left: list[_Scored] = sorted(lines, key=lambda line: (line.score, line.line), reverse=True)[:_MOST_COMPARED]
+        left: list[_Scored] = sorted(lines, key=lambda line: (line.score, line.line), reverse=True)[
+            :_MOST_COMPARED
+        ]
         shown: set[str] = set()
         while left and len(chosen) < most:
-            best = max(left, key=lambda line: line.score - _COVERED * sum(map(weights.__getitem__, line.terms & shown)))
+            best = max(
+                left,
+                key=lambda line: (
+                    line.score - _COVERED * sum(map(weights.__getitem__, line.terms & shown))
+                ),
+            )
             chosen.append(best)
             left = [other for other in left if self._lines[other.line] != self._lines[best.line]]
             shown |= best.terms
@@ -228,13 +256,17 @@ class Evidence:
     def _shown(self, line: _Scored) -> Line:
         text, place = self._lines[line.line], self._result_of[line.line]
         if len(text) > LONGEST_LINE:
-            words = re.search(rf"\b(?:{'|'.join(map(re.escape, sorted(line.terms)))})", text, re.IGNORECASE)
+            words = re.search(
+                rf"\b(?:{'|'.join(map(re.escape, sorted(line.terms)))})", text, re.IGNORECASE
+            )
             first = words.start() if words and line.terms else 0
             begin = max(0, min(first - LONGEST_LINE // 3, len(text) - LONGEST_LINE))
             text = text[begin : begin + LONGEST_LINE]
         result = self.results[place]
         text = text.strip(" \t=") or text
-        return Line(text=text, tool=result.tool or None, exit_code=result.exit_code, result=place + 1)
+        return Line(
+            text=text, tool=result.tool or None, exit_code=result.exit_code, result=place + 1
+        )
 
 
 def _alike(term: str) -> set[str]:
@@ -244,7 +276,12 @@ def _alike(term: str) -> set[str]:
 
 @lru_cache(maxsize=50_000)
 def _traits(line: str) -> _Traits:
-    beside = {stem(word.lower()) for found in _BESIDE_NUMBER.finditer(line) for word in found.groups() if word}
+    beside = {
+        stem(word.lower())
+        for found in _BESIDE_NUMBER.finditer(line)
+        for word in found.groups()
+        if word
+    }
     beside |= {"%"} if "%" in line and re.search(r"\d ?%", line) else set[str]()
     tells = 0.0 if not _TELLING.search(line) else _SUMS_UP if _SUMMARY.search(line) else _TELLS
     return _Traits(tells, frozenset(beside))

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_reflect.critique.work import Finding, Work, sentences, stated
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
-from mcp_reflect.proofs.kinds import ProofKind, kinds_of
-from mcp_reflect.proofs.outcomes import Ending, lines_of, read_outcome
 from mcp_reflect.shell import chain
 
 MOST_READ: Final = 60_000
@@ -32,7 +32,9 @@ _CATEGORY: Final = {
     **dict.fromkeys(("error", "errors", "problem", "problems"), "errors"),
     **dict.fromkeys(("skipped", "pending", "ignored", "todo"), "skipped"),
     **dict.fromkeys(("warning", "warnings"), "warnings"),
-    **dict.fromkeys(("xfailed", "expected failures", "xpassed", "unexpected successes"), "expected"),
+    **dict.fromkeys(
+        ("xfailed", "expected failures", "xpassed", "unexpected successes"), "expected"
+    ),
 }
 _WORD: Final = "|".join(sorted(_CATEGORY, key=len, reverse=True))
 _PAIR: Final = re.compile(
@@ -46,7 +48,8 @@ _SUMMARY: Final = re.compile(
     re.IGNORECASE,
 )
 _BAD_START: Final = re.compile(
-    r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )", re.IGNORECASE
+    r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )",
+    re.IGNORECASE,
 )
 
 
@@ -73,7 +76,11 @@ def clipped(text: str, most: int = MOST_READ) -> str:
     if len(text) > most:
         text = f"{text[: most // 4]}\n{text[len(text) - (most - most // 4) :]}" if most > 0 else ""
     if "\x1b" in text or "\r" in text:
-        text = re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
+        text = (
+            re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text)
+            .replace("\r\n", "\n")
+            .replace("\r", "\n")
+        )
     return text
 
 
@@ -117,10 +124,16 @@ def _ended_well(result: ToolResult) -> bool | None:
 
 def _runs(result: ToolResult) -> Iterator[Run]:
     command = result.tool or ""
-    named = {kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words))} & {*_KINDS}
+    named = {kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words))} & {
+        *_KINDS
+    }
     lines = lines_of(result.content)
-    known = named or ({ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]())
-    ending = Ending(result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command)
+    known = named or (
+        {ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]()
+    )
+    ending = Ending(
+        result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command
+    )
     for kind in sorted(known, key=_KINDS.index):
         outcome = read_outcome(kind, result.content, ending)
         counts, line = _counts(lines)
@@ -138,7 +151,9 @@ def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
             shown = line
             for category, number in pairs.items():
                 told.setdefault(category, []).append(number)
-    return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[:160]
+    return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[
+        :160
+    ]
 
 
 _QUOTED: Final = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|«[^»]{2,}»|„[^“]{2,}“")
@@ -152,7 +167,11 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
             agreement = None if told.success == 0.5 else agrees(told.success == 1, results)
             if agreement is False:
                 return "tool_results show the opposite of this outcome: send the outcome that they show"
-            return None if agreement else "tool_results do not show it: send the output of the test with its exit_code"
+            return (
+                None
+                if agreement
+                else "tool_results do not show it: send the output of the test with its exit_code"
+            )
         case Evidence.USER if not _QUOTED.search(told.note or ""):
             return "note quotes nobody: put the person's own words in quotation marks"
         case _:
@@ -161,7 +180,9 @@ def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
 
 _NUMERALS: Final = {
     word: place
-    for place, word in enumerate("no one two three four five six seven eight nine ten eleven twelve".split())
+    for place, word in enumerate(
+        "no one two three four five six seven eight nine ten eleven twelve".split()
+    )
 }
 _N: Final = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,7}}|{'|'.join(_NUMERALS)})"
 _TESTS: Final = r"(?:unit |integration )?(?:tests?|test cases?|specs?)"
@@ -190,7 +211,8 @@ _FILES: Final = re.compile(
     re.IGNORECASE,
 )
 _DIFFSTAT: Final = re.compile(
-    r"^ ?(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?\s*$", re.MULTILINE
+    r"^ ?(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?\s*$",
+    re.MULTILINE,
 )
 _SUBJECTS: Final = {
     kind: re.compile(pattern, re.IGNORECASE)
@@ -216,7 +238,8 @@ _PARTLY: Final = re.compile(
     re.IGNORECASE,
 )
 _PROGRAM: Final = re.compile(
-    r"\b(mypy|pyright|tsc|ruff|eslint|flake8|clippy|pytest|jest|vitest|mocha|cargo test|go test)\b", re.IGNORECASE
+    r"\b(mypy|pyright|tsc|ruff|eslint|flake8|clippy|pytest|jest|vitest|mocha|cargo test|go test)\b",
+    re.IGNORECASE,
 )
 
 
@@ -228,7 +251,11 @@ def check_reports(work: Work) -> Iterator[Finding]:
     for number, step in enumerate(work.steps, start=1):
         for sentence in sentences(step):
             for clause in stated(sentence):
-                shown = _miscounted(clause, runs) or _miscounted_files(clause, changes) or _failed(clause, runs)
+                shown = (
+                    _miscounted(clause, runs)
+                    or _miscounted_files(clause, changes)
+                    or _failed(clause, runs)
+                )
                 if shown:
                     yield Finding(step=number, wrong=True, claim=sentence, expected=shown)
 
@@ -236,19 +263,27 @@ def check_reports(work: Work) -> Iterator[Finding]:
 def _miscounted(clause: str, runs: Sequence[Run]) -> str | None:
     for found in _COUNT.finditer(clause):
         category = next(
-            name for name, words in _CATEGORIES.items() if re.fullmatch(words, found["word"], re.IGNORECASE)
+            name
+            for name, words in _CATEGORIES.items()
+            if re.fullmatch(words, found["word"], re.IGNORECASE)
         )
         if _NO_COUNT.search(clause[: found.start("n")]):
             continue
         about = _relevant(clause, runs, tests=category in {"passed", "failed", "skipped"})
-        known = [run for run in about if run.counts.get(category) or (category in {"failed", "skipped"} and run.counts)]
+        known = [
+            run
+            for run in about
+            if run.counts.get(category) or (category in {"failed", "skipped"} and run.counts)
+        ]
         if not known or len(known) < len(about):
             continue
         allowed = {number for run in known for number in (run.counts.get(category) or {0})}
         allowed.add(sum(run.first(category) or 0 for run in latest(known)))
         if category == "passed":  # "all 13 tests pass" where some are skipped or expected to fail
             allowed |= {
-                (run.first("passed") or 0) + (run.first("skipped") or 0) + (run.first("expected") or 0)
+                (run.first("passed") or 0)
+                + (run.first("skipped") or 0)
+                + (run.first("expected") or 0)
                 for run in known
                 if run.passed
             }
@@ -276,7 +311,11 @@ def _relevant(clause: str, runs: Sequence[Run], *, tests: bool) -> list[Run]:
 
 def _of_program(program: str, runs: Sequence[Run]) -> list[Run]:
     kinds = kinds_of(program.split())
-    return [run for run in runs if program in run.command.lower() or (run.kind in kinds and " " not in run.command)]
+    return [
+        run
+        for run in runs
+        if program in run.command.lower() or (run.kind in kinds and " " not in run.command)
+    ]
 
 
 def _changes(results: Sequence[ToolResult]) -> dict[str, set[int]]:
@@ -291,7 +330,11 @@ def _changes(results: Sequence[ToolResult]) -> dict[str, set[int]]:
 def _miscounted_files(clause: str, changes: dict[str, set[int]]) -> str | None:
     for found in _FILES.finditer(clause):
         name = found["what"].lower()
-        of_commit = name != "file" or found["verb"] or re.search(r"\b(?:commit|diff)\b", clause, re.IGNORECASE)
+        of_commit = (
+            name != "file"
+            or found["verb"]
+            or re.search(r"\b(?:commit|diff)\b", clause, re.IGNORECASE)
+        )
         known = changes.get(name, set[int]())
         wrong = known and _amount(found["n"]) not in {*known, sum(known)}
         if of_commit and wrong and not _NO_COUNT.search(clause[: found.start()]):
@@ -305,7 +348,9 @@ def _failed(clause: str, runs: Sequence[Run]) -> str | None:
         return None
     kinds = {kind for kind, pattern in _SUBJECTS.items() if pattern.search(clause)}
     named = _PROGRAM.search(clause)
-    about = _of_program(named[1].lower(), runs) if named else [run for run in runs if run.kind in kinds]
+    about = (
+        _of_program(named[1].lower(), runs) if named else [run for run in runs if run.kind in kinds]
+    )
     if not about or len(kinds) > 1:
         return None
     bad = [run for run in latest(about) if run.passed is False]

@@ -81,7 +81,9 @@ _PLAIN: Final = (
 _WORD: Final = r"[^\W\d_π]{1,60}+(?:['’-][^\W\d_π]{1,60}+)*+[²³]?"
 _NO_UNIT: Final = rf"(?:{'|'.join(sorted(_STOPS))})\b"
 # 3 x + 2 has an unknown, 3 m + 2 m has meters.
-_UNIT: Final = rf"(?!{_NO_UNIT}|[a-fi-kn-rt-zA-KM-Z]\ ?[-+*/^=≈]){_WORD}(?:\ ?/\ ?{_WORD}(?:\^[23])?)?"
+_UNIT: Final = (
+    rf"(?!{_NO_UNIT}|[a-fi-kn-rt-zA-KM-Z]\ ?[-+*/^=≈]){_WORD}(?:\ ?/\ ?{_WORD}(?:\^[23])?)?"
+)
 _SCANNER: Final = re.compile(
     rf"""
     (?P<bad>https?://\S{{1,500}}
@@ -114,9 +116,15 @@ def tokens(text: str, limit: int) -> list[Token]:
     text = _BLANK.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[:_MOST_CHARACTERS])
     for pattern, plain in _PLAIN:
         side = "<" if plain[:1] == "e" else ">"
-        text = pattern.sub(lambda found, plain=plain, side=side: f"{found.expand(plain):{side}{len(found[0])}}", text)
+        text = pattern.sub(
+            lambda found, plain=plain, side=side: f"{found.expand(plain):{side}{len(found[0])}}",
+            text,
+        )
     lines = text.translate(_SIGNS).split("\n")
-    text = "\n".join(line if _RELATED.search(line) and re.search(r"[\dπ]", line) else " " * len(line) for line in lines)
+    text = "\n".join(
+        line if _RELATED.search(line) and re.search(r"[\dπ]", line) else " " * len(line)
+        for line in lines
+    )
     found: list[Token] = []
     at = 0
     while at < len(text) and len(found) < limit:
@@ -131,7 +139,10 @@ def tokens(text: str, limit: int) -> list[Token]:
 
 def _read(match: re.Match[str], found: Sequence[Token]) -> list[Token]:
     kind, text, before = match.lastgroup or "junk", match[0], found[-1] if found else _NOTHING
-    gap, behind = match.string[match.start() - 1 : match.start()] in ("", " "), match.string[match.end() :][:2].lstrip()
+    gap, behind = (
+        match.string[match.start() - 1 : match.start()] in ("", " "),
+        match.string[match.end() :][:2].lstrip(),
+    )
     token = Token("bad" if kind == "junk" else kind, text, match.start(), match.end(), gap)
     operand = before.kind in _ENDS
     if match["number"]:
@@ -158,7 +169,9 @@ def _read(match: re.Match[str], found: Sequence[Token]) -> list[Token]:
 
 def _implied(before: Token, token: Token) -> list[Token]:
     """Return the sign of a product that is written without one: 2x, 3(4 + 1), (1)(2)."""
-    glued = before.kind == "close" or (before.kind == "number" and not token.gap and not before.label)
+    glued = before.kind == "close" or (
+        before.kind == "number" and not token.gap and not before.label
+    )
     return [Token("op", _IMPLICIT, token.start, token.start)] if glued else []
 
 
@@ -167,8 +180,20 @@ def _number(match: re.Match[str], gap: bool) -> Token:
     if parsed is None:
         return Token("bad", match["number"], start, end, gap)
     is_percent = match["label"] and match["label"].replace("%", "cent").endswith("cent")
-    label = "%" if is_percent else f"{match['currency'] or ''}{match['label'] or match['units'] or ''}".strip()
-    return Token("number", match["number"], start, match.end("label") if is_percent else end, gap, *parsed, label)
+    label = (
+        "%"
+        if is_percent
+        else f"{match['currency'] or ''}{match['label'] or match['units'] or ''}".strip()
+    )
+    return Token(
+        "number",
+        match["number"],
+        start,
+        match.end("label") if is_percent else end,
+        gap,
+        *parsed,
+        label,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +209,19 @@ class Sum:
     def operators(self) -> str:
         """The operators between operands, in their order."""
         pairs = pairwise(self.tokens)
-        return "".join(token.text for before, token in pairs if token.kind == "op" and before.kind in _ENDS)
+        return "".join(
+            token.text for before, token in pairs if token.kind == "op" and before.kind in _ENDS
+        )
 
     @property
     def literal(self) -> Token | None:
         """The number, if the sum is only a number with its sign and unit."""
         numbers = [token for token in self.tokens if token.kind in {"number", "name"}]
-        return numbers[0] if len(numbers) == 1 and numbers[0].kind == "number" and not self.operators else None
+        return (
+            numbers[0]
+            if len(numbers) == 1 and numbers[0].kind == "number" and not self.operators
+            else None
+        )
 
     @property
     def spread(self) -> Fraction:
@@ -246,12 +277,18 @@ def _right(found: Sequence[Token]) -> Sum | None:
     # "20% of" what nobody has said; "5 times as many"; 2 h 30 min
     part = token.text == "of" and (result.literal is None or result.percents)
     glued = token.kind in {"op", "bad", "name"} or (token.kind == "open" and not token.gap)
-    return None if part or glued or (token.kind == "number" and _compound(found[result.end - 1])) else result
+    return (
+        None
+        if part or glued or (token.kind == "number" and _compound(found[result.end - 1]))
+        else result
+    )
 
 
 def _compound(before: Token) -> bool:
     """Return whether the number after this one belongs to it: 2 h 30 min, or a number with no word between."""
-    return before.label in {"", "%"} or (unit_of(before.label) is not None and " " not in before.label)
+    return before.label in {"", "%"} or (
+        unit_of(before.label) is not None and " " not in before.label
+    )
 
 
 def _left(found: Sequence[Token], right: Sum | None) -> Sum | None:
@@ -286,13 +323,19 @@ def _doubtful_start(found: Sequence[Token], index: int) -> bool:
     function = found[index].kind == "open" and not found[index].gap
     if (before.kind != "word" and _compound(before)) or function or word in _LEADS:
         return True
-    if next((token.kind == "op" for token in reversed(found[:index]) if token.kind != "word"), False):
+    if next(
+        (token.kind == "op" for token in reversed(found[:index]) if token.kind != "word"), False
+    ):
         return True  # "+ his 1 teacher"
     linked = word in {"of", "and", "the", "from", "to"}
-    return linked and index > 1 and ((earlier.kind != "word" and not earlier.label) or lead in _LEADS)
+    return (
+        linked and index > 1 and ((earlier.kind != "word" and not earlier.label) or lead in _LEADS)
+    )
 
 
-def parse(found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] = CONSTANTS) -> Sum | None:
+def parse(
+    found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] = CONSTANTS
+) -> Sum | None:
     """Return the longest sum that begins at `start`, None if none does. `known` are the values of names."""
     depth, operand, end = 0, False, start
     for place in range(start, min(len(found), start + _MOST_TOKENS)):
@@ -308,7 +351,10 @@ def parse(found: Sequence[Token], start: int = 0, known: Mapping[str, Fraction] 
             operand = True
         elif token.kind == "open" and depth < _MOST_DEPTH:
             depth += 1
-        elif token.text not in {"+", "-"} or sum(other.kind == "op" for other in found[max(place - 3, 0) : place]) > 2:
+        elif (
+            token.text not in {"+", "-"}
+            or sum(other.kind == "op" for other in found[max(place - 3, 0) : place]) > 2
+        ):
             break
         end = place + 1 if operand and not depth else end
     own = found[start:end]
@@ -347,7 +393,9 @@ def _evaluated(node: ast.expr, values: Mapping[str, Fraction | None]) -> Fractio
             if (
                 operator in "+-"
                 and percent
-                and any(isinstance(one, ast.Name) and one.id[0] == "n" for one in ast.walk(node.left))
+                and any(
+                    isinstance(one, ast.Name) and one.id[0] == "n" for one in ast.walk(node.left)
+                )
             ):
                 return None  # 50 - 20% may be 40
             return _apply(operator, left, right)
@@ -369,9 +417,22 @@ def _apply(operator: str, a: Fraction | None, b: Fraction | None) -> Fraction | 
     if a is None or b is None or (operator == "/" and not b):
         return None
     if operator != "^":
-        value = a + b if operator == "+" else a - b if operator == "-" else a * b if operator == "*" else a / b
+        value = (
+            a + b
+            if operator == "+"
+            else a - b
+            if operator == "-"
+            else a * b
+            if operator == "*"
+            else a / b
+        )
         return value if _bits(value) <= _MOST_BITS else None
-    if b.denominator > 1 or abs(b) > _MOST_POWER or _bits(a) * abs(b) > _MOST_BITS or (not a and b <= 0):
+    if (
+        b.denominator > 1
+        or abs(b) > _MOST_POWER
+        or _bits(a) * abs(b) > _MOST_BITS
+        or (not a and b <= 0)
+    ):
         return None
     return a**b.numerator
 

@@ -73,10 +73,16 @@ def _verified(work: Work, evidence: Evidence) -> Verified:
     for claim in claims(work.steps, every=bool(evidence.results) and len(certain) < _FEW):
         lines = evidence.lines_for(claim.text, near) if len(found) < _MOST_CLAIMS else ()
         if lines or claim.text in certain:
-            found.append(_with_finding(replace(claim, number=len(found) + 1, lines=lines), findings))
+            found.append(
+                _with_finding(replace(claim, number=len(found) + 1, lines=lines), findings)
+            )
     if not found and work.goal != NO_GOAL:  # a plan, code, prose: the judge sees it as a whole
-        goal = work.goal if len(work.goal) <= _LONGEST_GOAL else f"{work.goal[: _LONGEST_GOAL - 1]}…"
-        whole = Claim(number=1, step=1, text=f"{WHOLE}: {goal}", lines=evidence.lines_for(work.goal, near))
+        goal = (
+            work.goal if len(work.goal) <= _LONGEST_GOAL else f"{work.goal[: _LONGEST_GOAL - 1]}…"
+        )
+        whole = Claim(
+            number=1, step=1, text=f"{WHOLE}: {goal}", lines=evidence.lines_for(work.goal, near)
+        )
         found.append(whole)
     return Verified(
         steps=work.steps,
@@ -88,7 +94,9 @@ def _verified(work: Work, evidence: Evidence) -> Verified:
 
 def _with_finding(claim: Claim, findings: Sequence[Finding]) -> Claim:
     """Return a claim with what the rules found in its words."""
-    own = [each for each in findings if each.step == claim.step and _overlaps(each.claim, claim.text)]
+    own = [
+        each for each in findings if each.step == claim.step and _overlaps(each.claim, claim.text)
+    ]
     wrong = next((finding for finding in own if finding.wrong), None)
     if wrong is not None:
         return replace(claim, verdict=Verdict.WRONG, judge=RULES, reason=in_words(wrong), lines=())
@@ -162,7 +170,9 @@ def _next(findings: Iterable[Finding], tried: set[tuple[int, int, str]]) -> Find
     fixable = [
         (finding.step, fix.start, index, finding)
         for index, finding in enumerate(findings)
-        if finding.wrong and (fix := finding.fix) and (finding.step, fix.start, fix.text) not in tried
+        if finding.wrong
+        and (fix := finding.fix)
+        and (finding.step, fix.start, fix.text) not in tried
     ]
     return min(fixable)[3] if fixable else None
 
@@ -176,7 +186,9 @@ def _apply(steps: tuple[str, ...], finding: Finding, goal: str) -> tuple[str, ..
     rest = [tail, *steps[index + 1 :]]
     old, new = _SIGNED.findall(wrong)[-1:], _SIGNED.findall(fix.text)[-1:]
     value = _value(old[0]) if old and new else None
-    earlier = map(_value, _SIGNED.findall(" ".join((goal, *steps[:index], head))[: 5 * MAX_CHARACTERS]))
+    earlier = map(
+        _value, _SIGNED.findall(" ".join((goal, *steps[:index], head))[: 5 * MAX_CHARACTERS])
+    )
     if value is not None and value not in {*earlier}:
         rest = [
             _SIGNED.sub(lambda found: new[0] if _value(found[0]) == value else found[0], text)

@@ -91,7 +91,9 @@ class Finding:
 
 MOST_STEPS: Final = 200
 
-_NUMBERED = re.compile(r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE
+)
 
 
 def split(response: str) -> tuple[str, ...]:
@@ -105,7 +107,13 @@ def split(response: str) -> tuple[str, ...]:
         lines = [line.strip() for line in steps[0].splitlines() if line.strip()]
         # `a = b; c = d` is two steps; a sentence with a semicolon and no equation stays whole.
         clauses = [part.strip() for part in re.split(r";[ \t]+", steps[0]) if part.strip()]
-        steps = lines if len(lines) > 1 else clauses if sum("=" in part for part in clauses) > 1 else lines
+        steps = (
+            lines
+            if len(lines) > 1
+            else clauses
+            if sum("=" in part for part in clauses) > 1
+            else lines
+        )
     if len(steps) > MOST_STEPS:
         steps[MOST_STEPS - 1 :] = ["\n\n".join(steps[MOST_STEPS - 1 :])]
     return tuple(steps)
@@ -113,11 +121,16 @@ def split(response: str) -> tuple[str, ...]:
 
 def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
     """Steps at numbered lines, where there are two or more; what stands before the first is a step of its own."""
-    starts = [place for place, (text, fence) in enumerate(blocks) if not fence and _NUMBERED.match(text)]
+    starts = [
+        place for place, (text, fence) in enumerate(blocks) if not fence and _NUMBERED.match(text)
+    ]
     if len(starts) < 2:
         return []
     cuts = [0, *starts, len(blocks)] if starts[0] else [*starts, len(blocks)]
-    parts = ("\n".join(text for text, _ in blocks[cuts[i] : cuts[i + 1]]).strip() for i in range(len(cuts) - 1))
+    parts = (
+        "\n".join(text for text, _ in blocks[cuts[i] : cuts[i + 1]]).strip()
+        for i in range(len(cuts) - 1)
+    )
     return [part for part in parts if part]
 
 

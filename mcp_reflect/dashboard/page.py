@@ -21,8 +21,27 @@ VENDORED: Final = _HERE / "vendor" / "uplot"
 ASSETS: Final = _HERE / "assets"
 STYLES: Final = ("base.css", "list.css", "views.css")
 SCRIPTS: Final = (
-    *("dom.js", "rate.js", "store.js", "backend.js", "host.js", "theme.js", "interval.js", "charts.js", "list.js"),
-    *("detail.js", "editing.js", "lessons.js", "over_time.js", "events.js", "clusters.js", "deciding.js", "main.js"),
+    *(
+        "dom.js",
+        "rate.js",
+        "store.js",
+        "backend.js",
+        "host.js",
+        "theme.js",
+        "interval.js",
+        "charts.js",
+        "list.js",
+    ),
+    *(
+        "detail.js",
+        "editing.js",
+        "lessons.js",
+        "over_time.js",
+        "events.js",
+        "clusters.js",
+        "deciding.js",
+        "main.js",
+    ),
 )
 
 Mode = Literal["written", "served", "app"]
@@ -60,12 +79,16 @@ def render_page(mode: Mode, data: Mapping[str, Any] | None = None) -> Page:
 def script_json(data: Mapping[str, Any] | None) -> str:
     """Return data as JSON for a script block: no text in it can end the block, open a comment or break a line."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
-    return text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair as its JSON escape
+    return text.encode(
+        "utf-8", "backslashreplace"
+    ).decode()  # half a surrogate pair as its JSON escape
 
 
 @cache
 def _style() -> str:
-    return "\n".join([_text(VENDORED / "uPlot.min.css"), *(_text(ASSETS / name) for name in STYLES)])
+    return "\n".join(
+        [_text(VENDORED / "uPlot.min.css"), *(_text(ASSETS / name) for name in STYLES)]
+    )
 
 
 @cache
@@ -87,7 +110,9 @@ MAX_APP_RECORDS: Final = 500
 """The most records of the page inside a host's conversation: about 300 kB."""
 
 
-async def collect(engine: "Engine", *, most: int | None = None, whole: bool = True) -> dict[str, Any]:
+async def collect(
+    engine: "Engine", *, most: int | None = None, whole: bool = True
+) -> dict[str, Any]:
     """Return what the dashboard shows of the engine's project and the global records.
 
     It changes nothing, and asks no language model.
@@ -109,7 +134,9 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
         **data,
         "findings": [_finding(one) for one in waiting],
         "clusters": [list(cluster) for cluster in plan.clusters if shown.issuperset(cluster)],
-        "merges": [plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))],
+        "merges": [
+            plain(merge) for merge in plan.merges if shown.issuperset((merge.keep, *merge.gone))
+        ],
         "archivings": [plain(archiving) for archiving in plan.archivings if archiving.id in shown],
         "dreams": [
             {
@@ -120,7 +147,9 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
                 "merged": sum(len(merge["gone"]) for merge in dream["plan"]["merges"]),
                 "archived": len(dream["plan"]["archivings"]),
                 # An earlier release spelled the name with an s.
-                "added": len(dream["plan"].get("generalizations", dream["plan"].get("generalisations", ()))),
+                "added": len(
+                    dream["plan"].get("generalizations", dream["plan"].get("generalisations", ()))
+                ),
             }
             for dream in dreams
         ],
@@ -131,7 +160,8 @@ async def collect(engine: "Engine", *, most: int | None = None, whole: bool = Tr
 def _finding(found: StoredFinding) -> dict[str, Any]:
     draft = found.finding.draft
     evidence = [
-        {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines} for one in found.seen[:-4:-1]
+        {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines}
+        for one in found.seen[:-4:-1]
     ]
     texts = {"mistake": draft.mistake, "correction": draft.correction}
     return {"id": found.id, "sessions": found.sessions, **texts, "evidence": evidence}

@@ -75,12 +75,18 @@ def answering(enter: Enter, answer: Answer, log: Log) -> Callable[[Request], Awa
             return error_response(error.status, str(error))
         except McpReflectError as error:
             statuses = {NotFoundError: 404, NotAllowedError: 403, InputError: 400}
-            status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 503)
+            status = next(
+                (status for kind, status in statuses.items() if isinstance(error, kind)), 503
+            )
             return error_response(status, str(error))
         except Exception as error:  # noqa: BLE001 - the outermost handler: the page gets a sentence
             trace = clean_text(traceback.format_exc())
-            log.error("request_failed", path=request.url.path, error=type(error).__name__, trace=trace)
-            return error_response(500, "mcp-reflect failed; nothing was stored. See its log for details.")
+            log.error(
+                "request_failed", path=request.url.path, error=type(error).__name__, trace=trace
+            )
+            return error_response(
+                500, "mcp-reflect failed; nothing was stored. See its log for details."
+            )
 
     return answered
 
@@ -111,10 +117,14 @@ async def _use(name: str, viewer: Viewer, request: Request) -> Response:
     try:
         result = await use.work(viewer.engine, sent, whole=viewer.principal.may(Role.ADMIN))
     except (AttributeError, LookupError, TypeError, ValueError):
-        raise InputError("body", f"it is not what `{name}` takes", "Use the command line of this version.") from None
+        raise InputError(
+            "body", f"it is not what `{name}` takes", "Use the command line of this version."
+        ) from None
     if isinstance(result, tuple):
         return json_response([asdict(one) for one in cast("tuple[Any, ...]", result)])
-    return json_response(asdict(result) if is_dataclass(result) and not isinstance(result, type) else result)
+    return json_response(
+        asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
+    )
 
 
 async def read_body(request: Request) -> dict[str, Any]:
@@ -151,7 +161,8 @@ def page_response() -> Response:
     """Return the page, which asks its server for the data."""
     page = render_page("served")
     return HTMLResponse(
-        page.html, headers={**HEADERS, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"}
+        page.html,
+        headers={**HEADERS, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"},
     )
 
 
@@ -196,7 +207,10 @@ class OwnBoard:
             raise RefusalError(403, "Other pages may not use this server.")
         scope = self._own.scopes.own
         return Viewer(
-            self._own, Principal(id="", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=Role.ADMIN)
+            self._own,
+            Principal(
+                id="", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=Role.ADMIN
+            ),
         )
 
     async def _person(self, request: Request) -> Viewer:
@@ -204,13 +218,17 @@ class OwnBoard:
         viewer = await self._anyone(request)
         sent = request.headers.get("authorization", "").encode()
         if not secrets.compare_digest(sent, f"Bearer {self.token}".encode()):
-            raise RefusalError(401, "The address is missing its token. Open the one that the terminal shows.")
+            raise RefusalError(
+                401, "The address is missing its token. Open the one that the terminal shows."
+            )
         own, project = self._own, request.query_params.get("project")
         if project is None or project == own.scopes.own.project:
             return viewer
         if project not in self._chosen:  # one whose last lesson was forgotten here is still shown
             if project not in await own.bank.lessons.projects(own.scopes.own.tenant):
-                raise InputError("project", "it has no lessons in the bank", "Choose one from the list.")
+                raise InputError(
+                    "project", "it has no lessons in the bank", "Choose one from the list."
+                )
             self._chosen.add(project)
         settings = replace(own.settings, project=project)
         scopes = Scopes.of(settings, own.scopes.own.tenant)
@@ -222,7 +240,9 @@ class OwnBoard:
     async def _exchange(self, _: Viewer, request: Request) -> Response:
         ticket = str((await read_body(request)).get("ticket"))
         if ticket not in self._tickets:
-            raise RefusalError(403, "This address was used already. Open the one that the terminal shows.")
+            raise RefusalError(
+                403, "This address was used already. Open the one that the terminal shows."
+            )
         self._tickets.remove(ticket)
         return json_response({"token": self.token})
 
@@ -244,7 +264,11 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
         place = f"{HOST}:{listener.getsockname()[1]}"
         board = OwnBoard(engine, place)
         config = uvicorn.Config(
-            board.application(), log_level="warning", access_log=False, lifespan="off", server_header=False
+            board.application(),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
         )
         announce(f"http://{place}/#{board.token}", f"http://{place}/#{board.issue_ticket()}")
         await uvicorn.Server(config).serve([listener])

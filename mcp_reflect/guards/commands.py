@@ -54,11 +54,17 @@ VALUED: Final = frozenset(
 _WRAPPING: Final = frozenset(wrapper.split()[0] for wrapper in _WRAPPERS)
 # Those that name something else before the program: a container, a machine, a time.
 _WITH_OPERAND: Final = frozenset(
-    {name for name in _WRAPPERS if name.split()[0] in ("docker", "docker-compose", "podman", "kubectl")}
+    {
+        name
+        for name in _WRAPPERS
+        if name.split()[0] in ("docker", "docker-compose", "podman", "kubectl")
+    }
     | {"ssh", "flock", "timeout", "direnv exec"}
 )
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
-_INTERPRETERS: Final = frozenset("python python2 python3 py node ruby php perl deno bun ts-node tsx".split())
+_INTERPRETERS: Final = frozenset(
+    "python python2 python3 py node ruby php perl deno bun ts-node tsx".split()
+)
 # What these do themselves; another first word is a program of the project that they start.
 _RUNNERS: Final = {
     name: frozenset((
@@ -126,7 +132,9 @@ def _commands(text: str, powershell: bool, depth: int, numbers: Iterator[int]) -
         commands.append(command)
         if depth < _MOST_DEPTH and (script := _script_of(command)):
             inner = _commands(script, powershell or "pwsh" in command.words[0], depth + 1, numbers)
-            commands += [replace(one, assignments=(*command.assignments, *one.assignments)) for one in inner]
+            commands += [
+                replace(one, assignments=(*command.assignments, *one.assignments)) for one in inner
+            ]
     return commands[:_MOST_COMMANDS]
 
 
@@ -141,7 +149,9 @@ def _script_of(command: Command) -> str:
         if name == "eval":
             return " ".join(invocation.arguments)
         for at, word in enumerate(invocation.arguments[:-1]):
-            if word.lower() in ("-command", "--command") or (word[:1] == "-" and word[-1:] == "c" and len(word) < 5):
+            if word.lower() in ("-command", "--command") or (
+                word[:1] == "-" and word[-1:] == "c" and len(word) < 5
+            ):
                 return invocation.arguments[at + 1]
         return command.text
     return ""
@@ -163,7 +173,9 @@ class _Draft:
     def command(self, script: int) -> Command | None:
         words = self.words
         start = next((at for at, word in enumerate(words) if word not in _KEYWORDS), len(words))
-        end = next((at for at in range(start, len(words)) if not _ASSIGNMENT.match(words[at])), len(words))
+        end = next(
+            (at for at in range(start, len(words)) if not _ASSIGNMENT.match(words[at])), len(words)
+        )
         if end == len(words) and start == end and not self.writes:
             return None
         return Command(
@@ -319,7 +331,9 @@ class _Reader:
 
     def _read_documents(self) -> None:
         for draft, name in self._documents:
-            closing = re.compile(rf"^\t*{re.escape(name)}[ \t]*$", re.MULTILINE).search(self.text, self.at)
+            closing = re.compile(rf"^\t*{re.escape(name)}[ \t]*$", re.MULTILINE).search(
+                self.text, self.at
+            )
             end = closing.start() if closing else len(self.text)
             draft.texts.append(self.text[self.at : end])
             self.at = closing.end() if closing else end
@@ -351,7 +365,10 @@ def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
     if name in _RUNNERS:
         return name, words if first and first[0] != "-" and first not in _RUNNERS[name] else ()
     if name in _INTERPRETERS:
-        start = next((at for at, word in enumerate(words) if word[:1] != "-" or word in ("-c", "-e", "-m")), len(words))
+        start = next(
+            (at for at, word in enumerate(words) if word[:1] != "-" or word in ("-c", "-e", "-m")),
+            len(words),
+        )
         if words[start : start + 1] == ("-m",):
             return f"{name} -m", words[start + 1 :]
         script = words[start] if start < len(words) else ""
@@ -363,7 +380,11 @@ def _in_wrapper(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]
     """Return the wrapper that begins here, and the words that it starts; None if there is none."""
     if name not in _WRAPPING:
         return None
-    places = [at for at, word in enumerate(words[:8]) if word[:1] != "-" and (at == 0 or words[at - 1] not in VALUED)]
+    places = [
+        at
+        for at, word in enumerate(words[:8])
+        if word[:1] != "-" and (at == 0 or words[at - 1] not in VALUED)
+    ]
     for taken in range(len(places[:2]), -1, -1):
         wrapper = " ".join((name, *(words[at] for at in places[:taken])))
         if wrapper in _WRAPPERS:
@@ -393,14 +414,18 @@ def unwrapped(words: Sequence[str]) -> list[str]:
     """Return the words of a command without assignments and wrappers, its program by its bare name."""
     rest = tuple(words)
     for _ in range(_MOST_WRAPPERS):
-        starts = (at for at, word in enumerate(rest) if not (_ASSIGNMENT.match(word) or word in _KEYWORDS))
+        starts = (
+            at for at, word in enumerate(rest) if not (_ASSIGNMENT.match(word) or word in _KEYWORDS)
+        )
         rest = rest[next(starts, len(rest)) :]
         if not rest:
             break
         wrapper, inner = _unwrapped(Invocation(rest[0], rest[1:]))
         if not inner:
             break
-        by_python = wrapper.startswith("py") and (wrapper[-2:] == "-m" or base_name(inner[0]) in _PYTHON_PROGRAMS)
+        by_python = wrapper.startswith("py") and (
+            wrapper[-2:] == "-m" or base_name(inner[0]) in _PYTHON_PROGRAMS
+        )
         if not (wrapper in _WRAPPERS or by_python) or inner[0] == "build":
             break
         rest = inner
@@ -410,19 +435,27 @@ def unwrapped(words: Sequence[str]) -> list[str]:
 def _bare(word: str) -> str:
     """Return a program's name without its folder, ending and version."""
     bare = base_name(word).removesuffix(".exe").removesuffix(".cmd")
-    return {"gradlew": "gradle", "mvnw": "mvn"}.get(bare, re.sub(r"^(pip|python)[\d.]+$", r"\1", bare))
+    return {"gradlew": "gradle", "mvnw": "mvn"}.get(
+        bare, re.sub(r"^(pip|python)[\d.]+$", r"\1", bare)
+    )
 
 
 def fed_text(command: Command, commands: Sequence[Command]) -> str:
     """Return the texts that a command is given: its arguments, its here-document, what echo pipes into it."""
     texts = [*command.words[1:], command.text]
     for other in commands:
-        if other.pipe == command.pipe and other is not command and base_name(other.words[0]) in _FEEDERS:
+        if (
+            other.pipe == command.pipe
+            and other is not command
+            and base_name(other.words[0]) in _FEEDERS
+        ):
             texts += [*other.words[1:], other.text]
     return "\n".join(texts)
 
 
-_EDITORS: Final = frozenset("tee truncate patch install ed ex set-content add-content out-file clear-content".split())
+_EDITORS: Final = frozenset(
+    "tee truncate patch install ed ex set-content add-content out-file clear-content".split()
+)
 _FILTERS: Final = frozenset("sed gsed perl ruby awk gawk yq".split())
 _IN_PLACE: Final = lazy_compile(r"--in-place|-[^-]?[^-]?i")
 _COPIERS: Final = frozenset("cp mv copy-item move-item".split())

@@ -62,10 +62,21 @@ _MOST_ITEMS: Final = 12
 _MOST_VALUES: Final = 400  # of a call's arguments that are looked at
 _MOST_VALUE_CHARS: Final = 20_000
 _WORDS: Final = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
-_SHELL_WORDS: Final = frozenset("bash sh zsh shell terminal exec command cmd powershell pwsh".split())
+_SHELL_WORDS: Final = frozenset(
+    "bash sh zsh shell terminal exec command cmd powershell pwsh".split()
+)
 _POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
 _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
-_PATHS: Final = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "notebook_path", "target_file")
+_PATHS: Final = (
+    "file_path",
+    "path",
+    "filePath",
+    "filename",
+    "file",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+)
 _ONE_DASH: Final = frozenset(
     "go terraform tofu packer vault consul nomad find java javac gcc clang ffmpeg openssl xcodebuild mvn mvnw".split()
 )
@@ -104,7 +115,9 @@ class Guard:
     def keys(self) -> tuple[str, ...]:
         """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
         if self.tool in (SHELL, POWERSHELL):
-            return tuple({f"$ {Invocation(head.split()[0], ()).name.lower()}": None for head in self.has[0]})
+            return tuple(
+                {f"$ {Invocation(head.split()[0], ()).name.lower()}": None for head in self.has[0]}
+            )
         if self.tool == EDIT:
             return tuple({_path_key(path): None for path in self.has[0]})
         return (_tool_key(self.tool),)
@@ -136,7 +149,9 @@ def parse_guard(text: str) -> Guard:
         raise InputError("guard", f"it has more than {_MOST_ITEMS} parts", FORMS)
     guard = Guard(tool, groups, tuple(filter(None, lacks)))
     if meets_everything(guard):
-        raise InputError("guard", "it would meet every call", f"Name what the wrong call has. {FORMS}")
+        raise InputError(
+            "guard", "it would meet every call", f"Name what the wrong call has. {FORMS}"
+        )
     return guard
 
 
@@ -166,7 +181,9 @@ def meets_everything(guard: Guard) -> bool:
         return any(not path.strip("*/.") for path in guard.has[0])
     if guard.tool in (SHELL, POWERSHELL):
         return any(not head.split()[0].strip("*") for head in guard.has[0])
-    return not guard.has and (is_shell(guard.tool) or guard.tool.lower() in ("read", "write", "edit", "grep", "glob"))
+    return not guard.has and (
+        is_shell(guard.tool) or guard.tool.lower() in ("read", "write", "edit", "grep", "glob")
+    )
 
 
 # What a call is
@@ -214,12 +231,20 @@ class Call:
     @cached_property
     def commands(self) -> tuple[Command, ...]:
         """The commands of a shell's call."""
-        return read_commands(command_text(self.arguments), powershell=self.powershell) if self.shell else ()
+        return (
+            read_commands(command_text(self.arguments), powershell=self.powershell)
+            if self.shell
+            else ()
+        )
 
     @cached_property
     def programs(self) -> "tuple[Program, ...]":
         """The programs that it starts."""
-        return tuple(Program(self, command, found) for command in self.commands for found in invocations(command))
+        return tuple(
+            Program(self, command, found)
+            for command in self.commands
+            for found in invocations(command)
+        )
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -231,7 +256,13 @@ class Call:
             return ()
         named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
         return tuple(
-            named or [file for text in values.values() if isinstance(text, str) for file in patched_files(text)]
+            named
+            or [
+                file
+                for text in values.values()
+                if isinstance(text, str)
+                for file in patched_files(text)
+            ]
         )
 
     @cached_property
@@ -256,7 +287,13 @@ class Call:
         keys = {f"$ {program.found.name.lower()}" for program in self.programs}
         for file in self.written:
             *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
-            keys |= {last, "*", f"*.{last.rsplit('.', 1)[-1]}", f"{last}/", *(f"{folder}/" for folder in folders)}
+            keys |= {
+                last,
+                "*",
+                f"*.{last.rsplit('.', 1)[-1]}",
+                f"{last}/",
+                *(f"{folder}/" for folder in folders),
+            }
         return keys | {_tool_key(self.tool)}
 
 
@@ -289,7 +326,12 @@ class Program:
     def readers(self) -> list[str]:
         """The programs that its output is piped into."""
         later = self.call.commands[self.call.commands.index(self.command) + 1 :]
-        return [found.name for other in later if other.pipe == self.command.pipe for found in invocations(other)]
+        return [
+            found.name
+            for other in later
+            if other.pipe == self.command.pipe
+            for found in invocations(other)
+        ]
 
     @property
     def in_background(self) -> bool:
@@ -313,7 +355,9 @@ class Program:
         for word, behind in pairwise((*self.found.arguments, "")):
             if word[:1] != "-" or word in ("-", "--"):
                 continue
-            name, equal, value = word.partition(":" if self.call.powershell and ":" in word else "=")
+            name, equal, value = word.partition(
+                ":" if self.call.powershell and ":" in word else "="
+            )
             value = value if equal else "" if behind[:1] == "-" else behind
             if not self.has_clusters or len(name) == 2 or name[:2] == "--":
                 flags.append((name, value))
@@ -342,7 +386,9 @@ class Program:
             return self._has_flag(item)
         if variable := _VARIABLE.fullmatch(item):
             return self._sets(variable[1], variable[2])
-        return any(_is_argument(word, item) for word in words) or ("/" in item and _is_path(self.found.program, item))
+        return any(_is_argument(word, item) for word in words) or (
+            "/" in item and _is_path(self.found.program, item)
+        )
 
     @cached_property
     def _values(self) -> dict[str, set[str]]:
@@ -363,7 +409,9 @@ class Program:
             if other.words[0] in ("", "export", "set", "declare"):
                 set_here += [*other.assignments, *other.words]
         pairs = (word.partition("=") for word in set_here)
-        return any(found == name and equal and value in ("", given) for found, equal, given in pairs)
+        return any(
+            found == name and equal and value in ("", given) for found, equal, given in pairs
+        )
 
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
@@ -381,7 +429,9 @@ def _starts_with(command: Command, words: Sequence[str]) -> bool:
 def matches(guard: Guard, call: Call) -> bool:
     """True for a call that goes against the guard."""
     if guard.tool == EDIT and guard.has:
-        written = (file for file in call.written if any(_is_path(file, path) for path in guard.has[0]))
+        written = (
+            file for file in call.written if any(_is_path(file, path) for path in guard.has[0])
+        )
         return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
     if guard.tool in (SHELL, POWERSHELL):
         here = guard.tool == SHELL or call.powershell
@@ -395,7 +445,10 @@ def matches(guard: Guard, call: Call) -> bool:
 
 def _is_same_tool(one: str, other: str) -> bool:
     """True for one name; hosts write the server before it in their own way, or leave it out."""
-    (servers, _, name), (others, _, same) = one.lower().rpartition("__"), other.lower().rpartition("__")
+    (servers, _, name), (others, _, same) = (
+        one.lower().rpartition("__"),
+        other.lower().rpartition("__"),
+    )
     return name == same and (servers.endswith(others) or others.endswith(servers))
 
 
@@ -421,7 +474,9 @@ def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
     for subcommand in subcommands:
         while at < len(words) and words[at] != subcommand and not _is_path(words[at], subcommand):
             # A word behind a flag may be its value: `git -C web push`.
-            if words[at][:1] != "-" and (at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]):
+            if words[at][:1] != "-" and (
+                at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]
+            ):
                 return None
             at += 1
         if at == len(words):
@@ -443,7 +498,10 @@ def _is_argument(word: str, item: str) -> bool:
 
 def _is_path(path: str, item: str) -> bool:
     """True if a path is `item` or ends with it, lies in the folder `item/`, or matches the pattern `item`."""
-    path, item = path.replace("\\", "/").removeprefix("./"), item.replace("\\", "/").removeprefix("./")
+    path, item = (
+        path.replace("\\", "/").removeprefix("./"),
+        item.replace("\\", "/").removeprefix("./"),
+    )
     if not path or not item:
         return False
     if item == "/":
@@ -453,14 +511,19 @@ def _is_path(path: str, item: str) -> bool:
     if item[-1] == "/":
         return f"/{item}" in f"/{path}/"
     if any(sign in item for sign in "*?[") and item != "*" and len(path) < 1_000:
-        return fnmatchcase(path if "/" in item else base_name(path), item) or fnmatchcase(path, f"*/{item}")
+        return fnmatchcase(path if "/" in item else base_name(path), item) or fnmatchcase(
+            path, f"*/{item}"
+        )
     return False
 
 
 def has_words(text: str, phrase: str) -> bool:
     """True if words stand in a text one after the other, in any case."""
     pattern = r"\s+".join(re.escape(word) for word in phrase.split())
-    return bool(pattern) and re.search(rf"(?i)(?<!\w){pattern}(?!\w)", text[:_MOST_VALUE_CHARS]) is not None
+    return (
+        bool(pattern)
+        and re.search(rf"(?i)(?<!\w){pattern}(?!\w)", text[:_MOST_VALUE_CHARS]) is not None
+    )
 
 
 def _has_value(call: Call, item: str) -> bool:
@@ -472,7 +535,11 @@ def _has_value(call: Call, item: str) -> bool:
             continue
         if not colon:
             return True
-        if wanted[:1] in "<>" and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(limit := wanted[1:].strip()):
+        if (
+            wanted[:1] in "<>"
+            and _NUMBER.fullmatch(value)
+            and _NUMBER.fullmatch(limit := wanted[1:].strip())
+        ):
             if (float(value) > float(limit)) if wanted[0] == ">" else (float(value) < float(limit)):
                 return True
         elif wanted[:1] == '"':

@@ -45,9 +45,13 @@ _BRANCH: Final = lazy_compile(
 _EDITED: Final = lazy_compile(
     r"(?i)\b(?:hand-)?(?:edit(?:ed|ing)?|chang(?:ed|ing)|modif(?:ied|ying)|wrote|overwrote|touched|patched|altered)\b"
 )
-_PATH: Final = lazy_compile(r"(?:[\w.@*-]+/)+[\w.@*-]*|\*?[\w.@*-]*\.[a-z][\w.]{0,8}|Dockerfile|Makefile")
+_PATH: Final = lazy_compile(
+    r"(?:[\w.@*-]+/)+[\w.@*-]*|\*?[\w.@*-]*\.[a-z][\w.]{0,8}|Dockerfile|Makefile"
+)
 _TOOL: Final = lazy_compile(r"mcp__\w+|[a-z]+(?:_[a-z]+)+|WebFetch|WebSearch|NotebookEdit")
-_OVER: Final = lazy_compile(r"(\w+)`? (?:above|over|larger than|greater than|more than|beyond|>) (\d+)")
+_OVER: Final = lazy_compile(
+    r"(\w+)`? (?:above|over|larger than|greater than|more than|beyond|>) (\d+)"
+)
 _VALUE: Final = lazy_compile(r"`?(\w+)`?(?:=|: ?| )(true|false)\b")
 _HOST: Final = lazy_compile(r"(?:[\w-]+\.)+(?:com|org|io|net|dev|local|internal)\b")
 _WITHOUT: Final = lazy_compile(r"\bwithout `?(\w+)")
@@ -92,7 +96,9 @@ def derive_from_words(wording: Wording) -> Guard | None:
 
 def _replaced(wording: Wording) -> Guard | None:
     """Return the guard of an advice that names both commands: `Use X instead of Y`, `Don't use Y, use X`."""
-    said = next((match for form in _REPLACEMENTS if (match := form.match(wording.correction))), None)
+    said = next(
+        (match for form in _REPLACEMENTS if (match := form.match(wording.correction))), None
+    )
     if said is None or wording.mistake:
         return None
     wrong, right = said["wrong"].strip("`"), said["right"].strip("`")
@@ -108,24 +114,33 @@ def _call(command: str) -> Call:
 
 def _is_narrow(guard: Guard) -> bool:
     lacks = any(not item.endswith(" &&") for item in guard.lacks)
-    return len(guard.has) > 1 or lacks or any(" " in head for heads in guard.has[:1] for head in heads)
+    return (
+        len(guard.has) > 1 or lacks or any(" " in head for heads in guard.has[:1] for head in heads)
+    )
 
 
 def _is_of_one_call(guard: Guard) -> bool:
     """True if a flag, a variable or a word of a text decides, which no earlier call can have brought."""
-    return any(item[0] in '-"' or item[-1] == "=" for group in (*guard.has[1:], guard.lacks) for item in group)
+    return any(
+        item[0] in '-"' or item[-1] == "="
+        for group in (*guard.has[1:], guard.lacks)
+        for item in group
+    )
 
 
 def _edited_file(wording: Wording) -> Guard | None:
     for text in (
         wording.mistake,
-        *(wording.correction,) * wording.correction.lower().startswith(("never", "do not", "don't")),
+        *(wording.correction,)
+        * wording.correction.lower().startswith(("never", "do not", "don't")),
     ):
         verb = _EDITED.search(text)
         if verb is None or (verb.start() > 3 and text is wording.mistake):
             continue
         for word in tokens_of(text[verb.end() :].split(";", 1)[0].split(". ", 1)[0])[:8]:
-            written = word[-1:] == "/" and verb[0].lower().endswith("wrote")  # new files there, perhaps of one kind
+            written = word[-1:] == "/" and verb[0].lower().endswith(
+                "wrote"
+            )  # new files there, perhaps of one kind
             if _PATH.fullmatch(word) and "://" not in word and not written:
                 guard = Guard(EDIT, ((word.removeprefix("./"),),))
                 return None if meets_everything(guard) else guard
@@ -140,9 +155,15 @@ def _tool(wording: Wording) -> Guard | None:
     has = [f"{match[1]}: > {match[2]}" for match in _OVER.finditer(text)]
     has += [f"{match[1]}: {match[2]}" for match in _VALUE.finditer(text)]
     has += [f'"{match[0]}"' for match in _HOST.finditer(text)]
-    has += [f'"{word}"' for word in tokens_of(text) if word[:1] == "#" and word not in wording.right]
+    has += [
+        f'"{word}"' for word in tokens_of(text) if word[:1] == "#" and word not in wording.right
+    ]
     lacks = [match[1] for match in _WITHOUT.finditer(text) if _IDENTIFIER.fullmatch(match[1])]
-    return Guard(tools[0], tuple((item,) for item in has[:3]), tuple(lacks[:1])) if has or lacks else None
+    return (
+        Guard(tools[0], tuple((item,) for item in has[:3]), tuple(lacks[:1]))
+        if has or lacks
+        else None
+    )
 
 
 def _wrong_commands(wording: Wording) -> Iterator[str]:
@@ -157,7 +178,9 @@ def _wrong_commands(wording: Wording) -> Iterator[str]:
     verb = next(iter(tokens_of(wording.mistake)), "").lower()
     if not said and verb in _GIT_VERBS:
         branch = _BRANCH.search(wording.mistake)
-        flags = (word for word in tokens_of(wording.mistake) if word in wording.wrong and word[:1] == "-")
+        flags = (
+            word for word in tokens_of(wording.mistake) if word in wording.wrong and word[:1] == "-"
+        )
         command = "push" if branch else _GIT_VERBS[verb]
         yield " ".join(("git", command, *flags, *(("origin", branch[1]) if branch else ())))
 
@@ -171,13 +194,19 @@ def _commands_shared(wording: Wording) -> Iterator[str]:
     for program in dict.fromkeys(tokens_of(wording.mistake)):
         if not _PROGRAM.fullmatch(program) or program in _STOPS | _ENGLISH | _VERBS:
             continue
-        runs = [run for run in wording.runs(program, wording.correction) if any(word[:1] == "-" for word in run)]
+        runs = [
+            run
+            for run in wording.runs(program, wording.correction)
+            if any(word[:1] == "-" for word in run)
+        ]
         runs += [words[words.index(program) + 1 :] for words in commands if program in words[:2]]
         mistaken = wording.runs(program)[:1]
         if runs and mistaken:
             depth = common(mistaken[0], runs[0])
             other = "".join(runs[0][depth : depth + 1])
-            yield " ".join((program, *mistaken[0][: depth + bool(depth and _PROGRAM.fullmatch(other))]))
+            yield " ".join(
+                (program, *mistaken[0][: depth + bool(depth and _PROGRAM.fullmatch(other))])
+            )
 
 
 def _is_command(span: str) -> bool:
@@ -207,7 +236,9 @@ def _commands_said(text: str) -> Iterator[str]:
         while at < len(words) and not raw[at - 1].endswith((",", ";", ":", ".", ")")):
             word = words[at]
             plain = word.isalpha() and word.islower()
-            if word == "with" and words[at + 1 : at + 2] and words[at + 1][:1] == "-":  # `gh pr merge with --admin`
+            if (
+                word == "with" and words[at + 1 : at + 2] and words[at + 1][:1] == "-"
+            ):  # `gh pr merge with --admin`
                 words[at], raw[at] = "", ""
             elif (
                 word in _STOPS
@@ -223,13 +254,21 @@ def _commands_said(text: str) -> Iterator[str]:
 
 def _right_call(wrong: str, wording: Wording) -> Call | None:
     """Return the right call that the lesson names: the same program, else the missing flag, else another program."""
-    commands = [span for span in wording.right_spans if _is_command(span)] or [*_commands_said(wording.correction)]
+    commands = [span for span in wording.right_spans if _is_command(span)] or [
+        *_commands_said(wording.correction)
+    ]
     commands = [command for command in commands if not wrong.startswith(command)]
     program = base_name(wrong.split(maxsplit=1)[0])
     calls = map(_call, commands)
-    if same := next((call for call in calls if any(one.found.name == program for one in call.programs)), None):
+    if same := next(
+        (call for call in calls if any(one.found.name == program for one in call.programs)), None
+    ):
         return same
-    flags = [word for word in (*wording.missing, *wording.right_spans) if word[:1] == "-" and len(word) > 1]
+    flags = [
+        word
+        for word in (*wording.missing, *wording.right_spans)
+        if word[:1] == "-" and len(word) > 1
+    ]
     if flags and flags[0] not in wrong.split():
         return _call(f"{wrong} {flags[0]}")
     return _call(commands[0]) if commands else None

@@ -13,7 +13,9 @@ _CLAUSE_ENDS: Final = (".", ";", ":", ",", "!", "?", ")", "—", "–")
 _STRIPPED: Final = "\"'()[]{},;:!?“”‘’"
 # Words that turn the clause after them: in a mistake to what was missing, in a correction to what was wrong.
 _MISSING: Final = frozenset("without missing lacking omitting forgot forgetting no".split())
-_AVOIDED: Final = frozenset("never not no without avoid don't dont instead rather than leave omit drop".split())
+_AVOIDED: Final = frozenset(
+    "never not no without avoid don't dont instead rather than leave omit drop".split()
+)
 _MOST_CHARS: Final = 4_000
 
 
@@ -34,7 +36,11 @@ class Wording:
 
     def alternatives(self, flag: str) -> tuple[str, ...]:
         """Return the other form of a flag that the lesson names: `--dry-run (or -n)`, `--limit HOST` (-l)."""
-        pairs = (match.groups() for text in (self.mistake, self.correction) for match in _PAIR.finditer(text))
+        pairs = (
+            match.groups()
+            for text in (self.mistake, self.correction)
+            for match in _PAIR.finditer(text)
+        )
         found = (one if other == flag else other for one, other in pairs if flag in (one, other))
         return tuple(other for other in found if other.startswith("--") != flag.startswith("--"))
 
@@ -47,7 +53,11 @@ class Wording:
         runs: list[list[str]] = []
         for part in re.split("[`;\n]", (self.mistake if text is None else text)[:_MOST_CHARS]):
             words = [_stripped(word) for word in part.split()]
-            runs += [words[at + 1 :] for at, word in enumerate(words) if word.rsplit("/", 1)[-1] == program]
+            runs += [
+                words[at + 1 :]
+                for at, word in enumerate(words)
+                if word.rsplit("/", 1)[-1] == program
+            ]
         return runs
 
 
@@ -62,7 +72,9 @@ def _stripped(word: str) -> str:
     return word[:-1] if len(word) > 1 and word[-1] == "." and word[-2] not in "./" else word
 
 
-def _read(text: str, turns: frozenset[str]) -> tuple[frozenset[str], frozenset[str], list[str], list[str]]:
+def _read(
+    text: str, turns: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str], list[str], list[str]]:
     """Return the terms of a text, those after a word that turns the clause, and the code spans of both."""
     terms: tuple[set[str], set[str]] = (set(), set())
     spans: tuple[list[str], list[str]] = ([], [])
@@ -89,7 +101,11 @@ def names_flag(terms: frozenset[str], flag: str) -> bool:
     if any(term.partition("=")[0] == flag for term in terms if term[:1] == "-"):
         return True
     return len(flag) == 2 and any(
-        term[:1] == "-" and term[1:2] != "-" and 2 < len(term) <= 6 and term[1:].isalpha() and flag[1] in term[1:]
+        term[:1] == "-"
+        and term[1:2] != "-"
+        and 2 < len(term) <= 6
+        and term[1:].isalpha()
+        and flag[1] in term[1:]
         for term in terms
     )
 
@@ -97,4 +113,7 @@ def names_flag(terms: frozenset[str], flag: str) -> bool:
 def common(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many words two sequences begin with together."""
     pairs = zip(one, other, strict=False)
-    return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
+    return next(
+        (at for at, (first, second) in enumerate(pairs) if first != second),
+        min(len(one), len(other)),
+    )

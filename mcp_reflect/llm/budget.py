@@ -43,13 +43,17 @@ spent_in_call: ContextVar[list[int] | None] = ContextVar("spent_in_call", defaul
 class Account:
     """The limits and the store of use, shared by all completions of a process."""
 
-    def __init__(self, store: UsageStore, per_call: int | None = None, per_day: int | None = None) -> None:
+    def __init__(
+        self, store: UsageStore, per_call: int | None = None, per_day: int | None = None
+    ) -> None:
         """`per_call` and `per_day` (UTC) are the most tokens that may be spent; None: no limit."""
         self._store = store
         self._per_call = per_call
         self._per_day = per_day
 
-    async def complete(self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request) -> Reply:
+    async def complete(
+        self, name: str, ask: Callable[[Request], Awaitable[Reply]], request: Request
+    ) -> Reply:
         """Return the reply of `ask`, or raise its error; `BudgetExceededError` before anything was sent."""
         schema = "" if request.schema is None else json.dumps(request.schema)
         input_tokens = _tokens(request.system + request.user + schema) + 16
@@ -81,7 +85,9 @@ class Account:
             spent = await self._store.add(most) - most
         except McpReflectError as error:
             fault = f"what was spent today cannot be read ({error})"
-            raise BudgetExceededError(name, fault, "Remove the limit per day, or repair the bank") from error
+            raise BudgetExceededError(
+                name, fault, "Remove the limit per day, or repair the bank"
+            ) from error
         try:
             _check(name, _PER_DAY, self._per_day, spent, most)
         except BudgetExceededError:
@@ -104,7 +110,9 @@ def _amount(settings: Mapping[str, str], name: str) -> int | None:
 
 def _check(name: str, setting: str, limit: int | None, spent: int, most: int) -> None:
     if limit is not None and spent + most > limit:
-        span, wait = ("call", "") if setting == _PER_CALL else ("day", ", or wait until midnight UTC")
+        span, wait = (
+            ("call", "") if setting == _PER_CALL else ("day", ", or wait until midnight UTC")
+        )
         fault = f"{spent} of the {limit} tokens a {span} are spent, and this may take {most}"
         raise BudgetExceededError(name, fault, f"Raise {setting}{wait}")
 

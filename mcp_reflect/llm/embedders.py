@@ -9,7 +9,13 @@ from operator import mul
 from typing import Any, Final, Protocol
 
 from mcp_reflect.clock import Clock
-from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, TimedOutError, whole
+from mcp_reflect.llm.protocol import (
+    GarbledReplyError,
+    LLMError,
+    LLMSettingError,
+    TimedOutError,
+    whole,
+)
 from mcp_reflect.llm.providers import Endpoint, open_endpoint, open_package, parse_spec
 from mcp_reflect.llm.sdk import OPENAI_KEY_NAME, OPENAI_URL, OPENAI_URL_SETTING, call, open_openai
 
@@ -25,7 +31,9 @@ _SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
 FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled by each further one
 LONGEST_PAUSE: Final = 900.0
 _LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
-_MOST_BACKGROUND: Final = 0.9  # a model that gives all texts the same vector shall not divide by zero
+_MOST_BACKGROUND: Final = (
+    0.9  # a model that gives all texts the same vector shall not divide by zero
+)
 
 
 class Embedder(Protocol):
@@ -54,9 +62,15 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
         names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
         endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, names)
-        return Checked(OpenAI(spec.model, replace(endpoint, retries=0)), "the endpoint")  # `Patient` tries again
-    embedder, package = open_package(ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",))
-    if not isinstance(getattr(embedder, "name", None), str) or not callable(getattr(embedder, "embed", None)):
+        return Checked(
+            OpenAI(spec.model, replace(endpoint, retries=0)), "the endpoint"
+        )  # `Patient` tries again
+    embedder, package = open_package(
+        ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",)
+    )
+    if not isinstance(getattr(embedder, "name", None), str) or not callable(
+        getattr(embedder, "embed", None)
+    ):
         fault = f'the provider "{spec.provider}" opens no embedder'
         raise LLMSettingError(SETTING, fault, f"Write to the authors of the package {package}")
     return Checked(embedder, f"the package {package}")
@@ -75,10 +89,15 @@ class OpenAI:
 
         async def ask(client: Any) -> Any:
             embeddings = open_openai(self._endpoint, client, _SILENCE_SECONDS).embeddings
-            return await embeddings.create(model=self._model, input=list(map(whole, texts)), encoding_format="float")
+            return await embeddings.create(
+                model=self._model, input=list(map(whole, texts)), encoding_format="float"
+            )
 
         answer = await call(self._endpoint, _SILENCE_SECONDS, ask)
-        return [item.embedding for item in sorted(answer.data, key=lambda item: getattr(item, "index", None) or 0)]
+        return [
+            item.embedding
+            for item in sorted(answer.data, key=lambda item: getattr(item, "index", None) or 0)
+        ]
 
 
 class Checked:
@@ -106,7 +125,10 @@ class Checked:
             elif len({len(vector) for vector in vectors}) > 1:
                 fault = "gave vectors of different lengths"
             else:
-                return [[number / norm for number in vector] for vector, norm in zip(vectors, norms, strict=True)]
+                return [
+                    [number / norm for number in vector]
+                    for vector, norm in zip(vectors, norms, strict=True)
+                ]
         fix = "Name another embedding model, or write to its makers"
         raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
 
@@ -148,7 +170,9 @@ class Patient:
                 vectors = await self._opened().embed(texts)
         except TimeoutError:
             fault = f"no vectors within {seconds:g} s"
-            failure: LLMError = TimedOutError(self._opened().name, fault, "Run a faster one, or wait longer")
+            failure: LLMError = TimedOutError(
+                self._opened().name, fault, "Run a faster one, or wait longer"
+            )
         except LLMError as error:
             failure = error
         else:

@@ -73,9 +73,19 @@ def _repaired(text: str) -> Iterator[dict[str, Json]]:
         return
     import json_repair  # noqa: PLC0415 - half the replies never need it
 
-    with suppress(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RuntimeError):
+    with suppress(
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        RuntimeError,
+    ):
         value: object = json_repair.loads(text, skip_json_loads=True)
-        yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
+        yield from (
+            one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)
+        )
 
 
 def _inside(value: Json, depth: int = 4) -> Iterator[dict[str, Json]]:
@@ -114,7 +124,11 @@ def _schema(item: Json) -> Json:
     schema: dict[str, Json] = {"type": kind}
     if "or null" in text:
         schema = {"anyOf": [{"type": kind}, {"type": "null"}]}
-    return {**schema, "description": description} if description and description != "or null" else schema
+    return (
+        {**schema, "description": description}
+        if description and description != "or null"
+        else schema
+    )
 
 
 def as_mapping(value: Json, key: str) -> Json:

@@ -95,8 +95,21 @@ PROGRAMS: Mapping[str, Program] = {
         "Claude Code",
         "claude",
         (
-            *("-p", "--output-format", "json", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
-            *("--settings", json.dumps({"disableAllHooks": True}), "--system-prompt", "Answer the request."),
+            *(
+                "-p",
+                "--output-format",
+                "json",
+                "--tools",
+                "",
+                "--strict-mcp-config",
+                "--no-session-persistence",
+            ),
+            *(
+                "--settings",
+                json.dumps({"disableAllHooks": True}),
+                "--system-prompt",
+                "Answer the request.",
+            ),
         ),
     ),
     "codex": Program(
@@ -104,7 +117,14 @@ PROGRAMS: Mapping[str, Program] = {
         "codex",
         (
             *("exec", "--json", "--ephemeral", "--ignore-user-config", "--skip-git-repo-check"),
-            *("--sandbox", "read-only", "-c", "features.hooks=false", "-c", "features.shell_tool=false"),
+            *(
+                "--sandbox",
+                "read-only",
+                "-c",
+                "features.hooks=false",
+                "-c",
+                "features.shell_tool=false",
+            ),
             *("-c", "features.unified_exec=false"),
         ),
     ),
@@ -112,7 +132,14 @@ PROGRAMS: Mapping[str, Program] = {
         "Gemini CLI",
         "gemini",
         (
-            *("-p", "Answer the request above.", "--output-format", "json", "--approval-mode", "plan"),
+            *(
+                "-p",
+                "Answer the request above.",
+                "--output-format",
+                "json",
+                "--approval-mode",
+                "plan",
+            ),
             *("--skip-trust", "-e", "none", "--allowed-mcp-server-names", "none"),
         ),
     ),
@@ -124,7 +151,9 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     del settings
     program = PROGRAMS[spec.provider]
     if os.environ.get(NESTED):
-        raise LLMSettingError(MAIN, f"{spec.name} would run inside itself", "Name another model here")
+        raise LLMSettingError(
+            MAIN, f"{spec.name} would run inside itself", "Name another model here"
+        )
     path = shutil.which(program.command)
     if path is None:
         fault = f'the program "{program.command}" of {program.title} is not on PATH'
@@ -144,7 +173,9 @@ class AgentProgram:
         """Return the program's reply. Raises `RefusedError` where it failed, or has no login."""
         prompt = whole(f"{request.system}\n\n{request.user}\n".lstrip()).encode()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_HOST}
-        with tempfile.TemporaryDirectory(prefix="reflection-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="reflection-", ignore_cleanup_errors=True
+        ) as folder:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *self._command,
@@ -164,7 +195,9 @@ class AgentProgram:
         result = _read((output.strip() or errors.strip()).decode("utf-8", "replace"))
         if result.error or process.returncode:
             raise self._error(
-                result.error or errors.decode("utf-8", "replace") or f"it ended with {process.returncode}"
+                result.error
+                or errors.decode("utf-8", "replace")
+                or f"it ended with {process.returncode}"
             )
         return reply_of(self._name, result.text, Stop.END, result.usage)
 
@@ -182,5 +215,7 @@ async def _end(process: Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
-            await (await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)).wait()
+            await (
+                await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
+            ).wait()
         await process.wait()

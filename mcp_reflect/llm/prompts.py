@@ -39,7 +39,8 @@ Input = str | int | float | None
 
 _USER_MARK = "---user---"
 _PARTS = re.compile(
-    rf"---[ \t]*\n(?P<front>.*?\n)---[ \t]*\n(?P<system>(?:.*?\n)?){_USER_MARK}[ \t]*(?:\n|\Z)(?P<user>.*)", re.DOTALL
+    rf"---[ \t]*\n(?P<front>.*?\n)---[ \t]*\n(?P<system>(?:.*?\n)?){_USER_MARK}[ \t]*(?:\n|\Z)(?P<user>.*)",
+    re.DOTALL,
 )
 
 
@@ -164,7 +165,9 @@ class Prompts:
             shape = json.dumps(template.output, ensure_ascii=False)
             parts.append(f"Reply with one JSON object of this shape and nothing else:\n{shape}")
         texts = _fenced({input_: inputs[input_] for input_ in template.inputs})
-        return Rendered(template, "\n\n".join(filter(None, parts)), _Places(template.user).substitute(texts))
+        return Rendered(
+            template, "\n\n".join(filter(None, parts)), _Places(template.user).substitute(texts)
+        )
 
 
 def _template(path: Path) -> Template:
@@ -181,11 +184,17 @@ def _template(path: Path) -> Template:
     parts = _PARTS.fullmatch(text)
     if parts is None:
         fault = f"is not front matter between two lines of ---, a system part, a line {_USER_MARK}, and a user part"
-        raise PromptError(file, 1, fault, f"Begin with what `mcp-reflect prompts show {path.stem}` prints.")
+        raise PromptError(
+            file, 1, fault, f"Begin with what `mcp-reflect prompts show {path.stem}` prints."
+        )
     values = _front_matter(parts["front"].splitlines(), file)
-    for number, line in enumerate(parts["user"].splitlines(), text.count("\n", 0, parts.start("user")) + 1):
+    for number, line in enumerate(
+        parts["user"].splitlines(), text.count("\n", 0, parts.start("user")) + 1
+    ):
         if not _Places(line).is_valid():
-            raise PromptError(file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign.")
+            raise PromptError(
+                file, number, "a $ names no place", "Write $name for a place, $$ for a dollar sign."
+            )
     return Template(
         name=path.stem,
         version=int(values["version"]),
@@ -236,7 +245,11 @@ def _refuse_misfit(override: Template, shipped: Template) -> None:
 
 def _fenced(inputs: Mapping[str, Input]) -> dict[str, str]:
     """Return the text for each place. All fences share one seal, which occurs in no content."""
-    texts = {name: value for name, value in inputs.items() if isinstance(value, str) and not isinstance(value, Enum)}
+    texts = {
+        name: value
+        for name, value in inputs.items()
+        if isinstance(value, str) and not isinstance(value, Enum)
+    }
     mark = seal(list(texts.values()))
     filled: dict[str, str] = {}
     for name, value in inputs.items():

@@ -158,7 +158,10 @@ def reply_of(llm: str, text: str, stop: Stop, usage: Usage) -> Reply:
 
 def count_of(usage: object, *names: str) -> int:
     """Return the sum of the counts under these names in an object or a mapping; what is not a count is 0."""
-    fields = cast("Mapping[str, object]", usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {}))
+    fields = cast(
+        "Mapping[str, object]",
+        usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {}),
+    )
     return sum(count for name in names if isinstance(count := fields.get(name), int) and count > 0)
 
 

@@ -78,7 +78,11 @@ def parse_base_url(setting: str, text: str) -> str:
     text = text.strip()
     try:
         parts = urlsplit(text)
-        usable = parts.scheme in {"http", "https"} and parts.port != 0 and bool(_HOST.fullmatch(parts.hostname or ""))
+        usable = (
+            parts.scheme in {"http", "https"}
+            and parts.port != 0
+            and bool(_HOST.fullmatch(parts.hostname or ""))
+        )
     except ValueError:
         parts, usable = urlsplit(""), False
     if usable and "@" in parts.netloc:
@@ -96,7 +100,9 @@ def is_near(url: str) -> bool:
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
-        return "." not in host or host.endswith((".local", ".localhost", ".lan", ".internal", ".home.arpa"))
+        return "." not in host or host.endswith(
+            (".local", ".localhost", ".lan", ".internal", ".home.arpa")
+        )
 
 
 def _read_keys(path: Path) -> dict[str, str]:
@@ -132,7 +138,11 @@ class Endpoint:
 
 
 def open_endpoint(
-    spec: Spec, settings: Mapping[str, str], usual: str, url_setting: str, key_names: tuple[str, ...]
+    spec: Spec,
+    settings: Mapping[str, str],
+    usual: str,
+    url_setting: str,
+    key_names: tuple[str, ...],
 ) -> Endpoint:
     """Return the endpoint of `spec`: its own address, else the one in `url_setting`, else the `usual` one.
 
@@ -140,7 +150,9 @@ def open_endpoint(
     one, and an error names the last. Raises `LLMSettingError` where the address, the file or the key cannot be used, a
     key is missing, or it would cross a public network in clear text.
     """
-    url = spec.base_url or parse_base_url(url_setting, settings.get(url_setting, "").strip() or usual)
+    url = spec.base_url or parse_base_url(
+        url_setting, settings.get(url_setting, "").strip() or usual
+    )
     path = settings.get(_KEY_FILE, "").strip()
     keys = {**settings, **(_read_keys(Path(path).expanduser()) if path else {})}
     key_name = next((name for name in key_names if keys.get(name, "").strip()), key_names[-1])
@@ -149,7 +161,9 @@ def open_endpoint(
         fix = f"Set it, or name a file with the key in {_KEY_FILE}"
         raise LLMSettingError(key_name, f"the model {spec.name} needs a key", fix)
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise LLMSettingError(key_name, "the key holds a blank or a character that no key has", "Copy it again")
+        raise LLMSettingError(
+            key_name, "the key holds a blank or a character that no key has", "Copy it again"
+        )
     if key and url.lower().startswith("http://") and not is_near(url):
         fix = "Use an https address, or unset the key if the server needs none"
         raise LLMSettingError(key_name, f"the key would travel to {url} in clear text", fix)
@@ -168,7 +182,9 @@ def open_package(
     points = {point.name: point for point in entry_points(group=group)}
     if spec.provider not in points:
         known = ", ".join(sorted({*ours, *points}))
-        raise LLMSettingError(setting, f'there is no provider "{spec.provider}"', f"Write one of: {known}, {OFF}")
+        raise LLMSettingError(
+            setting, f'there is no provider "{spec.provider}"', f"Write one of: {known}, {OFF}"
+        )
     point = points[spec.provider]
     name = point.dist.name if point.dist else point.value.partition(":")[0]
     try:
@@ -270,7 +286,11 @@ class Registry:
         """Return the role's model as the setting names it, `off`, or `unusable`."""
         llm = self.llm(role)
         return (
-            "unusable" if isinstance(llm, Unusable) else self._settings[self._setting_of(role)].strip() if llm else OFF
+            "unusable"
+            if isinstance(llm, Unusable)
+            else self._settings[self._setting_of(role)].strip()
+            if llm
+            else OFF
         )
 
     def problems(self) -> list[LLMSettingError]:
@@ -290,7 +310,9 @@ class Registry:
             llm: LLM = import_module(_OWN[spec.provider]).open_llm(spec, self._settings)
             origin = "the server"
         else:
-            llm, package = open_package(ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN)
+            llm, package = open_package(
+                ENTRY_POINTS, spec, self._settings, setting=setting, ours=_OWN
+            )
             origin = f"the package {package}"
         self._account = self._account or open_account(self._settings, self._store)
         self._opened[spec] = Model(llm, spec.name, origin, self._account)

@@ -11,7 +11,16 @@ from mcp_reflect.errors import InputError, McpReflectError
 from mcp_reflect.llm.budget import Account, UsageStore, spent_in_call
 from mcp_reflect.llm.json_replies import read_object, schema_of, without_thinking
 from mcp_reflect.llm.prompts import Input, Prompts, Rendered
-from mcp_reflect.llm.protocol import LLM, LLMError, Reply, Request, Role, Stop, TextChunk, TextListener
+from mcp_reflect.llm.protocol import (
+    LLM,
+    LLMError,
+    Reply,
+    Request,
+    Role,
+    Stop,
+    TextChunk,
+    TextListener,
+)
 from mcp_reflect.llm.providers import Model, Registry
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
@@ -79,7 +88,11 @@ class ModelRunner:
 
     def llm(self, role: Role, host: ClientCapabilities) -> LLM | None:
         """Return the model for a role: the one given in Python, the configured one, the host's unless it is `off`."""
-        return self._llm or self._registry.llm(role) or (None if self._registry.is_off(role) else host.llm)
+        return (
+            self._llm
+            or self._registry.llm(role)
+            or (None if self._registry.is_off(role) else host.llm)
+        )
 
     def overridden(self) -> list[str]:
         """Return the prompts that a person's own template serves."""
@@ -136,7 +149,9 @@ class ModelRunner:
         except McpReflectError as error:
             llm_name = error.llm if isinstance(error, LLMError) else None
             kind = type(error).__name__
-            self._log.warning("llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error))
+            self._log.warning(
+                "llm_failed", role=role.value, kind=kind, llm=llm_name, problem=str(error)
+            )
             return ModelResult(note=str(error))
 
     def render(self, prompt: str, inputs: Mapping[str, Input]) -> Rendered:
@@ -148,7 +163,12 @@ class ModelRunner:
 
 
 async def _converse(
-    llm: LLM, request: Request, rendered: Rendered, read: Callable[[Json], _Read], *, reads_text: bool
+    llm: LLM,
+    request: Request,
+    rendered: Rendered,
+    read: Callable[[Json], _Read],
+    *,
+    reads_text: bool,
 ) -> ModelResult[_Read]:
     """Return the value of one of at most two replies; else of the plain text of the last one."""
     end = time.monotonic() + request.timeout
@@ -165,7 +185,9 @@ async def _converse(
             output_tokens=sum(reply.usage.output_tokens for reply in replies),
         )
 
-    while not replies or (len(replies) < _MOST_REPLIES and end - time.monotonic() >= _LEAST_SECONDS):
+    while not replies or (
+        len(replies) < _MOST_REPLIES and end - time.monotonic() >= _LEAST_SECONDS
+    ):
         reply = await _complete(llm, replace(request, timeout=end - time.monotonic()))
         replies.append(reply)
         if reply.stop not in (Stop.END, Stop.LENGTH):
@@ -176,11 +198,15 @@ async def _converse(
             fault = quoted(error, _SHOWN_ERROR)
             # The fault may quote the reply, and the reply a text of the trace: it is data too.
             shown = f"Your reply could not be used, and this is why:\n{fence('fault', fault)}"
-            request = replace(request, user=f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone.")
+            request = replace(
+                request, user=f"{rendered.user}\n\n{shown}\nReply again with the JSON object alone."
+            )
     last = replies[-1]
     if reads_text and last.stop is Stop.END:
         with suppress(InputError):
-            return result(read(without_thinking(last.text)), "read from plain text: the reply was not JSON")
+            return result(
+                read(without_thinking(last.text)), "read from plain text: the reply was not JSON"
+            )
     return result(note=f"{last.llm} sent nothing that can be used: {fault}")
 
 
@@ -211,7 +237,9 @@ def _object(reply: Reply, names: set[str]) -> dict[str, Json]:
     """Return the JSON object of a reply. Raises InputError, which the model reads."""
     value = read_object(reply.text, names)
     if value is None:
-        raise InputError("reply", "it holds no JSON object", "Send one object of the shape that was asked for.")
+        raise InputError(
+            "reply", "it holds no JSON object", "Send one object of the shape that was asked for."
+        )
     if reply.stop is Stop.LENGTH:
         raise InputError("reply", "it was cut off", "Be shorter.")
     return value

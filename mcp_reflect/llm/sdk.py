@@ -45,10 +45,19 @@ _LONGEST_BODY = 16 * 1024 * 1024  # bytes
 # OpenAI quotes a wrong key with its start and its end
 _KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|xai|gsk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|Bearer\s+\S+")
 _Answered = TypeVar("_Answered")
-_SCHEMA_WORDS = ("output_config", "output_format", "response_format", "json_schema", "structured output", "grammar")
+_SCHEMA_WORDS = (
+    "output_config",
+    "output_format",
+    "response_format",
+    "json_schema",
+    "structured output",
+    "grammar",
+)
 """Words in an error which say that the endpoint does not take the schema."""
 _STOPS = {
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "pause_turn", "length"), Stop.LENGTH),
+    **dict.fromkeys(
+        ("max_tokens", "model_context_window_exceeded", "pause_turn", "length"), Stop.LENGTH
+    ),
     **dict.fromkeys(("refusal", "content_filter"), Stop.REFUSAL),
     **dict.fromkeys(("tool_use", "tool_calls", "function_call"), Stop.TOOL_USE),
 }
@@ -68,7 +77,9 @@ class SdkModel:
     async def complete(self, request: Request) -> Reply:
         """Return the reply; ask again without parameters that the endpoint refuses. The prompt has the schema too."""
         with suppress(ImportError):  # which `ask` tells, with what to install
-            await asyncio.to_thread(import_module, self.PACKAGE)  # takes two seconds, in which others are answered
+            await asyncio.to_thread(
+                import_module, self.PACKAGE
+            )  # takes two seconds, in which others are answered
         request = replace(request, system=whole(request.system), user=whole(request.user))
         while True:
             if not (self._structured and request.schema and is_closed(request.schema)):
@@ -91,13 +102,22 @@ class SdkModel:
     def _reply(self, request: Request, text: str, stop: str | None, usage: Usage) -> Reply:
         """Return the reply with the end that the API names; a stream without one was cut off."""
         cut_off = stop is None and request.on_text is not None
-        return reply_of(self._endpoint.llm, text, Stop.LENGTH if cut_off else _STOPS.get(str(stop), Stop.END), usage)
+        return reply_of(
+            self._endpoint.llm,
+            text,
+            Stop.LENGTH if cut_off else _STOPS.get(str(stop), Stop.END),
+            usage,
+        )
 
 
 def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
     """Return the model of `spec`. Raises `LLMSettingError` for an unusable address or a missing key."""
     if spec.provider == "anthropic":
-        usual, setting, key_name = "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+        usual, setting, key_name = (
+            "https://api.anthropic.com",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_KEY",
+        )
         return Anthropic(spec.model, open_endpoint(spec, settings, usual, setting, (key_name,)))
     endpoint = open_endpoint(spec, settings, OPENAI_URL, OPENAI_URL_SETTING, (OPENAI_KEY_NAME,))
     return OpenAI(spec.model, endpoint)
@@ -125,9 +145,13 @@ class Anthropic(SdkModel):
             "messages": [{"role": "user", "content": request.user}],
         }
         if request.system:  # the same for each question of a role: marked for the prompt cache
-            body["system"] = [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]
+            body["system"] = [
+                {"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}
+            ]
         if request.schema is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+            body["output_config"] = {
+                "format": {"type": "json_schema", "schema": dict(request.schema)}
+            }
         messages = cast("Any", sdk.messages)
         if request.on_text is None:
             message = await messages.create(**body)
@@ -142,7 +166,9 @@ class Anthropic(SdkModel):
         texts = [block.text for block in message.content if getattr(block, "type", "") == "text"]
         usage = getattr(message, "usage", None)
         # Anthropic counts cached tokens apart from `input_tokens`.
-        read_in = count_of(usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        read_in = count_of(
+            usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
+        )
         tokens = Usage(read_in, count_of(usage, "output_tokens"))
         return self._reply(request, "".join(filter(None, texts)), message.stop_reason, tokens)
 
@@ -153,9 +179,13 @@ def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float) -> "A
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
         fix = "Run: pip install 'mcp-reflect-server[openai]'"
-        raise LLMSettingError(MAIN, f"the model {endpoint.llm} needs the package openai", fix) from None
+        raise LLMSettingError(
+            MAIN, f"the model {endpoint.llm} needs the package openai", fix
+        ) from None
     key, retries = endpoint.key or _NO_KEY, endpoint.retries
-    return AsyncOpenAI(api_key=key, base_url=endpoint.url, timeout=seconds, max_retries=retries, http_client=client)
+    return AsyncOpenAI(
+        api_key=key, base_url=endpoint.url, timeout=seconds, max_retries=retries, http_client=client
+    )
 
 
 class OpenAI(SdkModel):
@@ -174,7 +204,9 @@ class OpenAI(SdkModel):
         if request.schema is not None:
             named = {"name": "answer", "schema": dict(request.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        completions = cast("Any", open_openai(self._endpoint, client, request.timeout).chat.completions)
+        completions = cast(
+            "Any", open_openai(self._endpoint, client, request.timeout).chat.completions
+        )
         if request.on_text is None:
             completion = await completions.create(**body)
         else:
@@ -183,16 +215,25 @@ class OpenAI(SdkModel):
                 async for event in stream:
                     if event.type in ("content.delta", "refusal.delta"):
                         tell(event.delta)
-                completion = stream.current_completion_snapshot  # the final one raises where it is cut off or refused
+                completion = (
+                    stream.current_completion_snapshot
+                )  # the final one raises where it is cut off or refused
         if not completion.choices:
-            if error := getattr(completion, "error", None):  # some routers report a fault under status 200
+            if error := getattr(
+                completion, "error", None
+            ):  # some routers report a fault under status 200
                 raise status_error(self._endpoint, 200, error)
             raise garbled(self._endpoint)
         choice, usage = completion.choices[0], getattr(completion, "usage", None)
         text, refusal = choice.message.content, getattr(choice.message, "refusal", None)
         written = text if isinstance(text, str) else ""
         tokens = Usage(count_of(usage, "prompt_tokens"), count_of(usage, "completion_tokens"))
-        return self._reply(request, written or refusal or "", "refusal" if refusal else choice.finish_reason, tokens)
+        return self._reply(
+            request,
+            written or refusal or "",
+            "refusal" if refusal else choice.finish_reason,
+            tokens,
+        )
 
 
 def _teller(request: Request) -> Callable[[str], None]:
@@ -208,7 +249,9 @@ def _teller(request: Request) -> Callable[[str], None]:
     return tell
 
 
-async def call(endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]) -> _Answered:
+async def call(
+    endpoint: Endpoint, seconds: float, ask: Callable[["AsyncClient"], Awaitable[_Answered]]
+) -> _Answered:
     """Return what `ask` gets by an HTTP client. Whatever goes wrong is raised as an `LLMError`."""
     try:
         async with open_client(endpoint, seconds) as client:
@@ -280,7 +323,9 @@ def error_of(error: Exception, endpoint: Endpoint) -> LLMError:
         fix = "Check that it runs and is reachable"
         if not is_near(endpoint.url):
             fix += ", also through the proxy that HTTPS_PROXY may name"
-        return UnreachableError(endpoint.llm, f"no reply from {endpoint.url} ({type(cause).__name__})", fix)
+        return UnreachableError(
+            endpoint.llm, f"no reply from {endpoint.url} ({type(cause).__name__})", fix
+        )
     return garbled(endpoint)
 
 
@@ -315,4 +360,6 @@ def _message(body: object) -> str:
     if not isinstance(body, dict):
         return body if isinstance(body, str) else ""
     fields = cast("Mapping[str, object]", body)
-    return next((_message(fields[name]) for name in ("error", "message", "detail") if fields.get(name)), "")
+    return next(
+        (_message(fields[name]) for name in ("error", "message", "detail") if fields.get(name)), ""
+    )

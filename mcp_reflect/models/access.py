@@ -40,7 +40,9 @@ class Principal:
         """Raise NotAllowedError if the caller may not do an act, for which it takes `role`."""
         if not self.may(role):
             fault = f"your token's role is {self.role}, and to {act} it must be {role}"
-            raise NotAllowedError("role", fault, "Ask an admin of your team for a token with that role.")
+            raise NotAllowedError(
+                "role", fault, "Ask an admin of your team for a token with that role."
+            )
 
     def uses(self, project: str) -> bool:
         """Return whether the caller may use a project."""

@@ -11,7 +11,14 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_h
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 GLOBAL: Final = ""
-SCORE_WORDS: Final = {"none": 0.0, "low": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "critical": 1.0}
+SCORE_WORDS: Final = {
+    "none": 0.0,
+    "low": 0.3,
+    "medium": 0.6,
+    "moderate": 0.6,
+    "high": 0.9,
+    "critical": 1.0,
+}
 """Scores in words, as agents send them."""
 HOST: Final = "host"
 """The `thinker` of a result that the calling agent judged; a language model is `provider:model` or `sampling`."""
@@ -48,7 +55,11 @@ def compact(value: Any) -> Any:
     """Return a JSON value without members that are None or empty; zero and False stay."""
     if isinstance(value, dict):
         items = {name: compact(item) for name, item in cast("dict[str, Any]", value).items()}
-        return {name: item for name, item in items.items() if item is not None and item not in ("", {}, [])}
+        return {
+            name: item
+            for name, item in items.items()
+            if item is not None and item not in ("", {}, [])
+        }
     if isinstance(value, list | tuple):
         return [compact(item) for item in cast("list[Any]", value)]
     return value
@@ -75,7 +86,9 @@ def from_json(kind: Any, value: Any) -> Any:
     """Return a value of the type `kind`, such as a model, from the JSON of `asdict`. Unknown members are ignored."""
     if is_dataclass(kind):
         types = _types(kind)
-        members = {name: from_json(types[name], item) for name, item in value.items() if name in types}
+        members = {
+            name: from_json(types[name], item) for name, item in value.items() if name in types
+        }
         return cast("Any", kind)(**members)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(value)

@@ -7,7 +7,9 @@ from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
 
-EDITABLE: Final = tuple("mistake correction why task_type importance tags wrong_call right_call guard".split())
+EDITABLE: Final = tuple(
+    "mistake correction why task_type importance tags wrong_call right_call guard".split()
+)
 """The fields of a stored lesson that a person may change."""
 
 

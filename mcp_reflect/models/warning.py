@@ -64,7 +64,9 @@ class Match(StrEnum):
 
     EXACT = "exact"  # the same call, or the same in more quotation marks
     LOOSE = "loose"  # the same but for dates, ids, ports and temporary paths
-    TOOL_AND_ERROR = "tool_and_error"  # its tool or command has failed with one error whatever the arguments
+    TOOL_AND_ERROR = (
+        "tool_and_error"  # its tool or command has failed with one error whatever the arguments
+    )
     GUARD = "guard"  # it goes against a lesson
 
 
@@ -134,7 +136,9 @@ class SessionNotes:
 
     def after_guard(self, watched: str) -> "SessionNotes":
         """Return the notes with a call against a lesson."""
-        return replace(self, guarded=(*(key for key in self.guarded if key != watched), watched)[-_MOST_HELD:])
+        return replace(
+            self, guarded=(*(key for key in self.guarded if key != watched), watched)[-_MOST_HELD:]
+        )
 
     def after_hold(self, exact: str) -> "SessionNotes":
         """Return the notes with a call that was refused."""

@@ -23,9 +23,18 @@ def repeated(query: Query, tried: Iterable[Tried], *, more_rows: bool = False) -
     place = key(query)[:3]
     for entry in tried:
         ran = entry.query
-        looser = ran.score_threshold is not None and (query.score_threshold or 0) < ran.score_threshold
-        more = ran.limit is not None and (query.limit is None or query.limit > ran.limit) and entry.found != 0
-        same = all(name in query.filters and query.filters[name] == value for name, value in ran.filters.items())
+        looser = (
+            ran.score_threshold is not None and (query.score_threshold or 0) < ran.score_threshold
+        )
+        more = (
+            ran.limit is not None
+            and (query.limit is None or query.limit > ran.limit)
+            and entry.found != 0
+        )
+        same = all(
+            name in query.filters and query.filters[name] == value
+            for name, value in ran.filters.items()
+        )
         if same and key(ran)[:3] == place and not looser and not (more_rows and more):
             return entry
     return None
@@ -36,7 +45,9 @@ def describe(queries: Sequence[Query]) -> list[str]:
     lines: list[str] = []
     for query in queries:
         conditions = [f"{name}={value}" for name, value in query.filters.items()]
-        conditions += [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
+        conditions += (
+            [] if query.score_threshold is None else [f"threshold {query.score_threshold:g}"]
+        )
         conditions += [] if query.limit is None else [f"limit {query.limit}"]
         place = f"{query.table}/{query.search_mode}" if query.search_mode else query.table
         listed = f" ({', '.join(conditions):.240})" if conditions else ""
@@ -62,10 +73,16 @@ def _found_in(request: SearchRequest, table: str) -> int | None:
 
 def observe(state: SearchState, request: SearchRequest) -> SearchState:
     """Take in what the call reports: queries that ran, those of the pending plan too, and what they found."""
-    pending = tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
-    reported = (Tried(query=query, found=_found_in(request, query.table)) for query in request.queries)
+    pending = (
+        tuple(Tried(query=query) for query in state.pending.new_queries) if state.pending else ()
+    )
+    reported = (
+        Tried(query=query, found=_found_in(request, query.table)) for query in request.queries
+    )
     ran = (*state.tried, *pending, *reported)
-    tried = {(*key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran}
+    tried = {
+        (*key(entry.query), entry.query.limit, entry.query.score_threshold): entry for entry in ran
+    }
     return replace(
         state,
         tried=tuple(tried.values()),

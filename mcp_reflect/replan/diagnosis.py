@@ -14,7 +14,9 @@ from mcp_reflect.replan.moves import MARGIN, ranked_suggestions
 from mcp_reflect.replan.syntax import LITERAL, Tool, tool_of, without_operators
 from mcp_reflect.replan.words import Vocabulary, content, is_quoted, tokens
 
-_HIGH_THRESHOLD: Final = 0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
+_HIGH_THRESHOLD: Final = (
+    0.5  # similarity scores of good hits lie between .3 and .6 with common embeddings
+)
 _READ_WORDS: Final = 12  # the plan asks for no more either
 _MANY_WORDS: Final = 4  # a search that asks for all of four words finds nothing for most questions
 _QUOTES: Final = '"“”„«»'
@@ -34,7 +36,9 @@ def diagnose(request: SearchRequest, places: Catalog) -> tuple[Finding, ...]:
     """Return all findings for the empty tables, the heaviest first; ties keep the order of the queries."""
     empty = [query for query in request.queries if is_empty(request, query.table)]
     parts = (_words, _place, _conditions)
-    findings = [finding for query in empty for part in parts for finding in part(query, request, places)]
+    findings = [
+        finding for query in empty for part in parts for finding in part(query, request, places)
+    ]
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: -finding.weight))
 
 
@@ -47,7 +51,9 @@ def choose(findings: Sequence[Finding]) -> tuple[Strategy, ...]:
 def explain(findings: Sequence[Finding]) -> str:
     """Return the diagnosis in two sentences at most: what is shown first, and what was not tested as a guess."""
     shown = list(dict.fromkeys(finding.detail for finding in findings if finding.cause))[:2]
-    guessed = list(dict.fromkeys(finding.detail for finding in findings if not finding.cause))[: 2 - len(shown)]
+    guessed = list(dict.fromkeys(finding.detail for finding in findings if not finding.cause))[
+        : 2 - len(shown)
+    ]
     sentences = [f"{detail[0].upper()}{detail[1:]}." for detail in shown]
     sentences += [f"Not tested: whether {', or whether '.join(guessed)}."] if guessed else []
     return " ".join(sentences) or "The call shows no reason why nothing was found."
@@ -55,7 +61,9 @@ def explain(findings: Sequence[Finding]) -> str:
 
 def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Finding]:
     """Does the search tool know other words, and does the data write or use these words otherwise?"""
-    if offered := ranked_suggestions(request.suggestions, query.query_text, request.user_message)[:3]:
+    if offered := ranked_suggestions(request.suggestions, query.query_text, request.user_message)[
+        :3
+    ]:
         detail = f"the search tool suggests other words: {'; '.join(offered)}"
         yield Finding(Strategy.REWRITE, 0.9, detail, EmptyCause.UNKNOWN_WORDS)
     known = places.words_of(query.table)
@@ -72,7 +80,9 @@ def _words(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
         written = known.written(word for found in other.values() for word in found)
         detail = f'the vocabulary of {query.table} has "{written}" for "{" ".join(other)}"'
         yield Finding(Strategy.REWRITE, 0.85, detail, EmptyCause.UNKNOWN_WORDS)
-    if lacking := ", ".join(f'"{term.strip(_QUOTES)}"' for term, found in matches.items() if not found):
+    if lacking := ", ".join(
+        f'"{term.strip(_QUOTES)}"' for term, found in matches.items() if not found
+    ):
         weight = 0.6 if any(matches.values()) else 0.2
         detail = f"the vocabulary of {query.table} does not have {lacking:.200}, so that may not be there"
         yield Finding(Strategy.REWRITE, weight, detail, EmptyCause.UNKNOWN_WORDS)
@@ -83,7 +93,9 @@ def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
     entry, table = places.entry(query.table), query.table
     if entry is None:
         near = places.nearest(table)
-        detail = f"the catalog has no table {table}" + (f"; the nearest name is {near.table}" if near else "")
+        detail = f"the catalog has no table {table}" + (
+            f"; the nearest name is {near.table}" if near else ""
+        )
         yield Finding(Strategy.PIVOT, 1.0, detail, EmptyCause.WRONG_TABLE)
         return
     if query.search_mode and query.search_mode not in entry.search_modes:
@@ -93,7 +105,9 @@ def _place(query: Query, request: SearchRequest, places: Catalog) -> Iterator[Fi
     if table == query.tool or not places.described:
         return
     if not places.is_described(table):
-        yield Finding(Strategy.PIVOT, 0.5, f"the catalog has no table {table}", EmptyCause.WRONG_TABLE)
+        yield Finding(
+            Strategy.PIVOT, 0.5, f"the catalog has no table {table}", EmptyCause.WRONG_TABLE
+        )
         return
     need = f"{request.user_message} {query.query_text}"
     best, other = max((places.fit(other, need), other.table) for other in places.described)
@@ -111,14 +125,18 @@ def _conditions(query: Query, _: SearchRequest, places: Catalog) -> Iterator[Fin
     for name, meant in closing.items():
         values = ", ".join(map(str, entry.fields[name][:4])) if entry else ""
         detail = f"{name} has no value {query.filters[name]}; the catalog lists {meant or values}"
-        strategy, weight = (Strategy.REWRITE, 0.9) if meant or is_partly_known else (Strategy.RELAX, 0.84)
+        strategy, weight = (
+            (Strategy.REWRITE, 0.9) if meant or is_partly_known else (Strategy.RELAX, 0.84)
+        )
         yield Finding(strategy, weight, detail, EmptyCause.TOO_MANY_CONDITIONS)
     if query.filters and not closing:
         detail = f"the filter on {' and '.join(query.filters)} shuts everything out"
         yield Finding(Strategy.RELAX, min(0.8, 0.45 + 0.15 * len(query.filters)), detail)
     if query.score_threshold:
         weight = 0.75 if query.score_threshold > _HIGH_THRESHOLD else 0.25
-        yield Finding(Strategy.RELAX, weight, f"the threshold of {query.score_threshold:g} is too high")
+        yield Finding(
+            Strategy.RELAX, weight, f"the threshold of {query.score_threshold:g} is too high"
+        )
     if is_quoted(query.query_text) or (query.search_mode and breadth(query.search_mode) == 0):
         yield Finding(Strategy.REWRITE, 0.7, "the data has other wording than the exact phrase")
     count = len(content(without_operators(query.query_text)))
@@ -147,7 +165,9 @@ ASKS: Final = "I found nothing that fits. Could you tell me a bit more about wha
 FOUND: Final = "I found something for you; there is no need to look again."
 
 
-def message_of(strategy: Strategy, new: Collection[Query], empty: Collection[str], cause: EmptyCause) -> str:
+def message_of(
+    strategy: Strategy, new: Collection[Query], empty: Collection[str], cause: EmptyCause
+) -> str:
     """Return the sentence for the person who waits while these queries run."""
     elsewhere = next((query.table for query in new if query.table not in empty), None)
     if strategy is Strategy.PIVOT and elsewhere is not None:
@@ -167,7 +187,13 @@ def is_friendly(message: str, asked: str = "") -> bool:
     text = message.strip()
     sentences = [part for part in re.split(r"(?<=[.!?])\s+", text) if part]
     technical = set(tokens(text)) & _TECHNICAL - set(tokens(asked))
-    return 0 < len(text) <= 300 and len(sentences) <= 2 and not technical and "_" not in text and "{" not in text
+    return (
+        0 < len(text) <= 300
+        and len(sentences) <= 2
+        and not technical
+        and "_" not in text
+        and "{" not in text
+    )
 
 
 def place_in_words(table: str) -> str:
@@ -176,7 +202,11 @@ def place_in_words(table: str) -> str:
     natural = 0 < len(words) <= 3 and all(word.isalpha() and len(word) > 2 for word in words)
     if not natural or not _TECHNICAL.isdisjoint(words):
         return "in another place"
-    return f"among the {' '.join(words)}" if words[-1].endswith("s") else f"in the {' '.join(words)} section"
+    return (
+        f"among the {' '.join(words)}"
+        if words[-1].endswith("s")
+        else f"in the {' '.join(words)} section"
+    )
 
 
 # What the caller can write where rules have no good words
@@ -204,7 +234,15 @@ def to_write(query: Query, message: str, known: Vocabulary) -> str:
 
 def elsewhere(query: Query, message: str, places: Catalog) -> str:
     """Return what other tables have where the vocabulary of this one lacks words of the search; else nothing."""
-    if all(places.words_of(query.table).matches(content(query.query_text or message)[:_READ_WORDS]).values()):
+    if all(
+        places.words_of(query.table)
+        .matches(content(query.query_text or message)[:_READ_WORDS])
+        .values()
+    ):
         return ""
-    others = [entry for entry in places.described if entry.table != query.table and entry.vocabulary][:3]
-    return "; ".join(f"{entry.table} ({', '.join(entry.vocabulary[:_LISTED]):.200})" for entry in others)
+    others = [
+        entry for entry in places.described if entry.table != query.table and entry.vocabulary
+    ][:3]
+    return "; ".join(
+        f"{entry.table} ({', '.join(entry.vocabulary[:_LISTED]):.200})" for entry in others
+    )

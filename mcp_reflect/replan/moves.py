@@ -32,12 +32,16 @@ from mcp_reflect.replan.words import (
     tokens,
     weight,
 )
-from mcp_reflect.word_vectors import shared_table
+from mcp_reflect.text.word_vectors import shared_table
 
 MARGIN: Final = 0.5  # by which another table has to fit better: a word of its description is 1
 _MOST_ROWS: Final = 1_000_000
-_OTHER_TABLES: Final = 3  # more than three other tables is a search of everything, which the person did not ask for
-_MOST_WORDS: Final = 12  # a text of more words is a document; search engines weigh the rest as noise
+_OTHER_TABLES: Final = (
+    3  # more than three other tables is a search of everything, which the person did not ask for
+)
+_MOST_WORDS: Final = (
+    12  # a text of more words is a document; search engines weigh the rest as noise
+)
 _FEW: Final = 3  # words of a text that the message may add to or replace
 _RARE: Final = 350  # weight of a word that may be searched alone
 _READ: Final = 50  # suggestions read; tools propose ten or so
@@ -59,14 +63,18 @@ def ladder(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
         return replace(query, score_threshold=min(least, 0.15), limit=2 * (query.limit or 10))
     mode = widest(entry) if entry else query.search_mode
     mode = mode if breadth(mode) >= breadth(query.search_mode) else query.search_mode
-    return replace(query, search_mode=mode, score_threshold=min(least, 0.2), limit=max(query.limit or 0, 20))
+    return replace(
+        query, search_mode=mode, score_threshold=min(least, 0.2), limit=max(query.limit or 0, 20)
+    )
 
 
 def eased(query: Query, entry: CatalogEntry | None, retry: int) -> Query:
     """Return the next rung of the ladder for a query, but add no threshold or limit if the query has none."""
     rung = ladder(query, entry, retry)
     limit = None if query.limit is None else max(query.limit, min(rung.limit or 0, _MOST_ROWS))
-    return replace(rung, score_threshold=query.score_threshold and rung.score_threshold, limit=limit)
+    return replace(
+        rung, score_threshold=query.score_threshold and rung.score_threshold, limit=limit
+    )
 
 
 def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
@@ -75,7 +83,9 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
     query = in_table(query, entry)
     first, later = (eased(query, entry, retry + step) for step in (0, 1))
     closing = closing_filters(query, entry)
-    yield replace(first, filters={name: value for name, value in query.filters.items() if name not in closing})
+    yield replace(
+        first, filters={name: value for name, value in query.filters.items() if name not in closing}
+    )
     yield replace(first, filters={})
     yield replace(later, filters={})
 
@@ -83,7 +93,9 @@ def relaxed(query: Query, places: Catalog, retry: int) -> Iterator[Query]:
 # Rewrite: ask for the same in other words
 
 
-def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int) -> Iterator[Query]:
+def rewritten(
+    query: Query, places: Catalog, message: str, suggestions: tuple[str, ...], retry: int
+) -> Iterator[Query]:
     """Yield the query in other words and with looser bounds; the first try keeps the filters that are possible."""
     entry = places.entry(query.table)
     base = eased(in_table(query, entry), entry, retry)
@@ -95,12 +107,16 @@ def rewritten(query: Query, places: Catalog, message: str, suggestions: tuple[st
     kept = {name: value for name, value in corrected.items() if value is not None}
     base = replace(base, filters={} if retry > 0 else kept)
     if any(closing.values()) or not query.query_text.strip():
-        yield replace(base, query_text=query.query_text or " ".join(map(str, query.filters.values())))
+        yield replace(
+            base, query_text=query.query_text or " ".join(map(str, query.filters.values()))
+        )
     texts = list(filter(None, wordings(query, message, known, suggestions)))
     yield from (replace(base, query_text=text) for text in texts)
 
 
-def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[str, ...] = ()) -> Iterator[str]:
+def wordings(
+    query: Query, message: str, known: Vocabulary, suggestions: tuple[str, ...] = ()
+) -> Iterator[str]:
     """Yield other wordings of a failed text that the tool can take, the best first. Some may be empty or equal.
 
     What the tool suggests comes first, then the words of the data; where these are not known, the text without its
@@ -108,7 +124,11 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
     """
     # Umlauts as the person wrote them: `Niederoesterreich` may find nothing where `Niederösterreich` does.
     said = {plain_umlauts(fold(term)): term for term in terms(message) if not term.isascii()}
-    text = re.sub(r"[^\W_]+", lambda match: said.get(plain_umlauts(fold(match[0])), match[0]), query.query_text)
+    text = re.sub(
+        r"[^\W_]+",
+        lambda match: said.get(plain_umlauts(fold(match[0])), match[0]),
+        query.query_text,
+    )
     tool = tool_of(query)
     if tool is Tool.SQL:
         yield from simple_statements(text, message)
@@ -117,7 +137,11 @@ def wordings(query: Query, message: str, known: Vocabulary, suggestions: tuple[s
     elif tool is Tool.PATTERN:
         yield from pattern_rewrites(text, message)
     else:
-        own = _in_words_of_the_data(text, message, known) if known.words else _in_own_words(text, message, query)
+        own = (
+            _in_words_of_the_data(text, message, known)
+            if known.words
+            else _in_own_words(text, message, query)
+        )
         offered = ranked_suggestions(suggestions, text, message)
         yield from chain(offered[:_OFFERED], islice(own, 1), offered[_OFFERED:], own)
 
@@ -129,10 +153,17 @@ def _in_words_of_the_data(text: str, message: str, known: Vocabulary) -> Iterato
     found = {term: words for term, words in matches.items() if words}
     own = set(chain.from_iterable(found.values()))
     said = known.matches(content(message)[:_MOST_WORDS])
-    added = telling(tuple(term for term, words in said.items() if words and own.isdisjoint(words)), message)[:_FEW]
+    added = telling(
+        tuple(term for term, words in said.items() if words and own.isdisjoint(words)), message
+    )[:_FEW]
     first, last = (*matches, "", "")[:2]
     is_general = len(matches) == 2 and matches[last] == tokens(last) and not is_name(last, plain)
-    if is_general and not matches[first] and weight(first) >= _RARE and shared_table().knows(fold(first)):
+    if (
+        is_general
+        and not matches[first]
+        and weight(first) >= _RARE
+        and shared_table().knows(fold(first))
+    ):
         return  # of two words the first says which: `quantum computing` is no `edge computing`
     changed = {word for term, words in found.items() if words != tokens(term) for word in words}
     phrase = known.phrase(changed or {*own, *(word for term in added for word in said[term])})
@@ -190,7 +221,9 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
     scores: dict[str, float] = {}
     for place, suggestion in enumerate(suggestions[:_READ]):
         own = stems(suggestion)
-        score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(1, len(own))
+        score = len(own & wanted) / max(1, len(own | wanted)) + len((own & asked) - wanted) / max(
+            1, len(own)
+        )
         if set(tokens(suggestion)) not in (set(tokens(text)), set()):
             scores.setdefault(suggestion.strip(), score - _PLACE * place - _LENGTH * len(own))
     return tuple(sorted(scores, key=lambda suggestion: -scores[suggestion]))
@@ -199,7 +232,9 @@ def ranked_suggestions(suggestions: tuple[str, ...], text: str, message: str) ->
 # Pivot: ask somewhere else, where the catalog says that such things are
 
 
-def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int) -> Iterator[Query]:
+def pivoted(
+    query: Query, places: Catalog, message: str, searched: frozenset[str], retry: int
+) -> Iterator[Query]:
     """Yield the search for other tables that fit it better than the failed one, the best first, without filters.
 
     `searched` are the tables that were searched already. From the second try on, any other table is better than giving
@@ -208,13 +243,32 @@ def pivoted(query: Query, places: Catalog, message: str, searched: frozenset[str
     if tool_of(query) in {Tool.SQL, Tool.COMMAND}:
         return
     here, need = places.entry(query.table), f"{message} {query.query_text}"
-    least = places.fit(here, need) + MARGIN if here and places.is_described(query.table) and retry <= 0 else -1.0
-    fits = {entry.table: places.fit(entry, need) for entry in places.described if entry.table not in searched}
-    better = sorted((table for table in fits if fits[table] > least), key=lambda table: -fits[table])
-    near = places.nearest(query.table) if here is None else here if query.search_mode not in here.search_modes else None
+    least = (
+        places.fit(here, need) + MARGIN
+        if here and places.is_described(query.table) and retry <= 0
+        else -1.0
+    )
+    fits = {
+        entry.table: places.fit(entry, need)
+        for entry in places.described
+        if entry.table not in searched
+    }
+    better = sorted(
+        (table for table in fits if fits[table] > least), key=lambda table: -fits[table]
+    )
+    near = (
+        places.nearest(query.table)
+        if here is None
+        else here
+        if query.search_mode not in here.search_modes
+        else None
+    )
     names = dict.fromkeys([near.table, *better] if near else better)
     entries = [entry for name in names if (entry := places.entry(name))]
-    visits = [_visit(query, entry, places, message) for entry in entries[: _OTHER_TABLES if retry > 0 else 1]]
+    visits = [
+        _visit(query, entry, places, message)
+        for entry in entries[: _OTHER_TABLES if retry > 0 else 1]
+    ]
     yield from chain(*(islice(visit, 1) for visit in visits), *visits)
 
 

@@ -26,9 +26,13 @@ MOST_QUERIES: Final = 3
 REPLACED: Final = "replaced by the plan of the rules"
 """The note of a plan in which nothing of a proposal is left."""
 
-_MOST_IN_ALL: Final = 30  # where more tables are empty than that allows, each has fewer, and at least one
+_MOST_IN_ALL: Final = (
+    30  # where more tables are empty than that allows, each has fewer, and at least one
+)
 _LOOSER: Final = 0.6  # share of the failed threshold that a proposal without one gets
-_READ_CANDIDATES: Final = 24  # candidates looked at for a table and strategy; the moves list the likeliest first
+_READ_CANDIDATES: Final = (
+    24  # candidates looked at for a table and strategy; the moves list the likeliest first
+)
 _Move: TypeAlias = tuple[Strategy, Query]
 
 
@@ -40,33 +44,52 @@ class _Case:
         self.state = attempts.observe(earlier, request)
         self.places = Catalog(request)
         self.findings = diagnosis.diagnose(request, self.places)
-        self.failed = tuple(query for query in request.queries if attempts.is_empty(request, query.table))
-        gave_up = earlier.pending is not None and earlier.pending.give_up  # what is found then is found late
+        self.failed = tuple(
+            query for query in request.queries if attempts.is_empty(request, query.table)
+        )
+        gave_up = (
+            earlier.pending is not None and earlier.pending.give_up
+        )  # what is found then is found late
         self.is_found = bool(request.queries) and not self.failed
         self.is_found |= gave_up and any((request.results or {}).values())
         # The first call helps up to the maximum: callers count from 0 or from 1.
         self.is_over = self.state.retry_count + bool(earlier.tried) > request.max_retries
         self.is_open = not self.is_over and not self.is_found
         # A search without a mode ran in that of the table.
-        unnamed = [in_table(query, self.places.entry(query.table)) for query in self.failed if not query.search_mode]
+        unnamed = [
+            in_table(query, self.places.entry(query.table))
+            for query in self.failed
+            if not query.search_mode
+        ]
         self.tried = (*self.state.tried, *(Tried(query=query) for query in unnamed))
 
-    def plan(self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = "") -> SearchPlan:
+    def plan(
+        self, strategy: Strategy, new: tuple[Query, ...], *, reasoning: str = ""
+    ) -> SearchPlan:
         """The plan with these queries; without any, the search is given up, or it found something."""
-        cause = next((finding.cause for finding in self.findings if finding.cause), EmptyCause.UNKNOWN)
+        cause = next(
+            (finding.cause for finding in self.findings if finding.cause), EmptyCause.UNKNOWN
+        )
         ask = OpenMove(move="ask", write="one question to the person: which part matters most?")
         moves = () if new or self.is_found else (ask,)
         if self.is_found:
-            reasoning, message = "The search returned something; there is nothing to plan.", diagnosis.FOUND
+            reasoning, message = (
+                "The search returned something; there is nothing to plan.",
+                diagnosis.FOUND,
+            )
         elif new:
             reasoning = reasoning or diagnosis.explain(self.findings)
-            message = diagnosis.message_of(strategy, new, {query.table for query in self.failed}, cause)
+            message = diagnosis.message_of(
+                strategy, new, {query.table for query in self.failed}, cause
+            )
         else:
             message = diagnosis.GAVE_UP if len(self.state.tried) > 2 else diagnosis.ASKS
             reasoning = self._last_words()
         if self.is_open and len(new) < MOST_QUERIES * len(self.failed):
             query = self.failed[0]
-            write = diagnosis.to_write(query, self.request.user_message, self.places.words_of(query.table))
+            write = diagnosis.to_write(
+                query, self.request.user_message, self.places.words_of(query.table)
+            )
             other = diagnosis.elsewhere(query, self.request.user_message, self.places)
             if other and len(new) < MOST_QUERIES - 1:  # four moves are enough
                 moves = (OpenMove(move="pivot", write=f"the same in another table: {other}"), ask)
@@ -87,7 +110,11 @@ class _Case:
         """What was tried, and what would show more than words can: the data's tables, its fields, some rows."""
         why = "no retries are left" if self.is_over else "nothing new is left to try"
         tables = list(dict.fromkeys(query.table for query in self.failed))
-        listed = "" if all(map(self.places.is_described, tables)) else "a list of the tables, sent as the catalog; "
+        listed = (
+            ""
+            if all(map(self.places.is_described, tables))
+            else "a list of the tables, sent as the catalog; "
+        )
         settle = f"{listed}their fields and values; a sample of rows of {', '.join(tables[:3])} without any condition"
         tried = attempts.describe([entry.query for entry in self.state.tried])
         told = "; ".join(tried[:20]) + (f"; and {len(tried) - 20} more" if len(tried) > 20 else "")
@@ -109,9 +136,18 @@ class _Case:
         tried = list(self.tried)
         for table in tables:
             failed = [query for query in self.failed if query.table == table]
-            turns = (zip_longest(*(self._moved(strategy, query) for query in failed)) for strategy in order)
-            candidates = filter(None, chain(*(islice(chain(*rows), _READ_CANDIDATES) for rows in turns)))
-            fresh = (move for move in candidates if self.can_run(move[1]) and not attempts.repeated(move[1], tried))
+            turns = (
+                zip_longest(*(self._moved(strategy, query) for query in failed))
+                for strategy in order
+            )
+            candidates = filter(
+                None, chain(*(islice(chain(*rows), _READ_CANDIDATES) for rows in turns))
+            )
+            fresh = (
+                move
+                for move in candidates
+                if self.can_run(move[1]) and not attempts.repeated(move[1], tried)
+            )
             for strategy, query in islice(fresh, most):
                 tried.append(Tried(query=query))
                 yield strategy, query
@@ -146,8 +182,14 @@ def relax_only(request: SearchRequest, state: SearchState, *, reasoning: str = "
         entry = case.places.entry(query.table) or case.places.nearest(query.table)
         base = in_table(query, entry)
         is_new = request.takes_bounds and query.score_threshold is None
-        for step in (ladder(base, entry, retry), ladder(base, entry, retry + 1), *relaxed(query, case.places, retry)):
-            if case.can_run(step) and (is_new or not attempts.repeated(step, tried, more_rows=True)):
+        for step in (
+            ladder(base, entry, retry),
+            ladder(base, entry, retry + 1),
+            *relaxed(query, case.places, retry),
+        ):
+            if case.can_run(step) and (
+                is_new or not attempts.repeated(step, tried, more_rows=True)
+            ):
                 new.append(step)
                 tried.append(Tried(query=step))
                 break
@@ -176,14 +218,20 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
     if not new:
         mechanical = plan(request, state)
-        why = "; ".join(notes) or ("it has no queries" if case.is_open else "nothing is empty, or no retry is left")
-        reasoning = f"The proposed plan was replaced by that of the rules: {why}. {mechanical.reasoning}"
+        why = "; ".join(notes) or (
+            "it has no queries" if case.is_open else "nothing is empty, or no retry is left"
+        )
+        reasoning = (
+            f"The proposed plan was replaced by that of the rules: {why}. {mechanical.reasoning}"
+        )
         return replace(mechanical, reasoning=reasoning, notes=(*notes, REPLACED))
     strategy = proposal.strategy or _strategy_of(new, request)
     made = replace(case.plan(strategy, new, reasoning=proposal.reasoning), notes=notes)
     if diagnosis.is_friendly(proposal.user_message, request.user_message):
         return replace(made, user_message=proposal.user_message.strip())
-    return replace(made, notes=(*notes, "user_message replaced: one or two sentences without technical terms"))
+    return replace(
+        made, notes=(*notes, "user_message replaced: one or two sentences without technical terms")
+    )
 
 
 def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: bool) -> str | None:
@@ -193,7 +241,9 @@ def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: 
         return f"more than {MOST_QUERIES} queries for {query.table}"
     # A graph has a threshold of its own where a query names none, and relaxing goes below it.
     ran = [entry for entry in case.tried if not relaxes or entry.query.score_threshold is not None]
-    tried = attempts.repeated(query, (*ran, *(Tried(query=other) for other in planned)), more_rows=True)
+    tried = attempts.repeated(
+        query, (*ran, *(Tried(query=other) for other in planned)), more_rows=True
+    )
     return f"{attempts.describe([query])[0]} was tried before" if tried else None
 
 
@@ -209,7 +259,10 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
     threshold = failed.score_threshold and round(_LOOSER * failed.score_threshold, 3)
     if relaxes:
         rung = ladder(failed, None, case.state.retry_count)
-        threshold, query = rung.score_threshold, replace(query, limit=max(query.limit or 0, rung.limit or 0, 20))
+        threshold, query = (
+            rung.score_threshold,
+            replace(query, limit=max(query.limit or 0, rung.limit or 0, 20)),
+        )
     made = replace(
         query,
         table=table,

@@ -40,8 +40,12 @@ _PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|
 _LOOSE: Final = "[-_. /]*"
 _RARE: Final = 290  # weight of a word that may be looked for alone
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
-_DATED: Final = re.compile(r"[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE)
-_CONDITION: Final = re.compile(r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE)
+_DATED: Final = re.compile(
+    r"[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE
+)
+_CONDITION: Final = re.compile(
+    r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE
+)
 
 
 def tool_of(query: Query) -> Tool:
@@ -57,7 +61,11 @@ def tool_of(query: Query) -> Tool:
 
 def ignoring_case(command: str) -> str:
     """Return a command line of grep or the like with `-i`; other changes are the caller's, who knows the folders."""
-    return command if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command) else _COMMAND.sub(r"\1 -i ", command, count=1)
+    return (
+        command
+        if re.search(r"\s-[a-zA-Z]*i|--ignore-case", command)
+        else _COMMAND.sub(r"\1 -i ", command, count=1)
+    )
 
 
 def scopes(text: str) -> list[str]:
@@ -68,20 +76,30 @@ def scopes(text: str) -> list[str]:
 def without_operators(text: str) -> str:
     """Return the words that are asked for, without scopes, marks and what is excluded. Quoted parts stay."""
     line = " ".join(text.split())
-    return line if text.isupper() else " ".join(_MARKS.sub(" ", _EXCLUDED.sub(" ", _SCOPE.sub(" ", line))).split())
+    return (
+        line
+        if text.isupper()
+        else " ".join(_MARKS.sub(" ", _EXCLUDED.sub(" ", _SCOPE.sub(" ", line))).split())
+    )
 
 
 def parts(term: str) -> tuple[str, ...]:
     """Return the words of `calculateShippingCost`, `pay-out` or `CONN_MAX_AGE`, as they are written."""
     words = _SEPARATORS.sub(" ", term).split()
     return tuple(
-        part for word in words for part in ((word,) if _ACRONYM.fullmatch(word) else CAMEL.sub(" ", word).split())
+        part
+        for word in words
+        for part in ((word,) if _ACRONYM.fullmatch(word) else CAMEL.sub(" ", word).split())
     )
 
 
 def is_identifier(term: str) -> bool:
     """Return True for a name of code, a path, a ticket, a version or a long number."""
-    is_code = len(term) > 3 and term[-1].isdigit() and (term.startswith("0") or not term.isdigit() or len(term) > 6)
+    is_code = (
+        len(term) > 3
+        and term[-1].isdigit()
+        and (term.startswith("0") or not term.isdigit() or len(term) > 6)
+    )
     return " " not in term and (len(parts(term)) > 1 or is_code)
 
 
@@ -103,14 +121,20 @@ def loose_pattern(words: tuple[str, ...]) -> str:
     """
     marked = (re.sub(r"([^\w ])", r"[\1]", word) for word in words)
     return _LOOSE.join(
-        re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", word) for word in marked
+        re.sub("[a-zA-Z]", lambda sign: f"[{sign[0].lower()}{sign[0].upper()}]", word)
+        for word in marked
     )
 
 
 def pattern_rewrites(text: str, message: str) -> Iterator[str]:
     """Yield patterns for grep: identifiers as they are and however written, else all words; then a part of them."""
     # A pattern of an earlier plan begins with a bracket, and is loose already.
-    every = [term for part in _PATTERN_SIGN.split(text) for term in terms(part) if len(term) > 2 and text[0] != "["]
+    every = [
+        term
+        for part in _PATTERN_SIGN.split(text)
+        for term in terms(part)
+        if len(term) > 2 and text[0] != "["
+    ]
     named = sorted(filter(is_identifier, every), key=len, reverse=True)
     yield from named
     if not named and "|" not in text:
@@ -139,5 +163,9 @@ def simple_statements(text: str, message: str) -> Iterator[str]:
         loose = f"LOWER({condition[1]}) LIKE '%{pattern}%'"
         where = [[loose, *dates], [loose]] if said or not dates else [dates, [loose]]
     if table:
-        yield from (f"SELECT * FROM {table[1]} WHERE {' AND '.join(some)}" for some in where if some)  # noqa: S608 - the caller runs it
+        yield from (
+            f"SELECT * FROM {table[1]} WHERE {' AND '.join(some)}"  # noqa: S608
+            for some in where
+            if some
+        )
         yield f"SELECT * FROM {table[1]} LIMIT 20"  # noqa: S608

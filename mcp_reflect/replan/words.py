@@ -11,8 +11,8 @@ from operator import mul
 from typing import Any, Final
 
 from mcp_reflect.patterns import CAMEL
-from mcp_reflect.stemmer import STOP_WORDS, stem
-from mcp_reflect.word_vectors import shared_table
+from mcp_reflect.text.stemmer import STOP_WORDS, stem
+from mcp_reflect.text.word_vectors import shared_table
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _QUOTED: Final = r'["“„«][^"“”„«»]+["”“»]'
@@ -24,7 +24,9 @@ _OPPOSED: Final = (
 _TERM: Final = re.compile(rf"({_QUOTED})|({_OPPOSED})|\S+", re.IGNORECASE)
 _OUTSIDE: Final = "\"'“”„«»`.,;:!?()[]{}<>"
 _WRITTEN: Final = re.compile(r"\w[-_./:]+\w|[a-z][A-Z]|[|*%\\\[\]<>=^$]")
-_LONG: Final = 4000  # characters read of one text; a message longer than that is a document, not a question
+_LONG: Final = (
+    4000  # characters read of one text; a message longer than that is a document, not a question
+)
 _CHAT: Final = frozenset(
     "please tell show find look looking want know help need thank thanks give something anything someone anyone way "
     "happen happened make take trying actually already currently "
@@ -55,7 +57,9 @@ def tokens(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def terms(text: str) -> tuple[str, ...]:
     """Return the parts of a text between blanks as they are written, without punctuation; quoted parts stay whole."""
-    found = (match[1] or match[2] or match[0].strip(_OUTSIDE) for match in _TERM.finditer(text[:_LONG]))
+    found = (
+        match[1] or match[2] or match[0].strip(_OUTSIDE) for match in _TERM.finditer(text[:_LONG])
+    )
     return tuple(filter(None, found))
 
 
@@ -124,7 +128,9 @@ _SHORTEST: Final = 4  # letters; a shorter word has too many neighbors to be res
 _LONG_WORD: Final = 7  # letters of a word whose slips leave its beginning or end as it was
 _LONG_PREFIX: Final = 5  # letters of a word that may begin a compound of the data
 _MOST_COMPARED: Final = 2_000  # entries; comparing more would take longer than a person waits
-_BEGINNINGS: Final = frozenset("app auth dev doc env prod repo".split())  # of words that are seldom written out
+_BEGINNINGS: Final = frozenset(
+    "app auth dev doc env prod repo".split()
+)  # of words that are seldom written out
 _LONG_FORMS: Final = {
     "2fa": ("two factor authentication", "zwei faktor anmeldung"),
     "ai": ("artificial intelligence",),
@@ -153,7 +159,11 @@ def likeness(one: str, other: str) -> float:
 
 def similar(word: str, others: Iterable[str]) -> str | None:
     """Return the other word that was meant: the same, or the one that is written nearly alike."""
-    return next(iter(get_close_matches(word, others, n=1, cutoff=_ALIKE)), None) if len(word) >= _SHORTEST else None
+    return (
+        next(iter(get_close_matches(word, others, n=1, cutoff=_ALIKE)), None)
+        if len(word) >= _SHORTEST
+        else None
+    )
 
 
 class Vocabulary:
@@ -181,13 +191,17 @@ class Vocabulary:
             return ""
         shared = {entry: len(words.intersection(_parts(entry))) for entry in self.entries}
         most = max(shared.values(), default=0)
-        best = min((entry for entry, count in shared.items() if count == most > 0), key=len, default="")
+        best = min(
+            (entry for entry, count in shared.items() if count == most > 0), key=len, default=""
+        )
         return best if len(tokens(best)) > 1 else ""
 
     def _of_term(self, term: str) -> tuple[str, ...]:
         """The words of a whole term; of one in several words, those of all its words."""
         words = tokens(term)  # without the `s` of `Anna's`
-        found = [self.match(word) for word in words if len(word) > 1 or word.isdigit() or len(words) == 1]
+        found = [
+            self.match(word) for word in words if len(word) > 1 or word.isdigit() or len(words) == 1
+        ]
         return tuple(chain.from_iterable(found)) if all(found) else self.match("".join(words))
 
     def _match(self, word: str) -> tuple[str, ...]:
@@ -220,8 +234,14 @@ class Vocabulary:
         """What an abbreviation stands for, if the data has it; `k8s` are a k, eight letters and an s."""
         if counted := re.fullmatch(r"([a-z])(\d+)([a-z]?)", word):
             first, size, last = counted[1], int(counted[2]) + 2, counted[3] or "s"
-            return tuple(sorted(one for one in self.words if (one[0], len(one), one[-1]) == (first, size, last))[:1])
-        forms = (tuple(self._forms(part) for part in tokens(long)) for long in _LONG_FORMS.get(word, ()))
+            return tuple(
+                sorted(
+                    one for one in self.words if (one[0], len(one), one[-1]) == (first, size, last)
+                )[:1]
+            )
+        forms = (
+            tuple(self._forms(part) for part in tokens(long)) for long in _LONG_FORMS.get(word, ())
+        )
         return next((tuple(chain.from_iterable(found)) for found in forms if all(found)), ())
 
     def _forms(self, word: str) -> tuple[str, ...]:
@@ -244,7 +264,9 @@ class Vocabulary:
     @cached_property
     def _spellings(self) -> dict[str, str]:
         written = [term for entry in reversed(self.entries) for term in terms(entry)]
-        return {part: term for term in written for part in _parts(term)} | {fold(term): term for term in written}
+        return {part: term for term in written for part in _parts(term)} | {
+            fold(term): term for term in written
+        }
 
 
 @lru_cache(maxsize=128)

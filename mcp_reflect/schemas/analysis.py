@@ -18,11 +18,11 @@ from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import Arguments, field_of, normalized, read
 from mcp_reflect.security.redact import quoted
 
-_FIX: Final = (
-    'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
-)
+_FIX: Final = 'Send an object with any of "reflection", "mistake", "correction", "strategy", or markdown with such headings.'
 _LONGEST_TITLE: Final = 80
-_MOST_TOLD: Final = 600  # characters of a text that is a lesson as a whole; a longer one is a report
+_MOST_TOLD: Final = (
+    600  # characters of a text that is a lesson as a whole; a longer one is a report
+)
 _ID: Final = re.compile(r"\be\d{1,9}\b")
 _CITED: Final = re.compile(
     r"\[\s*e\d{1,9}(?:\s*[,;]\s*e\d{1,9})*\s*\]|\bevents?(?:(?:\s*,|\s+and|\s+or)?\s+e\d{1,9})+\b"
@@ -44,11 +44,15 @@ def _as_scores(value: Any) -> Any:
     scores: dict[str, dict[str, Any]] = {}
     for name, item in cast("Mapping[str, Any]", value).items():
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {"score": item}
-        scores[name[:60]] = {key: entry[key] for key in ("score", "reason") if entry.get(key) is not None}
+        scores[name[:60]] = {
+            key: entry[key] for key in ("score", "reason") if entry.get(key) is not None
+        }
     return scores
 
 
-_Passage = Annotated[str, fields.most("max_lesson_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)]
+_Passage = Annotated[
+    str, fields.most("max_lesson_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
+]
 _Call = Annotated[str, fields.most("max_lesson_chars"), BeforeValidator(fields.as_text)]
 _Scores = Annotated[dict[str, ScoreArguments], BeforeValidator(_as_scores)]
 
@@ -75,7 +79,10 @@ class AnalysisArguments(Arguments):
     }
 
     reflection: Annotated[
-        str, fields.most("max_judgment_chars"), AfterValidator(str.strip), BeforeValidator(fields.as_text)
+        str,
+        fields.most("max_judgment_chars"),
+        AfterValidator(str.strip),
+        BeforeValidator(fields.as_text),
     ] = ""
     strategy: _Passage = ""
     mistake: _Passage = ""
@@ -94,7 +101,10 @@ class AnalysisArguments(Arguments):
 
 
 _NOTHING: Final[tuple[Json, ...]] = (None, "", [])
-_KNOWN: Final = {*AnalysisArguments.model_fields, *" ".join(AnalysisArguments.SYNONYMS.values()).split()}
+_KNOWN: Final = {
+    *AnalysisArguments.model_fields,
+    *" ".join(AnalysisArguments.SYNONYMS.values()).split(),
+}
 
 
 _AS_SENT: Final = ("importance", "confidence", "wrong_call", "right_call", "symptoms", "keywords")
@@ -145,11 +155,17 @@ def read_analysis(
     text_said = f"{reflection}\n{mistake}".lower()
     cited = [("source_event_ids", name) for name in sent.source_event_ids]
     if all(map(_ID.fullmatch, event_ids)):  # only ids of this form are looked for in a text
-        cited += [("reflection", name) for part in _CITED.findall(text_said) for name in _ID.findall(part)]
+        cited += [
+            ("reflection", name) for part in _CITED.findall(text_said) for name in _ID.findall(part)
+        ]
     for field, name in cited if event_ids else ():
         if name not in event_ids:
-            fix = f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out."
-            error = InputError(f"analysis.{field}", f"cites event {quoted(name)}, which is not in this trace", fix)
+            fix = (
+                f"Cite ids from the trace ({', '.join(list(event_ids)[:5])}, …) or leave them out."
+            )
+            error = InputError(
+                f"analysis.{field}", f"cites event {quoted(name)}, which is not in this trace", fix
+            )
             if not lenient:
                 raise error
             ignored.append(f"{error.field}: {error.fault}")
@@ -164,7 +180,9 @@ def read_analysis(
         correction=correction or (sent.strategy if mistake and lenient else None) or None,
         source_event_ids=tuple(dict.fromkeys(known)),
         scores=_scores(sent.scores),
-        insights=insights if insights.raw_sections and (aside or text in ("", reflection)) else None,
+        insights=insights
+        if insights.raw_sections and (aside or text in ("", reflection))
+        else None,
         assessment=_verdict(sent, {}),
         raw_sections=aside,
         ignored=tuple(dict.fromkeys(ignored)),
@@ -181,7 +199,9 @@ def _fields_of(value: Json, limits: Limits) -> tuple[dict[str, Json], dict[str, 
         limits.refuse_more("max_analysis_chars", "analysis", len(value))
         plain = without_thinking(value).strip()
         found = read_object(value, _KNOWN)
-        if found is None and plain.startswith("{"):  # keys of another spelling, or none that is known
+        if found is None and plain.startswith(
+            "{"
+        ):  # keys of another spelling, or none that is known
             found = next(iter(objects_in(value)), None)
         reflects = found is not None and any(_field(key) == "reflection" for key in found)
         if found is None or not (reflects or plain.startswith(("{", "[", "```"))):
@@ -212,7 +232,9 @@ def _placed(pairs: Iterable[tuple[str, Json]]) -> tuple[dict[str, Json], dict[st
         if name is not None and named.get(name) in _NOTHING:
             named[name] = item
         elif name is None or item not in _NOTHING:
-            aside[key[:100]] = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+            aside[key[:100]] = (
+                item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+            )
     return named, aside
 
 
@@ -243,7 +265,13 @@ def _verdict(sent: AnalysisArguments, scores: Mapping[str, Score]) -> Assessment
     return Assessment(
         decision_appropriate=sent.decision_appropriate,
         execution_effective=sent.execution_effective,
-        confidence=None if share is None else "high" if share >= 0.75 else "medium" if share >= 0.4 else "low",
+        confidence=None
+        if share is None
+        else "high"
+        if share >= 0.75
+        else "medium"
+        if share >= 0.4
+        else "low",
         scores=scores,
     )
 
@@ -310,7 +338,11 @@ def _heading(line: str) -> tuple[str, str] | None:
     """Return the title that a line gives and the text after it; None if it gives none."""
     bare = _BULLET.sub("", line, count=1).strip()
     title, *rest = (part.strip(" #*_") for part in _COLON.split(bare, maxsplit=1))
-    is_hash, is_bold, is_item = bare.startswith("#"), bare.startswith(("**", "__")), bare != line.strip()
+    is_hash, is_bold, is_item = (
+        bare.startswith("#"),
+        bare.startswith(("**", "__")),
+        bare != line.strip(),
+    )
     if field_name(title) in _TITLES:
         return (title, "".join(rest)) if rest or is_hash or is_bold or is_item else None
     if is_hash:
@@ -334,11 +366,15 @@ def items(body: str) -> list[str]:
 # The meaning of a heading by a part of its name ("Key strengths of the run").
 _STEMS: Final = {
     "summary": re.compile(r"summary|overview|conclusion|^(?:tldr|abstract|reflection|analysis)$"),
-    "strengths": re.compile(r"strength|positive|went_well|worked_well|^(?:what_worked|successes|pros|good)$"),
+    "strengths": re.compile(
+        r"strength|positive|went_well|worked_well|^(?:what_worked|successes|pros|good)$"
+    ),
     "improvements": re.compile(
         r"improve|weakness|limitation|went_wrong|could_be_better|did_?no?t_work|^(?:issues|problems?|mistakes|cons)$"
     ),
-    "recommendation": re.compile(r"recommend|suggestion|next_step|next_time|action_item|^(?:strategy|advice)$"),
+    "recommendation": re.compile(
+        r"recommend|suggestion|next_step|next_time|action_item|^(?:strategy|advice)$"
+    ),
 }
 
 
@@ -354,7 +390,9 @@ def read_insights(markdown: str) -> Insights:
             raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
         name = field_name(title)
         about = name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
-        kind = next((kind for kind, stem in _STEMS.items() if not about and stem.search(name)), None)
+        kind = next(
+            (kind for kind, stem in _STEMS.items() if not about and stem.search(name)), None
+        )
         bodies.setdefault(kind if title else "intro", []).append(body)
     texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
     return Insights(

@@ -31,9 +31,13 @@ def _as_results(value: Any, info: ValidationInfo) -> Any:
         return value
     items = [item for item in cast("list[Any]", value) if item is not None]
     context = ReadContext.of(info)
-    context.limits.refuse_more("max_results", "tool_results", len(items), "items")  # before each is looked at
+    context.limits.refuse_more(
+        "max_results", "tool_results", len(items), "items"
+    )  # before each is looked at
     return [
-        fields.named(ResultArguments, cast("dict[str, Any]", item), context, f"tool_results[{place}].")
+        fields.named(
+            ResultArguments, cast("dict[str, Any]", item), context, f"tool_results[{place}]."
+        )
         if isinstance(item, dict)
         else {"content": item}
         for place, item in enumerate(items)
@@ -45,7 +49,13 @@ Results: TypeAlias = Annotated[
     fields.most("max_results"),
     BeforeValidator(_as_results),
     # The description has the fields: a nested schema would cost every client 250 bytes more.
-    WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{tool, content, exit_code}]"}),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "[{tool, content, exit_code}]",
+        }
+    ),
 ]
 
 
@@ -53,7 +63,11 @@ def _steps(value: Any, info: ValidationInfo) -> Any:
     value = parsed(value, ReadContext.of(info))
     if isinstance(value, str):
         return (value,)
-    return [fields.as_text(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
+    return (
+        [fields.as_text(item) for item in cast("list[Any]", value)]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 class CritiqueArguments(Arguments):
@@ -77,16 +91,26 @@ class CritiqueArguments(Arguments):
     ] = None
     steps: Annotated[tuple[str, ...], fields.most("max_steps"), BeforeValidator(_steps)] = ()
     step_description: fields.Phrase | None = None
-    decided: Annotated[fields.Label | None, Field(description="The component or tool that was decided on")] = None
+    decided: Annotated[
+        fields.Label | None, Field(description="The component or tool that was decided on")
+    ] = None
     executed: Annotated[fields.Label | None, Field(description="The one that ran")] = None
     tool_results: Results = ()
-    criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
+    criteria: Annotated[
+        fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})
+    ] = ()
     max_iterations: Annotated[fields.Count | None, Field(ge=0, le=5)] = None
     recall_id: fields.Label | None = None
     critique_id: fields.Label | None = None
     verdicts: Annotated[
         fields.Judgment,
-        WithJsonSchema({"type": "array", "items": {"type": "object"}, "description": "[{claim, verdict, correction}]"}),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "[{claim, verdict, correction}]",
+            }
+        ),
     ] = None
     analysis: fields.Judgment = None
     trigger: fields.Label | None = None
@@ -97,7 +121,9 @@ class CritiqueArguments(Arguments):
     @classmethod
     def _default_goal(cls, values: Any) -> Any:
         """Work without a goal is checked for its claims."""
-        return values if "goal" in values or "critique_id" in values else {**values, "goal": NO_GOAL}
+        return (
+            values if "goal" in values or "critique_id" in values else {**values, "goal": NO_GOAL}
+        )
 
     @model_validator(mode="after")
     def _has_work(self, info: ValidationInfo) -> "CritiqueArguments":
@@ -105,15 +131,23 @@ class CritiqueArguments(Arguments):
             raise InputError("steps", "response was sent too", "Send only one of them.")
         if self.critique_id is None:
             if self.response is None and not self.steps:
-                raise InputError("response", "it is missing, and so is steps", "Send the work to check.")
+                raise InputError(
+                    "response", "it is missing, and so is steps", "Send the work to check."
+                )
             if self.verdicts is not None:
                 raise InputError(
-                    "critique_id", "it is missing beside verdicts", "Send the id that critique gave with the claims."
+                    "critique_id",
+                    "it is missing beside verdicts",
+                    "Send the id that critique gave with the claims.",
                 )
         elif self.verdicts is None and self.analysis is None and not self.tool_results:
             fix = 'Send your verdicts: [{"claim": 1, "verdict": "holds"}].'
             raise InputError("verdicts", "it is missing beside critique_id", fix)
-        if any(not step.strip() for step in self.steps) or (self.response is not None and not self.response.strip()):
+        if any(not step.strip() for step in self.steps) or (
+            self.response is not None and not self.response.strip()
+        ):
             raise InputError("steps" if self.steps else "response", "it is empty", "Send text.")
-        ReadContext.of(info).limits.refuse_more("max_work_chars", "steps", sum(map(len, self.steps)))
+        ReadContext.of(info).limits.refuse_more(
+            "max_work_chars", "steps", sum(map(len, self.steps))
+        )
         return self

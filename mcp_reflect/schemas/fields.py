@@ -35,7 +35,9 @@ from mcp_reflect.security.redact import clean_text, quoted
 
 _Arguments = TypeVar("_Arguments", bound="Arguments")
 
-_MOST_BITS: Final = 1024  # of a whole number; Python itself will not print one of more than 4,300 digits
+_MOST_BITS: Final = (
+    1024  # of a whole number; Python itself will not print one of more than 4,300 digits
+)
 _TYPO_CUTOFF: Final = 0.84
 _PARSED_CHARS: Final = 1_000_000
 _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwargs", "payload")
@@ -69,7 +71,9 @@ class Arguments(BaseModel):
     they are optional.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, coerce_numbers_to_str=True
+    )
 
     ALIASES: ClassVar[Mapping[str, str]] = {}
     SYNONYMS: ClassVar[Mapping[str, str]] = {}
@@ -100,7 +104,9 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
     check_values(sent, limits)
     context = ReadContext(limits)
     values = {str(name): value for name, value in sent.items() if value is not None}
-    wrapped = next(iter(values)) if len(values) == 1 else ""  # {"arguments": {...}}, also as JSON text
+    wrapped = (
+        next(iter(values)) if len(values) == 1 else ""
+    )  # {"arguments": {...}}, also as JSON text
     if wrapped in _WRAPPERS and wrapped not in shape.model_fields:
         inner = parsed(values[wrapped])
         if isinstance(inner, dict):
@@ -117,7 +123,9 @@ def read(shape: type[_Arguments], sent: Mapping[str, Any], limits: Limits = DEFA
             raise _with_ignored(error, context.ignored) from None
 
 
-def named(shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = "") -> dict[str, Any]:
+def named(
+    shape: type[Arguments], values: Mapping[str, Any], context: ReadContext, path: str = ""
+) -> dict[str, Any]:
     """Return `values` under the names of `shape`'s fields, without those that are None; unknown ones are noted."""
     result: dict[str, Any] = {}
     for name, value in sorted(values.items(), key=lambda item: item[0] not in shape.model_fields):
@@ -147,7 +155,11 @@ def field_of(shape: type[Arguments], name: str) -> str | None:
 @cache
 def _names_of(shape: type[Arguments]) -> dict[str, str]:
     names = {own: own for own in shape.model_fields}
-    return names | {word: own for own, words in shape.SYNONYMS.items() for word in words.split()} | dict(shape.ALIASES)
+    return (
+        names
+        | {word: own for own, words in shape.SYNONYMS.items() for word in words.split()}
+        | dict(shape.ALIASES)
+    )
 
 
 def normalized(word: str) -> str:
@@ -162,7 +174,11 @@ def without_class(word: str) -> str:
 
 def parsed(value: Any, context: ReadContext | None = None) -> Any:
     """Return the value of a text of JSON or of a Python literal; anything else as it is."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{", "(") or len(value) > _PARSED_CHARS:
+    if (
+        not isinstance(value, str)
+        or value.lstrip()[:1] not in ("[", "{", "(")
+        or len(value) > _PARSED_CHARS
+    ):
         return value
     try:
         result: Any = json.loads(value)
@@ -177,10 +193,16 @@ def parsed(value: Any, context: ReadContext | None = None) -> Any:
     return cast("Any", result)
 
 
-def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext) -> bool:
+def _repaired(
+    shape: type[Arguments], values: dict[str, Any], error: Any, context: ReadContext
+) -> bool:
     """Remove an invalid optional argument, or clamp it to its bounds. Return False if neither is allowed."""
     name = str(error["loc"][0]) if error["loc"] else ""
-    if name not in values or name not in shape.model_fields or shape.model_fields[name].is_required():
+    if (
+        name not in values
+        or name not in shape.model_fields
+        or shape.model_fields[name].is_required()
+    ):
         return False
     if name in shape.STRICT or error["type"] in ("over_limit", "string_too_long"):
         return False
@@ -190,7 +212,12 @@ def _repaired(shape: type[Arguments], values: dict[str, Any], error: Any, contex
     if not place and bound is not None:
         values[name] = bound
         context.ignored.append(f"{name}: {fault}, {bound:g} used")
-    elif isinstance(value, list | tuple) and place and isinstance(place[0], int) and place[0] < len(cast("Any", value)):
+    elif (
+        isinstance(value, list | tuple)
+        and place
+        and isinstance(place[0], int)
+        and place[0] < len(cast("Any", value))
+    ):
         values[name] = [item for at, item in enumerate(cast("list[Any]", value)) if at != place[0]]
         context.ignored.append(f"{_error_path(error['loc'])}: {fault}")
     else:
@@ -203,7 +230,9 @@ def _with_ignored(error: InputError, ignored: Sequence[str]) -> InputError:
     """Return the error with the reason for which its argument was ignored, if it was, and the unknown names."""
     own, unknown = f"{error.field}: ", ": no such argument"
     fault = next((note.removeprefix(own) for note in ignored if note.startswith(own)), error.fault)
-    names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][:_MOST_IGNORED]
+    names = [note.removesuffix(unknown) for note in ignored if note.endswith(unknown)][
+        :_MOST_IGNORED
+    ]
     fix = f"{error.fix} Unknown arguments: {', '.join(names)}." if names else error.fix
     return InputError(error.field, fault, fix)
 
@@ -219,7 +248,12 @@ _FAULTS: Final = {
     "finite_number": ("{value} is not a number", "Send a finite number."),
     "int_from_float": ("{value} is not a whole number", "Send a whole number."),
 }
-_WANTED: Final = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+_WANTED: Final = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
 _KINDS: Final = {
     "bool": "true or false",
     "int": "a number",
@@ -237,20 +271,32 @@ def explain(errors: Sequence[Any]) -> InputError:
     error = errors[0]
     kind, value, details = error["type"], error["input"], error.get("ctx", {})
     if kind in _FAULTS:
-        values = {**details, "value": value, "length": len(value) if hasattr(value, "__len__") else "too many"}
+        values = {
+            **details,
+            "value": value,
+            "length": len(value) if hasattr(value, "__len__") else "too many",
+        }
         fault, fix = (text.format_map(values) for text in _FAULTS[kind])
     elif kind == "value_error":  # raised by a validator of ours as `fault|fix`
         fault, _, fix = str(details["error"]).partition("|")
     elif kind in ("enum", "literal_error"):
-        names = [part.strip().strip("'") for part in str(details.get("expected", "")).replace(" or ", ", ").split(",")]
+        names = [
+            part.strip().strip("'")
+            for part in str(details.get("expected", "")).replace(" or ", ", ").split(",")
+        ]
         near = get_close_matches(str(value)[:80].lower(), names, n=1, cutoff=0.5)
         # A validator may have changed its case, by which a secret is known: only a plain word is repeated.
         word = f"'{quoted(value)}'" if _PLAIN_WORD.fullmatch(str(value)) else "this"
         fault = f"{word} is not one of its values"
         fix = f"Send one of {', '.join(names)}." + (f" Did you mean '{near[0]}'?" if near else "")
     elif kind.endswith(("_type", "_parsing")):
-        wanted = _WANTED.get(kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object")
-        fault, fix = f"it is {_KINDS.get(type(value).__name__, 'something else')}, not {wanted}", f"Send {wanted}."
+        wanted = _WANTED.get(
+            kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object"
+        )
+        fault, fix = (
+            f"it is {_KINDS.get(type(value).__name__, 'something else')}, not {wanted}",
+            f"Send {wanted}.",
+        )
     else:
         fault, fix = quoted(error["msg"], 200), "Send a value that the tool's schema allows."
     more = f" ({len(errors) - 1} more to correct after this one)" if len(errors) > 1 else ""
@@ -275,14 +321,22 @@ def check_values(sent: Mapping[str, Any], limits: Limits) -> None:
     def check(value: object, path: tuple[Any, ...]) -> None:
         nonlocal count
         if isinstance(value, Mapping | list | tuple):
-            items: Any = cast("Any", value).items() if isinstance(value, Mapping) else enumerate(cast("Any", value))
+            items: Any = (
+                cast("Any", value).items()
+                if isinstance(value, Mapping)
+                else enumerate(cast("Any", value))
+            )
             count += len(cast("list[Any]", value))
             limits.refuse_more("max_values", "arguments", count, "values")
             if value and len(path) >= limits.max_depth:
                 fault = f"it is nested more than {limits.max_depth} levels deep"
-                raise InputError(_error_path(path)[:80], fault, "Send a flatter value, or its text.")
+                raise InputError(
+                    _error_path(path)[:80], fault, "Send a flatter value, or its text."
+                )
             if not isinstance(value, Mapping) and set(map(type, cast("list[str]", value))) == {str}:
-                items = () if _is_plain("".join(cast("list[str]", value))) else items  # a word list is checked at once
+                items = (
+                    () if _is_plain("".join(cast("list[str]", value))) else items
+                )  # a word list is checked at once
             for name, item in items:
                 if not _is_plain(name):
                     _check_value(name, path)
@@ -303,7 +357,10 @@ def _check_value(value: object, path: tuple[Any, ...]) -> None:
     fault, fix = "", "Send valid Unicode text."
     if isinstance(value, str):
         if "\0" in value:
-            fault, fix = f"it holds a NUL byte at character {value.index(chr(0))}", "Send text without it."
+            fault, fix = (
+                f"it holds a NUL byte at character {value.index(chr(0))}",
+                "Send text without it.",
+            )
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -330,7 +387,9 @@ def most(name: str) -> BeforeValidator:
         count = len(cast("str", value)) if isinstance(value, str | list | tuple | dict) else 0
         if count > bound:
             what = "characters" if isinstance(value, str) else "items"
-            raise PydanticCustomError("over_limit", "too much", {"count": count, "what": what, "bound": bound})
+            raise PydanticCustomError(
+                "over_limit", "too much", {"count": count, "what": what, "bound": bound}
+            )
         return cast("object", value)
 
     return BeforeValidator(check)
@@ -360,7 +419,9 @@ def as_text(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list | tuple):
-        return "\n".join(str(as_text(item)) for item in cast("list[Any]", value) if item is not None)
+        return "\n".join(
+            str(as_text(item)) for item in cast("list[Any]", value) if item is not None
+        )
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -371,7 +432,9 @@ def as_list(value: Any, info: ValidationInfo) -> Any:
         items: list[Any] = _BULLET.split(value) if len(_BULLET.findall(value)) > 1 else [value]
         items = [item.strip() for item in items]
     elif isinstance(value, Mapping):
-        items = [f"{name}: {as_text(item)}" for name, item in cast("Mapping[Any, Any]", value).items()]
+        items = [
+            f"{name}: {as_text(item)}" for name, item in cast("Mapping[Any, Any]", value).items()
+        ]
     elif isinstance(value, list | tuple):
         items = [as_text(item) for item in cast("list[Any]", value) if item is not None]
     else:
@@ -439,14 +502,27 @@ def choice(kind: type[StrEnum], words: Mapping[str, str]) -> BeforeValidator:
 
 
 _Text: Final = BeforeValidator(as_text)
-Task: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_task_chars"), _Text]
-Passage: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_lesson_chars"), _Text]
+Task: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(not_blank), most("max_task_chars"), _Text
+]
+Passage: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(not_blank), most("max_lesson_chars"), _Text
+]
 Label: TypeAlias = Annotated[
-    str, Field(min_length=1), AfterValidator(clean_text), AfterValidator(not_blank), most("max_label_chars"), _Text
+    str,
+    Field(min_length=1),
+    AfterValidator(clean_text),
+    AfterValidator(not_blank),
+    most("max_label_chars"),
+    _Text,
 ]
 """A name, redacted as it is stored, so that it can be looked up."""
-Phrase: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(not_blank), most("max_phrase_chars"), _Text]
-Labels: TypeAlias = Annotated[tuple[Label, ...], most("max_list_items"), BeforeValidator(_as_labels)]
+Phrase: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(not_blank), most("max_phrase_chars"), _Text
+]
+Labels: TypeAlias = Annotated[
+    tuple[Label, ...], most("max_list_items"), BeforeValidator(_as_labels)
+]
 Phrases: TypeAlias = Annotated[tuple[Phrase, ...], most("max_list_items"), BeforeValidator(as_list)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1), BeforeValidator(share_of)]
 Count: TypeAlias = Annotated[int, BeforeValidator(_as_count)]

@@ -68,7 +68,15 @@ def is_vague(text: str) -> bool:
 TOLD_BY_PERSON: Final = 0.9
 """The least importance of a lesson that a person told: an agent may send as much, and words from outside are judged."""
 
-_AS_SENT: Final = {"why", "task_type", "context", "symptoms", "keywords", "wrong_call", "right_call"}
+_AS_SENT: Final = {
+    "why",
+    "task_type",
+    "context",
+    "symptoms",
+    "keywords",
+    "wrong_call",
+    "right_call",
+}
 
 
 def _as_call(value: Any, info: ValidationInfo) -> Any:
@@ -76,7 +84,11 @@ def _as_call(value: Any, info: ValidationInfo) -> Any:
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         value = fields.parsed(value, fields.ReadContext.of(info))
     if not isinstance(value, Mapping):
-        return " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else value
+        return (
+            " ".join(map(str, cast("list[Any]", value)))
+            if isinstance(value, list | tuple)
+            else value
+        )
     call = cast("Mapping[str, Any]", value)
     arguments = call.get("arguments", call.get("input", call.get("tool_input", {})))
     tool = call.get("tool", call.get("tool_name", call.get("name")))
@@ -137,11 +149,17 @@ class RecallArguments(Arguments):
         """Recall by symptoms or a task type alone: they are the task."""
         own = {field_of(cls, name): value for name, value in values.items()}
         instead = own.get("symptoms") or own.get("task_type")
-        return {**values, "task": fields.as_text(instead)} if instead and "task" not in own else values
+        return (
+            {**values, "task": fields.as_text(instead)} if instead and "task" not in own else values
+        )
 
     def ask(self) -> RecallQuery:
         """Return the query for the bank."""
-        own = {name: getattr(self, name) for name in type(self).model_fields if name not in ("project", "detail")}
+        own = {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name not in ("project", "detail")
+        }
         return RecallQuery(**own)
 
 
@@ -175,10 +193,12 @@ class LessonArguments(Arguments):
     tags: fields.Labels = ()
     visibility: Literal["project", "global"] = "project"
     evidence: Annotated[
-        Literal[Evidence.SELF, Evidence.USER], Field(description="user: a person told you, in this conversation")
+        Literal[Evidence.SELF, Evidence.USER],
+        Field(description="user: a person told you, in this conversation"),
     ] = Evidence.SELF
     replaces: Annotated[
-        fields.Label | None, Field(description="The lesson_id of one that says this in worse words, or is outdated")
+        fields.Label | None,
+        Field(description="The lesson_id of one that says this in worse words, or is outdated"),
     ] = None
     detail: fields.Detail = False
     project: fields.Label | None = None
@@ -187,12 +207,19 @@ class LessonArguments(Arguments):
     def _says_something(self) -> "LessonArguments":
         texts = self.lesson, self.mistake, self.correction
         if not any(texts):
-            raise InputError("lesson", "it is missing", "Send the lesson in one text, or mistake and correction.")
+            raise InputError(
+                "lesson", "it is missing", "Send the lesson in one text, or mistake and correction."
+            )
         if not has_content(*texts, letters=self.FEWEST_LETTERS):
             fix = "Say what failed, with the exact error, and what works."
             raise InputError("lesson" if self.lesson else "mistake", "it has no content", fix)
         told = self.correction or self.lesson
-        if told and self.REFUSES_VAGUE and not (self.wrong_call or self.right_call) and is_vague(told):
+        if (
+            told
+            and self.REFUSES_VAGUE
+            and not (self.wrong_call or self.right_call)
+            and is_vague(told)
+        ):
             fault = f"'{quoted(told, 60)}' does not say what to do differently"
             fix = "Name the command, input, order or place to use the next time."
             raise InputError("correction" if self.correction else "lesson", fault, fix)
@@ -222,7 +249,11 @@ class LessonArguments(Arguments):
         if self.lesson is None:
             if mistake and correction:
                 return lesson_text(mistake, correction), mistake, correction
-            return (correction, "", correction) if correction else (f"Tried without success: {mistake}", mistake, "")
+            return (
+                (correction, "", correction)
+                if correction
+                else (f"Tried without success: {mistake}", mistake, "")
+            )
         if mistake or correction:
             correction = correction or self.lesson
             return lesson_text(mistake or self.lesson, correction), mistake, correction
@@ -304,9 +335,14 @@ class OwnExportArguments(ImportArguments):
     def record(self, project: str) -> Lesson:
         """Return the lesson as it was stored."""
         draft = self.draft(self.source)
-        values: dict[str, Any] = {field.name: getattr(draft, field.name) for field in dataclasses.fields(draft)}
+        values: dict[str, Any] = {
+            field.name: getattr(draft, field.name) for field in dataclasses.fields(draft)
+        }
         values |= {name: getattr(self, name) for name in _AS_STORED}
-        values |= {"created_at": self.created_at.timestamp(), "updated_at": self.updated_at.timestamp()}
+        values |= {
+            "created_at": self.created_at.timestamp(),
+            "updated_at": self.updated_at.timestamp(),
+        }
         return Lesson(**values, project=project)
 
 
@@ -355,11 +391,15 @@ class OutcomeArguments(Arguments):
         WithJsonSchema({"enum": ["helped", "irrelevant", "wrong", "partial"]}),
     ]
     recall_id: fields.Label | None = None
-    lesson_ids: Annotated[fields.Labels, Field(description="The ones you used; else all of the recall")] = ()
+    lesson_ids: Annotated[
+        fields.Labels, Field(description="The ones you used; else all of the recall")
+    ] = ()
     evidence: Annotated[
         Evidence,
         Field(description="user needs a quoted word in note"),
-        fields.choice(Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}),
+        fields.choice(
+            Evidence, {"test": "tests tested", "metric": "metrics", "user": "person human"}
+        ),
     ] = Evidence.SELF
     tool_results: Results = ()
     note: fields.Phrase | None = None
@@ -369,7 +409,10 @@ class OutcomeArguments(Arguments):
     @model_validator(mode="after")
     def _names_something(self) -> "OutcomeArguments":
         if self.recall_id is None and not self.lesson_ids:
-            fault, fix = "it is missing, and so is lesson_ids", "Send the recall_id, or the lesson_ids."
+            fault, fix = (
+                "it is missing, and so is lesson_ids",
+                "Send the recall_id, or the lesson_ids.",
+            )
             raise InputError("recall_id", fault, fix)
         return self
 

@@ -4,13 +4,28 @@ import re
 from itertools import accumulate, chain, count, takewhile
 from typing import Annotated, Any, ClassVar, Final, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
-from mcp_reflect.schemas.fields import Arguments, ReadContext, field_of, named, normalized, parsed, without_class
+from mcp_reflect.schemas.fields import (
+    Arguments,
+    ReadContext,
+    field_of,
+    named,
+    normalized,
+    parsed,
+    without_class,
+)
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
 Content = Annotated[str, BeforeValidator(fields.as_text)]
@@ -41,14 +56,24 @@ _ANALYSIS: Final = (
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
-_OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "unknown", "unknown_error")  # rules name the cause
+_OPEN_CATEGORIES: Final = (
+    "tool_error",
+    "external_api_error",
+    "unknown",
+    "unknown_error",
+)  # rules name the cause
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
 class EventArguments(Arguments):
     """One thing that happened in a run. Unknown fields are kept in `metadata`."""
 
-    ALIASES: ClassVar = {"event_id": "id", "event_type": "type", "tool_name": "tool", "error_message": "error"}
+    ALIASES: ClassVar = {
+        "event_id": "id",
+        "event_type": "type",
+        "tool_name": "tool",
+        "error_message": "error",
+    }
     SYNONYMS: ClassVar = {
         "type": "kind role",
         "tool": "name function function_name action",
@@ -87,11 +112,15 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
         for event in _events_of(parsed(item, context), context, events):
             if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
                 if event["type"] != "tool_response":
-                    context.ignored.append(f"events[{place}]: it has neither content, tool nor error")
+                    context.ignored.append(
+                        f"events[{place}]: it has neither content, tool nor error"
+                    )
                     continue
                 event["content"] = _NO_OUTPUT  # a command that works is often silent
             name = str(event.get("id") or f"e{len(events) + 1}")
-            own = next(own for own in chain([name], (f"{name}-{n}" for n in count(2))) if own not in ids)
+            own = next(
+                own for own in chain([name], (f"{name}-{n}" for n in count(2))) if own not in ids
+            )
             ids.add(own)  # a response may have the id of its call
             if own != name:
                 event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
@@ -99,13 +128,17 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
     return events
 
 
-def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _events_of(
+    item: Any, context: ReadContext, before: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Return the events of an item: two where a call was sent together with its result."""
     after_call = bool(before) and before[-1].get("type") == "tool_call"
     if not isinstance(item, dict):
         text = fields.as_text(item)
         if match := _COMMAND.match(str(text)):
-            return [{"type": "tool_call", "tool": "bash", "arguments": {"command": match["command"]}}]
+            return [
+                {"type": "tool_call", "tool": "bash", "arguments": {"command": match["command"]}}
+            ]
         return [{"type": "tool_response" if after_call else "observation", "content": text}]
     event = _named_event(cast("dict[Any, Any]", item))
     _read_values(event, context)
@@ -114,8 +147,14 @@ def _events_of(item: Any, context: ReadContext, before: list[dict[str, Any]]) ->
     has_result = failed or bool(event.get("content"))
     is_result = has_result or (after_call and "content" in event)
     if has_call and ((kind is None and has_result) or (kind == "tool_call" and failed)):
-        call = {name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event}
-        result = {name: event[name] for name in ("tool", "content", "error", "metadata", "timestamp") if name in event}
+        call = {
+            name: event[name] for name in ("id", "tool", "arguments", "timestamp") if name in event
+        }
+        result = {
+            name: event[name]
+            for name in ("tool", "content", "error", "metadata", "timestamp")
+            if name in event
+        }
         return [{"type": "tool_call", **call}, {"type": "tool_response", **result}]
     alone = "error_event" if failed else "observation"
     of_tool = "tool_response" if event.get("tool") or after_call else alone
@@ -135,7 +174,10 @@ def _named_event(item: dict[Any, Any]) -> dict[str, Any]:
         else:
             metadata[own if own in ("exit_code", "command") else name] = value
     own_metadata = event.pop("metadata", {})
-    metadata = {**(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}), **metadata}
+    metadata = {
+        **(own_metadata if isinstance(own_metadata, dict) else {"metadata": own_metadata}),
+        **metadata,
+    }
     if not isinstance(event.get("timestamp", ""), str | int | float):
         metadata["timestamp"] = event.pop("timestamp")
     name = metadata.get("tool") or metadata.get("tool_name")
@@ -167,19 +209,26 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = content or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
-    elif isinstance(event.get("error"), dict):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
+    elif isinstance(
+        event.get("error"), dict
+    ):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
         error = cast("dict[str, Any]", event["error"])
         message = error.get("message")
         if isinstance(message, str) and not error.keys() - {"message", "code", "type"}:
             words = f"{message} ({error['code']})" if error.get("code") else message
-            event["error"] = f"{content}: {words}" if content and message not in content else content or words
+            event["error"] = (
+                f"{content}: {words}" if content and message not in content else content or words
+            )
 
 
 class ErrorArguments(Arguments):
     """What went wrong with the run as a whole."""
 
     ALIASES: ClassVar = {"error_category": "category", "error_message": "message"}
-    SYNONYMS: ClassVar = {"category": "type kind code name", "message": "text error detail details description"}
+    SYNONYMS: ClassVar = {
+        "category": "type kind code name",
+        "message": "text error detail details description",
+    }
 
     category: ErrorCategory | None = None
     message: Content = ""
@@ -196,7 +245,9 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
     word = normalized(str(error.get("category")))
     known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
     if "category" in error and not known and word not in _OPEN_CATEGORIES:
-        context.ignored.append(f"error.category: {quoted(error['category'])} is not one of its values")
+        context.ignored.append(
+            f"error.category: {quoted(error['category'])} is not one of its values"
+        )
     return {**error, "category": known[0] if known else None}
 
 
@@ -218,7 +269,9 @@ class ReflectArguments(Arguments):
     }
 
     task: fields.Task | None = None
-    outcome: Annotated[Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)] = None
+    outcome: Annotated[
+        Outcome | None, fields.choice(Outcome, _OUTCOMES), BeforeValidator(fields.as_text)
+    ] = None
     events: Annotated[
         tuple[EventArguments, ...],
         fields.most("max_sent_events"),
@@ -236,7 +289,9 @@ class ReflectArguments(Arguments):
         ErrorArguments | None,
         BeforeValidator(_run_error),
         # The categories are in docs/tools.md; listing them here would cost every client 300 bytes.
-        WithJsonSchema({"type": "object", "description": "{category, message, context} of the run"}),
+        WithJsonSchema(
+            {"type": "object", "description": "{category, message, context} of the run"}
+        ),
     ] = None
     # A failed check of these two is a result, not an error: see `runs.decisions`.
     decision: Annotated[
@@ -247,13 +302,22 @@ class ReflectArguments(Arguments):
     execution: Annotated[
         JsonValue,
         BeforeValidator(fields.as_json),
-        WithJsonSchema({"type": "object", "description": "{component, result, error, metrics{latency, accuracy}}"}),
+        WithJsonSchema(
+            {
+                "type": "object",
+                "description": "{component, result, error, metrics{latency, accuracy}}",
+            }
+        ),
     ] = None
     allowed_actions: fields.Labels = ()
-    criteria: Annotated[fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})] = ()
+    criteria: Annotated[
+        fields.Labels, WithJsonSchema({"type": "array", "items": {"type": "string"}})
+    ] = ()
     analysis: Annotated[
         fields.Judgment,
-        Field(description="Any of {mistake, correction, why, strategy, symptoms, keywords, importance}, or text"),
+        Field(
+            description="Any of {mistake, correction, why, strategy, symptoms, keywords, importance}, or text"
+        ),
     ] = None
     reflection_id: fields.Label | None = None
     recall_id: fields.Label | None = None
@@ -276,7 +340,10 @@ class ReflectArguments(Arguments):
             beside = {"reflection": analysis, **beside}
         elif isinstance(analysis, dict):
             beside = {**beside, **cast("dict[str, Any]", analysis)}
-        return {**{name: value for name, value in values.items() if name not in beside}, "analysis": beside}
+        return {
+            **{name: value for name, value in values.items() if name not in beside},
+            "analysis": beside,
+        }
 
     @model_validator(mode="before")
     @classmethod
@@ -290,7 +357,11 @@ class ReflectArguments(Arguments):
             return sent
         events = cast("list[dict[str, Any]]", events)
         missing = {"task": _missing_task(sent, events), "outcome": _missing_outcome(sent, events)}
-        return {**{name: value for name, value in missing.items() if value}, **sent, "events": events}
+        return {
+            **{name: value for name, value in missing.items() if value},
+            **sent,
+            "events": events,
+        }
 
     @model_validator(mode="after")
     def _has_a_run(self) -> "ReflectArguments":
@@ -300,7 +371,9 @@ class ReflectArguments(Arguments):
                     fix = "Send task, outcome and analysis or events, or the reflection_id of a stored run."
                     raise InputError(name, "it is missing", fix)
         elif self.analysis is None:
-            raise InputError("analysis", "it is missing beside reflection_id", "Send your analysis of that run.")
+            raise InputError(
+                "analysis", "it is missing beside reflection_id", "Send your analysis of that run."
+            )
         return self
 
 
@@ -313,7 +386,13 @@ def _missing_task(sent: dict[str, Any], events: list[dict[str, Any]]) -> str:
     if decision is not None or sent.get("execution") is not None:
         made = cast("dict[str, Any]", decision) if isinstance(decision, dict) else {}
         last = last or f"Decide what becomes of the component '{made.get('component', '')}'"
-    texts = (*asked[:1], sent.get("goal"), *(told.get(name) for name in _ANALYSIS), *told.values(), last)
+    texts = (
+        *asked[:1],
+        sent.get("goal"),
+        *(told.get(name) for name in _ANALYSIS),
+        *told.values(),
+        last,
+    )
     title = next((text for text in texts if isinstance(text, str) and text.strip()), "")
     return " ".join(title.split())[:_TITLE_CHARS]
 
@@ -329,12 +408,16 @@ def _missing_outcome(sent: dict[str, Any], events: list[dict[str, Any]]) -> str 
     ]
     if failed:
         return Outcome.FAILURE if failed[-1] else Outcome.SUCCESS
-    if sent.get("decision") is not None or sent.get("execution") is not None:  # with an error it fails its checks
+    if (
+        sent.get("decision") is not None or sent.get("execution") is not None
+    ):  # with an error it fails its checks
         return Outcome.SUCCESS
     return Outcome.PARTIAL if sent.get("analysis") or events else None
 
 
-_START_SHARE: Final = 5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
+_START_SHARE: Final = (
+    5  # one fifth of a limit is for the start of a run, where the plan is, the rest for its end
+)
 _DECIDED: Final = ("decision", "execution", "allowed_actions")
 _CLEANED: Final = 8  # times what is kept: cleaning all of a text of many megabytes takes seconds
 

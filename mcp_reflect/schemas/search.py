@@ -39,7 +39,9 @@ DEFAULT_TABLE: Final = "search"
 
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True), fields.most("max_query_chars")]
-_Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+_Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+]
 
 
 class QueryArguments(Arguments):
@@ -83,11 +85,14 @@ class ProposalArguments(Arguments):
     reasoning: _Text = ""
     user_message: _Text = ""
     strategy: Annotated[
-        Strategy | None, fields.choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"})
+        Strategy | None,
+        fields.choice(Strategy, {"relax": "broaden", "rewrite": "rephrase reformulate"}),
     ] = None
 
 
-def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT, table: str = "") -> tuple[Query, ...]:
+def read_queries(
+    value: object, field: str = "queries", limits: Limits = DEFAULT, table: str = ""
+) -> tuple[Query, ...]:
     """Return a list of queries; InputError names the field that cannot be read.
 
     The tool is the table where none is named, and `table` where neither is; without it, each query must name one.
@@ -98,14 +103,20 @@ def read_queries(value: object, field: str = "queries", limits: Limits = DEFAULT
     for place, item in enumerate(items):
         sent = {"query_text": item} if isinstance(item, str) and table else item
         query = Query(**dict(_read(QueryArguments, sent, f"{field}[{place}]", limits)))
-        query = replace(query, table=query.table or query.tool or (table if query.query_text else ""))
+        query = replace(
+            query, table=query.table or query.tool or (table if query.query_text else "")
+        )
         if not query.table:
-            raise InputError(f"{field}[{place}].table", "it is missing", "Name the table to search.")
+            raise InputError(
+                f"{field}[{place}].table", "it is missing", "Name the table to search."
+            )
         queries.append(query)
     return tuple(queries)
 
 
-def read_catalog(value: object, field: str = "catalog", limits: Limits = DEFAULT) -> tuple[CatalogEntry, ...]:
+def read_catalog(
+    value: object, field: str = "catalog", limits: Limits = DEFAULT
+) -> tuple[CatalogEntry, ...]:
     """Return the tables, joined where two have one name.
 
     InputError names the field that cannot be read, or the limit of all vocabularies.
@@ -114,11 +125,16 @@ def read_catalog(value: object, field: str = "catalog", limits: Limits = DEFAULT
     for place, item in enumerate(_items(value, field)):
         sent = _read(TableArguments, item, f"{field}[{place}]", limits)
         columns = sent.fields if isinstance(sent.fields, dict) else dict.fromkeys(sent.fields)
-        values = {name: tuple(map(str, known)) if is_list(known) else () for name, known in columns.items()}
+        values = {
+            name: tuple(map(str, known)) if is_list(known) else ()
+            for name, known in columns.items()
+        }
         before = tables.get(sent.table, CatalogEntry(table=sent.table))
         tables[sent.table] = replace(
             before,
-            description=" ".join(filter(None, dict.fromkeys((before.description, sent.description)))),
+            description=" ".join(
+                filter(None, dict.fromkeys((before.description, sent.description)))
+            ),
             search_modes=tuple(dict.fromkeys((*before.search_modes, *sent.search_modes))),
             fields={**before.fields, **values},
             vocabulary=tuple(dict.fromkeys((*before.vocabulary, *sent.vocabulary))),
@@ -143,14 +159,20 @@ def read_results(value: object, field: str = "results") -> dict[str, int]:
     counts: dict[str, int] = {}
     for table, rows in _object(value, field, "Send {table: count} or {table: [rows]}.").items():
         if isinstance(rows, bool) or not isinstance(rows, int | list | tuple | dict | None):
-            raise InputError(f"{field}.{table}", "is neither a count nor a list", "Send the number of rows")
-        counts[table] = max(0, rows) if isinstance(rows, int) else len(cast("list[Any]", rows or ()))
+            raise InputError(
+                f"{field}.{table}", "is neither a count nor a list", "Send the number of rows"
+            )
+        counts[table] = (
+            max(0, rows) if isinstance(rows, int) else len(cast("list[Any]", rows or ()))
+        )
     return counts
 
 
 def _read(shape: type[_Shape], value: object, field: str, limits: Limits) -> _Shape:
     context = ReadContext(limits)
-    values = named(shape, _object(value, field, f"Send {{{', '.join(shape.model_fields)}}}."), context)
+    values = named(
+        shape, _object(value, field, f"Send {{{', '.join(shape.model_fields)}}}."), context
+    )
     try:
         return shape.model_validate(values, context=context)
     except (InputError, ValidationError) as error:
@@ -198,7 +220,11 @@ def _results(value: Any, info: ValidationInfo) -> Any:
 class ReplanArguments(Arguments):
     """Arguments of replan_search. With `search_id` the call may report again or bring an `analysis`."""
 
-    ALIASES: ClassVar = {"planned_queries": "queries", "original_queries": "queries", "query_results": "results"}
+    ALIASES: ClassVar = {
+        "planned_queries": "queries",
+        "original_queries": "queries",
+        "query_results": "results",
+    }
     SYNONYMS: ClassVar = {
         "queries": "query search searches failed_query failed_queries tried",
         "user_message": "question message goal intent task user_query request",
@@ -208,9 +234,14 @@ class ReplanArguments(Arguments):
         "catalog": "tables schema",
     }
 
-    user_message: Annotated[fields.Task | None, Field(description="What the person asked for")] = None
+    user_message: Annotated[fields.Task | None, Field(description="What the person asked for")] = (
+        None
+    )
     queries: Annotated[
-        list[JsonValue], fields.most("max_queries"), BeforeValidator(_queries), WithJsonSchema(_QUERIES)
+        list[JsonValue],
+        fields.most("max_queries"),
+        BeforeValidator(_queries),
+        WithJsonSchema(_QUERIES),
     ] = Field(default_factory=list[JsonValue])
     results: Annotated[
         JsonValue,
@@ -220,10 +251,15 @@ class ReplanArguments(Arguments):
     zero_result_tables: fields.Labels = ()
     retry_count: Annotated[fields.Count, Field(ge=0, le=1000)] = 0
     catalog: Annotated[
-        list[Any], fields.most("max_tables"), BeforeValidator(fields.as_objects), WithJsonSchema(_CATALOG)
+        list[Any],
+        fields.most("max_tables"),
+        BeforeValidator(fields.as_objects),
+        WithJsonSchema(_CATALOG),
     ] = Field(default_factory=list[Any])
     suggestions: Annotated[fields.Phrases, Field(description="What the search tool proposed")] = ()
-    analysis: Annotated[fields.Judgment, Field(description="Your own: {strategy, user_message, new_queries}")] = None
+    analysis: Annotated[
+        fields.Judgment, Field(description="Your own: {strategy, user_message, new_queries}")
+    ] = None
     search_id: fields.Label | None = None
     detail: fields.Detail = False
     project: fields.Label | None = None
@@ -231,5 +267,7 @@ class ReplanArguments(Arguments):
     @model_validator(mode="after")
     def _has_a_search(self) -> "ReplanArguments":
         if self.search_id is None and not self.queries:
-            raise InputError("queries", "it is empty", "Send the queries that were run, or a search_id.")
+            raise InputError(
+                "queries", "it is empty", "Send the queries that were run, or a search_id."
+            )
         return self

@@ -93,9 +93,15 @@ class _Rules(NamedTuple):
 def _rules() -> _Rules:
     import tomllib  # noqa: PLC0415 - few processes judge a text
 
-    tables: dict[str, Any] = tomllib.loads(Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8"))
+    tables: dict[str, Any] = tomllib.loads(
+        Path(__file__).with_name("injection_rules.toml").read_text(encoding="utf-8")
+    )
     honest = tables["honest"]
-    rules = tuple(_rule(reason, rule, honest["acts"]) for reason, lines in tables["rules"].items() for rule in lines)
+    rules = tuple(
+        _rule(reason, rule, honest["acts"])
+        for reason, lines in tables["rules"].items()
+        for rule in lines
+    )
     reports, tells = (honest[name].replace("\n", "") for name in ("reports", "tells"))
     return _Rules(tables["words"], tables["forms"], rules, reports, tells)
 
@@ -133,7 +139,9 @@ def _link(text: str) -> _Link:
 
 @cache
 def _group(name: str) -> re.Pattern[str]:
-    return re.compile(f"{_LEAD if name[0] == '^' else ''}{_pattern(name.removeprefix('^'))}", re.IGNORECASE)
+    return re.compile(
+        f"{_LEAD if name[0] == '^' else ''}{_pattern(name.removeprefix('^'))}", re.IGNORECASE
+    )
 
 
 @cache
@@ -175,15 +183,22 @@ def _judge_sentence(sentence: str, following: str, own: bool) -> str | None:
 
     def fits(link: _Link) -> bool:
         return (
-            any(_holds(group, sentence) or (link.next_too and _holds(group, following)) for group in link.groups)
+            any(
+                _holds(group, sentence) or (link.next_too and _holds(group, following))
+                for group in link.groups
+            )
             is not link.absent
         )
 
     for rule in rules.rules:
-        if all(map(fits, rule.links)) and all(_in_order(sequence, sentence) for sequence in rule.sequences):
+        if all(map(fits, rule.links)) and all(
+            _in_order(sequence, sentence) for sequence in rule.sequences
+        ):
             if own and re.search(rules.reports, sentence, re.IGNORECASE):
                 return None
-            if not (rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)):
+            if not (
+                rule.is_act and re.search(rules.tells, f"{sentence} {following}", re.IGNORECASE)
+            ):
                 return rule.reason
     return None
 
@@ -212,7 +227,9 @@ def _unquoted(line: str) -> str:
     return rest if len(own.split()) >= 3 or sum(char > "\u3040" for char in own) >= 6 else line
 
 
-_FLAG: Final = lazy_compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,8}\U000e007f")  # of a region
+_FLAG: Final = lazy_compile(
+    "\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,8}\U000e007f"
+)  # of a region
 _BETWEEN: Final = "[\u200b-\u200d\u2060-\u2064\ufeff\xad]+"
 _HIDDEN: Final = lazy_compile(
     "[\U000e0000-\U000e007f]|[\u200b-\u200f\u2060-\u2064\ufeff\u180e]{4}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3}"
@@ -237,7 +254,9 @@ _LIKE: Final = str.maketrans(
 )
 
 _SHARED: Final = 40  # letters and digits in a row that two texts hardly have in common by chance
-_ERROR: Final = lazy_compile(r"error|exception|fail|fatal|denied|not found|traceback|warning|errno", re.IGNORECASE)
+_ERROR: Final = lazy_compile(
+    r"error|exception|fail|fatal|denied|not found|traceback|warning|errno", re.IGNORECASE
+)
 
 
 def repeats(text: str, outside: Iterable[str]) -> bool:
@@ -245,7 +264,9 @@ def repeats(text: str, outside: Iterable[str]) -> bool:
     own = _letters(text)
     if len(own) < _SHARED:
         return False
-    passages = [own[start : start + _SHARED] for start in range(0, len(own) - _SHARED + 1, _SHARED // 4)]
+    passages = [
+        own[start : start + _SHARED] for start in range(0, len(own) - _SHARED + 1, _SHARED // 4)
+    ]
     lines = (line for other in outside for line in other.split("\n") if not _ERROR.search(line))
     letters = _letters(" ".join(lines))
     return any(passage in letters for passage in passages)

@@ -14,7 +14,12 @@ from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, holds, named_secrets
-from mcp_reflect.security.secret_shapes import long_words, placed_secrets, private_keys, shaped_secrets
+from mcp_reflect.security.secret_shapes import (
+    long_words,
+    placed_secrets,
+    private_keys,
+    shaped_secrets,
+)
 from mcp_reflect.security.secret_values import START, Secret, mark
 
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127)])
@@ -45,7 +50,9 @@ def normalize(text: str) -> str:
     if "\x1b" in text or not text.isascii():
         text = _TERMINAL.sub("", text)
     if "\b" in text:
-        text = "\n".join(_without_overstrikes(line) if "\b" in line else line for line in text.split("\n"))
+        text = "\n".join(
+            _without_overstrikes(line) if "\b" in line else line for line in text.split("\n")
+        )
     return _UNSEEN.sub("", text)
 
 
@@ -75,7 +82,9 @@ def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
         start = 0
         while start < len(text):
             piece = text[start : start + _PIECE + _OVERLAP]
-            found = _find_everywhere(piece) if not attempt or START in piece else ()  # a piece without a cut is done
+            found = (
+                _find_everywhere(piece) if not attempt or START in piece else ()
+            )  # a piece without a cut is done
             spans += [(first + start, end + start, kind) for first, end, kind in found]
             line = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
             start = line if len(piece) == _PIECE + _OVERLAP else len(text)
@@ -99,7 +108,12 @@ def _find_everywhere(text: str) -> list[Secret]:
 def _find(text: str) -> list[Secret]:
     folded, words = _folded(text)
     named = named_secrets(text, folded, words) if not text.isascii() or _has_names(words) else ()
-    return [*private_keys(text), *shaped_secrets(text), *named, *placed_secrets(text, folded, words)]
+    return [
+        *private_keys(text),
+        *shaped_secrets(text),
+        *named,
+        *placed_secrets(text, folded, words),
+    ]
 
 
 def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
@@ -117,13 +131,17 @@ def _replaced(text: str, spans: Iterable[Secret], *, keep_lines: bool) -> str:
 
 
 _LETTERS: Final = bytes(at if chr(at).islower() and at < 128 else 32 for at in range(256))
-_ENCODED: Final = lazy_compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}")  # a line of base64 holds no name
+_ENCODED: Final = lazy_compile(
+    r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{70,}"
+)  # a line of base64 holds no name
 
 
 @lru_cache(maxsize=4)
 def _folded(text: str) -> tuple[str, str]:
     """Return the text in lower case with base64 blanked out (same length), and its distinct runs of letters."""
-    folded = _ENCODED.sub(lambda run: run[0] if run[0].isalpha() or run[0].islower() else " " * len(run[0]), text)
+    folded = _ENCODED.sub(
+        lambda run: run[0] if run[0].isalpha() or run[0].islower() else " " * len(run[0]), text
+    )
     folded = folded.replace("\u0130", "I").lower()  # the only character with a longer lower case
     words = set(folded.encode(errors="replace").translate(_LETTERS).split())
     return folded, b" ".join(words).decode()  # a text is searched faster than bytes
@@ -172,7 +190,9 @@ _PREFIX: Final = lazy_compile(  # of diffs, quotations, comments, `grep -n`, num
     r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\S{0,3}[ \t]{1,4}(?:[\w.-]{1,60}:[ \t])?)|<br ?/?>|\\\|",
     re.MULTILINE,
 )
-_WIDTHS: Final = frozenset((40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132))  # columns at which programs wrap
+_WIDTHS: Final = frozenset(
+    (40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132)
+)  # columns at which programs wrap
 _LEAST_WIDTH: Final = 32
 _MOST_LINES: Final = 100  # of a wrapped secret; more lines are data
 _SIGNS: Final = {"n": "\n", "r": "\n", "t": "\t"}
@@ -198,7 +218,10 @@ def _views(text: str) -> Iterator[tuple[list[Change], bool]]:
         yield [(*end.span(), "" if _is_broken(text, end.start()) else " ") for end in ends], False
     if len(text) <= _SHORT or _has_names(text) or long_words(text):
         signs = {"<": "\n", "\\": "|"}
-        yield [(*prefix.span(), signs.get(prefix[0][0], "")) for prefix in _PREFIX.finditer(text)], False
+        yield (
+            [(*prefix.span(), signs.get(prefix[0][0], "")) for prefix in _PREFIX.finditer(text)],
+            False,
+        )
         yield _wraps(text), True
 
 
@@ -226,9 +249,15 @@ def _wraps(text: str) -> list[Change]:
     lines = text.split("\n")
     lengths = Counter(map(len, lines))
     longest = max(lengths)
-    widths = {width for width in (*_WIDTHS, *([longest] if lengths[longest] > 1 else ())) if width >= _LEAST_WIDTH}
+    widths = {
+        width
+        for width in (*_WIDTHS, *([longest] if lengths[longest] > 1 else ()))
+        if width >= _LEAST_WIDTH
+    }
     wrapped = [
-        len(line) in widths and (line[-1:].isalnum() or following[:1].isalnum()) and not following[:1].isspace()
+        len(line) in widths
+        and (line[-1:].isalnum() or following[:1].isalnum())
+        and not following[:1].isspace()
         for line, following in pairwise(lines)
     ]
     runs = ((wraps, len([*run])) for wraps, run in groupby(wrapped))
@@ -248,7 +277,11 @@ def _wraps(text: str) -> list[Change]:
 def _is_broken(text: str, end: int) -> bool:
     """True if a long word with a digit continues on the next line."""
     before = text[max(0, end - _LEAST) : end]
-    return len(before) == _LEAST and not any(map(str.isspace, before)) and any(map(str.isdigit, before))
+    return (
+        len(before) == _LEAST
+        and not any(map(str.isspace, before))
+        and any(map(str.isdigit, before))
+    )
 
 
 def quoted(value: object, most: int = 80) -> str:
@@ -273,7 +306,12 @@ def clean(value: Any) -> Any:
             }
         case list() | tuple():
             items = cast("list[Any]", value)
-            if len(items) == 2 and isinstance(items[0], str) and isinstance(items[1], str) and _is_whole(items[0]):
+            if (
+                len(items) == 2
+                and isinstance(items[0], str)
+                and isinstance(items[1], str)
+                and _is_whole(items[0])
+            ):
                 return [clean_text(items[0]), _cut_whole(items[1])]  # a header as a pair
             return [clean(item) for item in _cut_across(items)]
         case _:
@@ -294,11 +332,15 @@ def cuts(value: Any) -> str:
 def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
     match before, after:
         case dict(), dict():
-            names = {clean_text(str(name)): item for name, item in cast("dict[Any, Any]", before).items()}
+            names = {
+                clean_text(str(name)): item for name, item in cast("dict[Any, Any]", before).items()
+            }
             for name, item in cast("dict[str, Any]", after).items():
                 yield from _cuts(names[name], item, f"{place}.{name}" if place else name)
         case (list() | tuple(), list()):
-            for one, cleaned in zip(cast("list[Any]", before), cast("list[Any]", after), strict=True):
+            for one, cleaned in zip(
+                cast("list[Any]", before), cast("list[Any]", after), strict=True
+            ):
                 yield from _cuts(one, cleaned, place)
         case _:
             for kind in Counter(_MARK.findall(str(after))) - Counter(_MARK.findall(str(before))):
@@ -317,7 +359,9 @@ def _cut_across(items: Sequence[Any]) -> Sequence[Any]:
         for name in (name for name, text in row.items() if isinstance(text, str)):
             places.setdefault(name, []).append(place)
     for name, those in places.items():
-        for place, text in zip(those, _cut_lines([rows[place][name] for place in those]), strict=True):
+        for place, text in zip(
+            those, _cut_lines([rows[place][name] for place in those]), strict=True
+        ):
             rows[place][name] = text
     return rows
 
@@ -346,7 +390,9 @@ def _cut_whole(value: Any) -> Any:
             return clean(value)
 
 
-_NAME: Final = lazy_compile(r"[\w.$@-]{1,60}(?: [\w.$@-]{1,60})?")  # of one word or two; more are a sentence
+_NAME: Final = lazy_compile(
+    r"[\w.$@-]{1,60}(?: [\w.$@-]{1,60})?"
+)  # of one word or two; more are a sentence
 # Names whose value is a secret whatever it looks like
 _WHOLE: Final = lazy_compile(
     r"(?i)(?:.{0,40}[_-])?(?:secret|api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|secret[_-]?key"

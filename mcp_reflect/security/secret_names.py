@@ -12,7 +12,9 @@ Holds = Literal["password", "key", "any key", ""]
 """The secret that a name holds: a password may be any word, a key looks random; `key` alone may be one of a map."""
 
 # Names, as words in lower case joined by underscores
-_WORD: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+")
+_WORD: Final = lazy_compile(
+    r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿłşğżźćęąś]+|(?:[^\W\d_A-Za-z]|[\u0900-\u097f])+"
+)
 _PASSWORD: Final = lazy_compile(
     r"(?:passw(?:or)?ds?|passphrase|pass_?phrase|pass_?word|passwort|kennwort|contrase[ñn]a|senha|пароль|пароля|密码|密碼|パスワード"
     r"|비밀번호|şifre(?:si)?|sifre|wachtwoord|has[łl]o|lösenord(?:et)?|adgangskode|kodeord|passord|heslo|jelszó|parola|口令|暗証番号"
@@ -50,7 +52,9 @@ def holds(name: str) -> Holds:
         return "password"
     if _KEY.search(whole):
         return "key"
-    if name == name.upper() and _SETTING.search(whole) and words[-1] not in _OTHER:  # `API_KEY_PROD`
+    if (
+        name == name.upper() and _SETTING.search(whole) and words[-1] not in _OTHER
+    ):  # `API_KEY_PROD`
         return "key"
     return "any key" if whole in ("key", "encrypt") else ""
 
@@ -60,7 +64,9 @@ _NOUN: Final = (
     r"(?:p(?:ass|w|epper|(?:at|sk)(?![a-z]))|s(?:ecret|(?:ig|id|alt)(?![a-z])|ignature|ession(?:[_ ]?key|(?=_)))|token|c(?:red|ookie)"
     r"|key(?:s?(?![a-rt-z])|base|data)|auth|mnemonic|encrypt|dockerconfig)[\w-]{0,40}"
 )
-_LABEL: Final = lazy_compile(rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})")  # of nouns in a row the last one
+_LABEL: Final = lazy_compile(
+    rf"(?:{_NOUN}[ \t])*(?P<noun>{_NOUN})"
+)  # of nouns in a row the last one
 _FOREIGN: Final = lazy_compile(
     r"(?P<key>clé (?:d['’])?api|clave (?:de )?api|api-schlüssel|chiave api|klucz api|chave (?:d[ae] )?api|ключ api|api-ключ|密钥|密鑰|apiキー"
     r"|api 키|jeton|api-nyckel|api-sleutel)"
@@ -107,7 +113,9 @@ _ENVIRONMENT: Final = lazy_compile(r"[A-Z][A-Z0-9_]*$")
 _LINE_ENDS: Final = lazy_compile(r"[\\\"'}\], \t]{0,40}(?:\r?\n|\\n|$|(?<=[ \t])(?:#|//|--)[ \t])")
 _ARGUMENT_ENDS: Final = lazy_compile(r"[\"'`][ \t]{0,3}(?P<end>[,)\]])")
 _FLAG: Final = lazy_compile(r"--\w|-[a-z]{4}")
-_DRAWN: Final = lazy_compile(r"(?i)(?:secret|token|key)s?$")  # its value is drawn; that of `auth` may be a method
+_DRAWN: Final = lazy_compile(
+    r"(?i)(?:secret|token|key)s?$"
+)  # its value is drawn; that of `auth` may be a method
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
 
@@ -135,7 +143,10 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     done = 0
     labels = [*_LABEL.finditer(folded)]
     if not text.isascii() or any(core in words for core in FOREIGN_CORES):
-        labels = sorted((*labels, *_FOREIGN.finditer(folded)), key=lambda label: label.start(label.lastgroup or 0))
+        labels = sorted(
+            (*labels, *_FOREIGN.finditer(folded)),
+            key=lambda label: label.start(label.lastgroup or 0),
+        )
     for label in labels:
         at = label.start(label.lastgroup or 0)
         if at < done:
@@ -165,8 +176,12 @@ def _name(text: str, label: re.Match[str], done: int) -> _Name:
         return _Name(start, end, "key" if label.lastgroup == "key" else "password", foreign=True)
     if before:
         start = before.start()
-    marked = text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"  # of ours, a tag of YAML
-    encoded = end - start > _LONGEST_MIXED and values.is_mixed(text[start:end])  # the end of a line of base64
+    marked = (
+        text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"
+    )  # of ours, a tag of YAML
+    encoded = end - start > _LONGEST_MIXED and values.is_mixed(
+        text[start:end]
+    )  # the end of a line of base64
     return _Name(start, end, "" if marked or encoded else holds(text[start:end]))
 
 
@@ -179,7 +194,9 @@ def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
     end = text.find(sign["open"], start, start + _LONGEST) if sign["open"] else -1
     if end < 0:  # bare, or cut off by a limit
         value = form.match(text, start)
-        if value is None or (sign["blank"] and value[0][-1] == "="):  # `name="password" autocomplete=…`
+        if value is None or (
+            sign["blank"] and value[0][-1] == "="
+        ):  # `name="password" autocomplete=…`
             return None
         end = value.end()
     value = text[start:end]
@@ -190,7 +207,11 @@ def _assigned(text: str, name: _Name, sign: re.Match[str]) -> Secret | None:
         or not _is_given(text, name, sign, value)
     ):
         return None
-    return start, end, "password" if name.kind == "password" else "authorization" if sign["scheme"] else "secret"
+    return (
+        start,
+        end,
+        "password" if name.kind == "password" else "authorization" if sign["scheme"] else "secret",
+    )
 
 
 def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
@@ -206,7 +227,9 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
         return bool(_ARGUMENT_ENDS.match(text, end)) and fits(value)
     if sign["line"] or (sign["blank"] and not flag):  # side by side, as in prose
         ends = bool(sign["blank"] or _LINE_ENDS.match(text, end))
-        drawn = not name.is_pass or (values.is_mixed(value) and values.is_mixed_case(value))  # `pass FastRouter2 to it`
+        drawn = not name.is_pass or (
+            values.is_mixed(value) and values.is_mixed_case(value)
+        )  # `pass FastRouter2 to it`
         return ends and drawn and values.alone(value) and not _PAIR.match(value)
     if _CALL.match(text, sign.end()) and not sign["open"]:
         return False
@@ -216,13 +239,19 @@ def _is_given(text: str, name: _Name, sign: re.Match[str], value: str) -> bool:
         names = values.is_reference(value) or setting or _PAIR.match(value) or " " in value
         return not names and (values.is_random(value) or drawn_by_person)
     if sign["open"]:
-        return "://" not in value and not values.is_folder(value) and not any(map(values.is_said, value.split()))
+        return (
+            "://" not in value
+            and not values.is_folder(value)
+            and not any(map(values.is_said, value.split()))
+        )
     return _is_bare(text, name, sign, value, flag=flag)
 
 
 def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: bool) -> bool:
     end = sign.end() + len(value)
-    if values.is_reference(value) and ("/" in value or not value[-1].isdigit()):  # `dgXrb2.ug90` reads as an attribute
+    if values.is_reference(value) and (
+        "/" in value or not value[-1].isdigit()
+    ):  # `dgXrb2.ug90` reads as an attribute
         return False
     if (
         values.is_password(value)
@@ -231,9 +260,16 @@ def _is_bare(text: str, name: _Name, sign: re.Match[str], value: str, *, flag: b
     ):
         return True
     # A word of letters alone: of a connection, a tag, a flag, an environment, a file of settings
-    if values.is_said(value) or value.lower() == text[name.start : name.end].strip("-").lower() or value.isdigit():
+    if (
+        values.is_said(value)
+        or value.lower() == text[name.start : name.end].strip("-").lower()
+        or value.isdigit()
+    ):
         return False
-    if sign["tag"] or sign[0] in ("=", ":="):  # `func(password=word)` names a variable: a text would have its quotes
+    if sign["tag"] or sign[0] in (
+        "=",
+        ":=",
+    ):  # `func(password=word)` names a variable: a text would have its quotes
         return len(value) >= 6 and text[end : end + 1] not in (")", ",", "(")
     ends = bool(_LINE_ENDS.match(text, end))
     return len(value) >= 8 and (flag or (":" in sign[0] and ends))
@@ -247,7 +283,9 @@ _IS: Final = lazy_compile(
     r"|(?:[=—–]|->|→|(?<= )\|)[ \t]{1,3}|[:=：→⇒][ \t]{0,3}|\((?=[\"'«„“`])|(?<=[^\x00-\x7f])(?:は|是|为|為|는|은|가|คือ)[ \t]{0,2}(?=[!-~「“『]))",
     re.IGNORECASE,
 )
-_QUOTED: Final = lazy_compile(r"[\"'«„“`「『][ \xa0]?(?P<secret>[^\n\"'»”`\\」』]{4,60}?)[ \xa0]?[\"'»”“`」』]")
+_QUOTED: Final = lazy_compile(
+    r"[\"'«„“`「『][ \xa0]?(?P<secret>[^\n\"'»”`\\」』]{4,60}?)[ \xa0]?[\"'»”“`」』]"
+)
 _BARE: Final = lazy_compile(
     r"[`*]{0,2}[ \t]{0,2}[`*]{0,2}(?P<secret>[^\s\"'«„“`,;\\]{5,4000}?)(?=[.,;:!?)`*]{0,3}(?:\s|$|\\)|[,;])"
 )
@@ -262,14 +300,18 @@ _NEXT: Final = lazy_compile(  # a word right behind the noun, and what goes on b
 _WITH: Final = lazy_compile(
     r"(?i)\b(?:with|using|use|enter|type|mit|avec|con|com|usa|inserisci)(?: (?:the|dem|das|le|la|a|o|your))? \Z"
 )
-_CHANGED: Final = lazy_compile(r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z")
+_CHANGED: Final = lazy_compile(
+    r"(?i)\b(?:chang|reset|set\b|geänder|gesetzt|cambi|alter|mud|impost)\w*[^\n.]{0,40}\Z"
+)
 _TO: Final = lazy_compile(
     r"[^\n.:=]{0,60}? (?:auf|en|in|a|à|para|to(?= [\w'-]+(?:[.,;!]|$))) [„“«\"'`]?(?P<secret>[^\W\d_][\w'-]{5,40})(?=[\s.,;!”\"'»`]|$)"
 )
 # Never stands between the noun and the value of a sentence
 _APART: Final = lazy_compile(r"[.:;=&+\"{$<]|\[(?!None\])|\w\(|^@|fingerprint|\(\?")
 _OTHER_NAME: Final = lazy_compile(r"[ \t][\w.-]+\Z")  # `password of db=…` gives a value to `db`
-_OF: Final = lazy_compile(r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z")  # behind `pass`; it is mostly a verb with an object
+_OF: Final = lazy_compile(
+    r"(?: (?:for|of|on|at) [\w.@-]+)?\s?\Z"
+)  # behind `pass`; it is mostly a verb with an object
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
 _FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
@@ -298,9 +340,15 @@ def _told(text: str, name: _Name) -> Secret | None:
         return span
     for sign in _IS.finditer(text, name.end - 1, end):
         between = text[name.end : sign.start()]
-        if between.count(" ") > _MOST_WORDS or _APART.search(between) or (name.is_pass and not _OF.match(between)):
+        if (
+            between.count(" ") > _MOST_WORDS
+            or _APART.search(between)
+            or (name.is_pass and not _OF.match(between))
+        ):
             return None
-        moved = sign[0].strip() in ("to", "on") and not name.foreign  # `Pass the password to it`; it is Polish for `is`
+        moved = (
+            sign[0].strip() in ("to", "on") and not name.foreign
+        )  # `Pass the password to it`; it is Polish for `is`
         if moved and not _CHANGED.search(text, max(name.start - 60, 0), name.start):
             return None
         other = sign[0] == "=" and bool(_OTHER_NAME.search(between))
@@ -319,7 +367,9 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
     """Return the password in a sentence that says to log in with it, or that the password was changed to it."""
     for before, after in ((_WITH, _NEXT), (_CHANGED, _TO)):
         value = after.match(text, name.end, end)
-        fits = value is not None and (values.in_prose(value["secret"]) or _is_plain(value["secret"]))
+        fits = value is not None and (
+            values.in_prose(value["secret"]) or _is_plain(value["secret"])
+        )
         if value and fits and before.search(text, max(name.start - 60, 0), name.start):
             return (*value.span("secret"), "password")
     return None
@@ -328,17 +378,27 @@ def _beside(text: str, name: _Name, end: int) -> Secret | None:
 def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
     """Return whether a value that matches `form`, after `sign` in a sentence, is a secret."""
     if name.kind != "password":
-        return form is not _PLAIN and (values.is_key if name.kind == "any key" else values.random)(value)
+        return form is not _PLAIN and (values.is_key if name.kind == "any key" else values.random)(
+            value
+        )
     if form is _PLAIN:
         return sign != "=" and _is_plain(value)
     words = value.split()
     if form is _QUOTED and 1 < len(words) <= 6:  # a passphrase
-        return values.word(value) and not any(values.is_said(part) or part in _STATES for part in words)
+        return values.word(value) and not any(
+            values.is_said(part) or part in _STATES for part in words
+        )
     if values.in_prose(value) or (
         name.foreign and sign in (":", "=") and values.word(value) and value.lower() not in _STATES
     ):
         return True
-    return form is _QUOTED and len(value) >= 6 and " " not in value and _is_plain(value) and not _FIELD.match(value)
+    return (
+        form is _QUOTED
+        and len(value) >= 6
+        and " " not in value
+        and _is_plain(value)
+        and not _FIELD.match(value)
+    )
 
 
 def _is_plain(value: str) -> bool:

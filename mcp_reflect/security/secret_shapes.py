@@ -32,7 +32,9 @@ _PEM: Final = lazy_compile(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]{2,10} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{4,5}"
     r"(?P<body>(?:(?!-{4,5} ?END)[\s\S]){0,20000})(?:-{4,5} ?END [A-Za-z0-9 ]{0,40}-{4,5})?"
 )
-_PEM_BODY: Final = lazy_compile(r"(?=[A-Za-z0-9+/=]{0,24}[0-9])[A-Za-z0-9+/=]{24}|[0-9a-f]{32}")  # examples have dots
+_PEM_BODY: Final = lazy_compile(
+    r"(?=[A-Za-z0-9+/=]{0,24}[0-9])[A-Za-z0-9+/=]{24}|[0-9a-f]{32}"
+)  # examples have dots
 _PEM_HEADERS: Final = 400  # characters before the key
 
 
@@ -63,7 +65,8 @@ def shaped_secrets(text: str) -> list[Secret]:
         return words[number].start() + at - starts[number]
 
     return [
-        (place(start), place(end - 1) + 1, kind) for start, end, kind in (*_of_providers(joined), *_of_shapes(joined))
+        (place(start), place(end - 1) + 1, kind)
+        for start, end, kind in (*_of_providers(joined), *_of_shapes(joined))
     ]
 
 
@@ -86,7 +89,9 @@ def _beginnings() -> dict[str, list[tuple[str, str, str]]]:
         kind, alphabet, least, *beginnings = line.split()
         rest = rf"(?P<rest>{_ALPHABETS[alphabet]}{{{least},2000}})(?![0-9A-Za-z])(?:[_-][0-9A-Za-z]{{4,200}}){{0,4}}"
         for beginning in beginnings:
-            table.setdefault(beginning[:_LOOKUP], []).append((kind, beginning, re.escape(beginning) + rest))
+            table.setdefault(beginning[:_LOOKUP], []).append(
+                (kind, beginning, re.escape(beginning) + rest)
+            )
     return {key: sorted(rows, key=lambda row: -len(row[1])) for key, rows in table.items()}
 
 
@@ -152,7 +157,11 @@ def _has_digits(value: str) -> bool:
 
 
 def _is_base32(value: str) -> bool:
-    return len(set(value)) >= 8 and (any(map(str.isdigit, value)) or len(value) >= 26) and value != "JBSWY3DPEHPK3PXP"
+    return (
+        len(set(value)) >= 8
+        and (any(map(str.isdigit, value)) or len(value) >= 26)
+        and value != "JBSWY3DPEHPK3PXP"
+    )
 
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
@@ -173,10 +182,13 @@ def _shapes() -> list[list[str]]:
 
 # A line of a .pgpass file, host:port:database:user:password
 _PGPASS: Final = lazy_compile(
-    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>|#))", re.MULTILINE
+    r":(?:\d{2,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<secret>[^\s:\\\"']{4,200})(?=[ \t\"']*(?:$|\\|>|#))",
+    re.MULTILINE,
 )
 _HOST: Final = lazy_compile(r"[\w.*-]{1,100}\Z")
-_JWK: Final = lazy_compile(r"[\"'](?:dp?|d?q|p|qi|k)[\"'][ \t]{0,3}:[ \t]{0,3}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})")
+_JWK: Final = lazy_compile(
+    r"[\"'](?:dp?|d?q|p|qi|k)[\"'][ \t]{0,3}:[ \t]{0,3}[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})"
+)
 
 _LETTERS: Final = lazy_compile(r"[a-z]{2,}")
 
@@ -189,7 +201,10 @@ def _anchors() -> list[tuple[str, str, Place]]:
         pattern = re.sub("%[A-Z]+%", lambda name: _FORMS[name[0]], short)
         place = Place(kind, texts, pattern, _CHECKS[check])
         anchors += [(anchor, place) for anchor in texts.split("|")]
-    return [(max(_LETTERS.findall(anchor), key=len, default=""), anchor, place) for anchor, place in anchors]
+    return [
+        (max(_LETTERS.findall(anchor), key=len, default=""), anchor, place)
+        for anchor, place in anchors
+    ]
 
 
 def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
@@ -197,17 +212,28 @@ def placed_secrets(text: str, folded: str, words: str) -> list[Secret]:
 
     `folded` is the text in lower case, of the same length, and `words` has each run of letters of it once.
     """
-    found = [secret for run, anchor, place in _anchors() if run in words for secret in _at(text, folded, anchor, place)]
+    found = [
+        secret
+        for run, anchor, place in _anchors()
+        if run in words
+        for secret in _at(text, folded, anchor, place)
+    ]
     if ":" in text:
         found += [
             (*line.span("secret"), "password")
             for line in _PGPASS.finditer(text)
             if (
-                values.word if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start()) else values.drawn
+                values.word
+                if _HOST.match(text, text.rfind("\n", 0, line.start()) + 1, line.start())
+                else values.drawn
             )(line["secret"])
         ]
     if "kty" in words:
-        found += [(*key.span("secret"), "private_key") for key in _JWK.finditer(text) if values.random(key["secret"])]
+        found += [
+            (*key.span("secret"), "private_key")
+            for key in _JWK.finditer(text)
+            if values.random(key["secret"])
+        ]
     return found
 
 

@@ -66,7 +66,9 @@ _SPOKEN: Final = lazy_compile(
     r"|\d{4}-\d{2}-\d{2}.{0,20}|_{0,2}[a-z]+_[a-z_]+[})\]]{0,3}|scram-.*|[\w.:>$-]+[(\[].*|[A-Za-z_]\w*=(?:[\w.]+)?)$",
     re.IGNORECASE,
 )
-RANDOM_LENGTH: Final = 16  # characters from which on a value of mixed signs is taken for a random one
+RANDOM_LENGTH: Final = (
+    16  # characters from which on a value of mixed signs is taken for a random one
+)
 
 
 def is_example(value: str) -> bool:
@@ -95,7 +97,9 @@ def is_reference(value: str) -> bool:
     if _ATTRIBUTE.match(value):
         parts = value.split(".")
         return not any(len(part) >= RANDOM_LENGTH and is_mixed(part) for part in parts)
-    return bool(_PATH.match(value)) and not (value.count("/") < 4 and is_key(value))  # base64 may begin with a slash
+    return bool(_PATH.match(value)) and not (
+        value.count("/") < 4 and is_key(value)
+    )  # base64 may begin with a slash
 
 
 def is_folder(value: str) -> bool:
@@ -110,7 +114,11 @@ def is_setting(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """True if letters of both cases and at least two digits stand in a value."""
-    return sum(map(str.isdigit, value)) >= 2 and any(map(str.isupper, value)) and any(map(str.islower, value))
+    return (
+        sum(map(str.isdigit, value)) >= 2
+        and any(map(str.isupper, value))
+        and any(map(str.islower, value))
+    )
 
 
 def is_mixed_case(value: str) -> bool:
@@ -129,7 +137,9 @@ def is_drawn(value: str) -> bool:
     different = len(set(value))
     if different < 6:
         return False
-    return any(map(str.isdigit, value)) or is_mixed_case(value) or (value.isupper() and different >= 8)
+    return (
+        any(map(str.isdigit, value)) or is_mixed_case(value) or (value.isupper() and different >= 8)
+    )
 
 
 def is_random(value: str) -> bool:
@@ -148,7 +158,11 @@ def is_random(value: str) -> bool:
 def is_password(value: str) -> bool:
     """True if a value has what policies ask of a password: letters, and digits or signs among them."""
     letters = any(map(str.isalpha, value))
-    return len(value) >= 6 and letters and any(char.isdigit() or char in "!@#$%^&*+=?~" for char in value)
+    return (
+        len(value) >= 6
+        and letters
+        and any(char.isdigit() or char in "!@#$%^&*+=?~" for char in value)
+    )
 
 
 # What the value at a place has to be, from the loosest to the strictest
@@ -166,7 +180,9 @@ def random(value: str) -> bool:
 
 def drawn(value: str) -> bool:
     """True for a random value, or one that keeps a policy of passwords and is neither a path nor a name."""
-    return random(value) or (is_password(value) and not is_placeholder(value) and not is_reference(value))
+    return random(value) or (
+        is_password(value) and not is_placeholder(value) and not is_reference(value)
+    )
 
 
 def credential(value: str) -> bool:
@@ -182,7 +198,12 @@ def in_prose(value: str) -> bool:
         return False
     inner = value.strip(".,;:!?()")
     signs = any(char.isdigit() or char in "!@#$%^&*+=?~_" for char in inner)
-    return signs and any(map(str.isalpha, inner)) and not _SPOKEN.match(inner) and not value[-1].isspace()
+    return (
+        signs
+        and any(map(str.isalpha, inner))
+        and not _SPOKEN.match(inner)
+        and not value[-1].isspace()
+    )
 
 
 def strange(value: str) -> bool:

@@ -47,11 +47,19 @@ APP: Final = "text/html;profile=mcp-app"
 BOARD: Final = "ui://mcp-reflect/board"
 _ABOUT: Final = "The template as it serves now, and whether it is overridden"
 _LISTS: Final = json.loads(Path(__file__).with_name("lists.json").read_text(encoding="utf-8"))
-PROMPTS: Final = {prompt["name"]: types.Prompt.model_validate(prompt) for prompt in _LISTS["prompts"]}
+PROMPTS: Final = {
+    prompt["name"]: types.Prompt.model_validate(prompt) for prompt in _LISTS["prompts"]
+}
 RESOURCES: Final = [
     *map(types.Resource.model_validate, _LISTS["resources"]),
     *(
-        types.Resource(uri=f"prompt://{name}", name=name, title=f"Prompt {name}", description=_ABOUT, mime_type=JSON)
+        types.Resource(
+            uri=f"prompt://{name}",
+            name=name,
+            title=f"Prompt {name}",
+            description=_ABOUT,
+            mime_type=JSON,
+        )
         for name in PROMPTS
     ),
 ]
@@ -63,8 +71,14 @@ class ReflectServer(MCPServer[None]):
 
     def __init__(self, service: Service, **options: Any) -> None:
         self.service = service
-        if not logging.getLogger().handlers:  # before the SDK adds a colorful one; arguments never reach it
-            logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+        if (
+            not logging.getLogger().handlers
+        ):  # before the SDK adds a colorful one; arguments never reach it
+            logging.basicConfig(
+                level=logging.WARNING,
+                stream=sys.stderr,
+                format="%(levelname)s %(name)s %(message)s",
+            )
         static = CacheHint(ttl_ms=86_400_000, scope="public")
         lists = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
         super().__init__(
@@ -91,7 +105,9 @@ class ReflectServer(MCPServer[None]):
         """Return the tools, from the generated file; hosts that defer tools are told which to load from the start."""
         loaded = ALWAYS_LOADED if self.service.settings.always_load else ()
         return [
-            types.Tool.model_validate({**tool, **({"_meta": _LOAD} if tool["name"] in loaded else {})})
+            types.Tool.model_validate(
+                {**tool, **({"_meta": _LOAD} if tool["name"] in loaded else {})}
+            )
             for tool in tools()
         ]
 
@@ -127,7 +143,10 @@ class ReflectServer(MCPServer[None]):
         return [*PROMPTS.values()]
 
     async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[None, Any] | None = None,
     ) -> types.GetPromptResult:
         """Return a prompt with its places filled."""
         del context

@@ -8,7 +8,12 @@ from typing import Any, Final
 
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import Arguments
-from mcp_reflect.schemas.lessons import ForgetArguments, LessonArguments, OutcomeArguments, RecallArguments
+from mcp_reflect.schemas.lessons import (
+    ForgetArguments,
+    LessonArguments,
+    OutcomeArguments,
+    RecallArguments,
+)
 from mcp_reflect.schemas.run import ReflectArguments, StepArguments
 from mcp_reflect.schemas.search import ReplanArguments
 
@@ -117,7 +122,10 @@ TOOLS: Final = (
             {"search_id": "srch_…", "queries": ["orders 2026"], "results": {"search": 0}},
             {
                 "search_id": "srch_…",
-                "analysis": {"strategy": "relax", "new_queries": [{"table": "search", "query_text": "orders"}]},
+                "analysis": {
+                    "strategy": "relax",
+                    "new_queries": [{"table": "search", "query_text": "orders"}],
+                },
             },
         ),
         description=(
@@ -132,7 +140,10 @@ TOOLS: Final = (
     ToolSpec(
         name="store_lesson",
         examples=(
-            {"mistake": "pytest failed: No module named app", "correction": "run it in services/api"},
+            {
+                "mistake": "pytest failed: No module named app",
+                "correction": "run it in services/api",
+            },
             {
                 "mistake": "Ran `tsc` alone: it writes .js files beside the sources",
                 "correction": "Always `npx tsc --noEmit`",

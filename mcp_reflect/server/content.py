@@ -29,7 +29,17 @@ from mcp_reflect.services.engine import Engine
 
 _LONGEST_NAME: Final = 40  # characters; one plain word of this length is not an instruction
 _MOST_COMPLETED: Final = 100
-_WORDS: Final = ("mistake", "correction", "why", "task_type", "context", "symptoms", "keywords", "tags", "external_id")
+_WORDS: Final = (
+    "mistake",
+    "correction",
+    "why",
+    "task_type",
+    "context",
+    "symptoms",
+    "keywords",
+    "tags",
+    "external_id",
+)
 _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "generated_at")
 
 
@@ -63,7 +73,10 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
         case "bank", "reflections":
             stored = await bank.reflections.latest(scope, limit=limit)
             fields = {item.id: {name: item.body.get(name) for name in _SUMMARY} for item in stored}
-            return {"scope": str(scope), "reflections": [{"id": name, **compact(fields[name])} for name in fields]}
+            return {
+                "scope": str(scope),
+                "reflections": [{"id": name, **compact(fields[name])} for name in fields],
+            }
         case "lesson", _ if name.endswith("/neighbors"):
             lesson = await bank.lessons.get(scope, name.removesuffix("/neighbors"))
             return {"id": lesson.id, "neighbors": await _neighbors(engine, "record", lesson.id)}
@@ -77,7 +90,11 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
             return {"kind": clean_text(kind), "name": clean_text(record), "neighbors": neighbors}
         case "prompt", _ if name in engine.context.runner.prompts.names():
             template = described(engine.context.runner.prompts.load(name))
-            return {**compact(template), "overridden": template["overridden"], "inputs": template["inputs"]}
+            return {
+                **compact(template),
+                "overridden": template["overridden"],
+                "inputs": template["inputs"],
+            }
         case _:
             raise ResourceNotFoundError(f"Unknown resource: {quoted(unquote(uri), 200)}")
 
@@ -87,9 +104,14 @@ async def complete(engine: Engine, name: str, start: str) -> list[str]:
     bank, scope, values = engine.bank, engine.scopes.own, []
     match name:
         case "lesson_id" | "lesson://{id}":
-            values = [lesson.id for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)]
+            values = [
+                lesson.id
+                for lesson in await bank.lessons.latest(scope, kind=None, state=None, limit=1000)
+            ]
         case "reflection_id" | "reflection://{id}":
-            values = [reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)]
+            values = [
+                reflection.id for reflection in await bank.reflections.latest(scope, limit=1000)
+            ]
         case "prompt://{name}":
             values = engine.context.runner.prompts.names()
         case "task_type":
@@ -110,7 +132,10 @@ async def _lesson(engine: Engine, name: str) -> dict[str, Any]:
         **_shown(plain(lesson)),
         "effectiveness_estimate": lesson.estimate(),
         # The words of a version were judged when they were written, the reason for it was not.
-        "versions": [{**version, "reason": without_orders(str(version.get("reason", "")))} for version in versions],
+        "versions": [
+            {**version, "reason": without_orders(str(version.get("reason", "")))}
+            for version in versions
+        ],
         "links": without_orders(await bank.lessons.links(scope, name)),
         "neighbors": await _neighbors(engine, "record", name),
     }
@@ -132,7 +157,10 @@ async def _reflection(engine: Engine, name: str) -> dict[str, Any]:
 async def _neighbors(engine: Engine, kind: str, name: str) -> list[dict[str, Any]]:
     """Return one step of the graph. A name that two records share came with a run, so it is judged here."""
     neighbors = await engine.bank.views.neighbors(engine.scopes.own, kind, name)
-    return [item | {key: without_orders(item[key]) for key in item if key == "through"} for item in neighbors]
+    return [
+        item | {key: without_orders(item[key]) for key in item if key == "through"}
+        for item in neighbors
+    ]
 
 
 def _shown(record: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +183,9 @@ def without_orders(value: Any) -> Any:
         return {without_orders(str(name)): without_orders(item) for name, item in items}
     if isinstance(value, list | tuple):
         return [without_orders(item) for item in cast("list[Any]", value)]
-    if not isinstance(value, str) or (len(value) <= _LONGEST_NAME and value.isascii() and len(value.split()) <= 1):
+    if not isinstance(value, str) or (
+        len(value) <= _LONGEST_NAME and value.isascii() and len(value.split()) <= 1
+    ):
         return value
     reason = suspicion((value,))
     return value if reason is None else waits(reason)
@@ -166,7 +196,9 @@ _MOST_LESSONS: Final = 30
 _LOOK: Final = 200  # newest records among which those of a task type are searched
 
 
-async def prompt(engine: Engine, known: Mapping[str, Prompt], name: str, sent: Mapping[str, Any]) -> GetPromptResult:
+async def prompt(
+    engine: Engine, known: Mapping[str, Prompt], name: str, sent: Mapping[str, Any]
+) -> GetPromptResult:
     """Return one of the known prompts as a message. MCPError (invalid params): an unknown name or a bad argument."""
     try:
         if name not in known:
@@ -183,10 +215,14 @@ async def prompt(engine: Engine, known: Mapping[str, Prompt], name: str, sent: M
 def _read_arguments(asked: Prompt, arguments: Mapping[str, Any], limits: Limits) -> dict[str, str]:
     """Return the redacted arguments that are not blank: hosts send an argument that a person left out as `""`."""
     about = {item.name: item.description or "" for item in asked.arguments or ()}
-    values = {argument: str(value) for argument, value in arguments.items() if str(value or "").strip()}
+    values = {
+        argument: str(value) for argument, value in arguments.items() if str(value or "").strip()
+    }
     for argument in arguments:
         if argument not in about:
-            raise InputError(quoted(argument), f"{asked.name} has no such argument", _nearest(argument, about))
+            raise InputError(
+                quoted(argument), f"{asked.name} has no such argument", _nearest(argument, about)
+            )
         limits.refuse_more("max_prompt_chars", argument, len(values.get(argument, "")))
     for item in asked.arguments or ():
         if item.required and item.name not in values:
@@ -238,17 +274,26 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
     if name := values.get("reflection_id"):
         reflections = [await bank.reflections.by_id(scope, name)]
     else:
-        newest = await bank.reflections.latest(scope, limit=_LOOK if task_type else _MOST_REFLECTIONS)
-        reflections = [item for item in newest if task_type in (None, _task_type(item))][:_MOST_REFLECTIONS]
+        newest = await bank.reflections.latest(
+            scope, limit=_LOOK if task_type else _MOST_REFLECTIONS
+        )
+        reflections = [item for item in newest if task_type in (None, _task_type(item))][
+            :_MOST_REFLECTIONS
+        ]
     if name := values.get("lesson_id"):
         lessons = [await bank.lessons.get(scope, name)]
     else:
         latest = await bank.lessons.latest(scope, limit=_LOOK if task_type else _MOST_LESSONS)
-        lessons = [lesson for lesson in latest if task_type in (None, lesson.task_type)][:_MOST_LESSONS]
+        lessons = [lesson for lesson in latest if task_type in (None, lesson.task_type)][
+            :_MOST_LESSONS
+        ]
     return {
         "task_type": task_type,
         "reflections": "\n".join(map(_reflection_note, reflections)),
-        "lessons": "\n".join(f"- lesson {item.id}: {waits(item.held) if item.held else item.text}" for item in lessons),
+        "lessons": "\n".join(
+            f"- lesson {item.id}: {waits(item.held) if item.held else item.text}"
+            for item in lessons
+        ),
     }
 
 
@@ -256,9 +301,14 @@ async def _checklist(engine: Engine, task: str | None, task_type: str | None) ->
     """Return what recall_lessons finds for a task as points to go through, without orders; None for none."""
     if not task:
         return None
-    sent = {"task": task[: engine.settings.max_task_chars], **({"task_type": task_type} if task_type else {})}
+    sent = {
+        "task": task[: engine.settings.max_task_chars],
+        **({"task_type": task_type} if task_type else {}),
+    }
     recall = await services.lessons.recall(engine.context, sent, applied=False)
-    hits = [hit for hit in recall.lessons if not suspicion((hit.text, hit.task_type, hit.external_id))]
+    hits = [
+        hit for hit in recall.lessons if not suspicion((hit.text, hit.task_type, hit.external_id))
+    ]
     lines = [f"recall_id: {recall.recall_id}"]
     for hit in hits:
         lines.append(f"- [ ] {hit.kind} {hit.id} ({hit.fit} fit: {hit.why})")

@@ -11,16 +11,24 @@ from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
-from mcp_reflect.hooks.payload import unpacked
 from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.moments.payload import unpacked
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.hook_events import ends_of, hook_answer, is_watched, kept_call, read_hook
 from mcp_reflect.storage.spool import append
 
 _TOLD: Final = b'__hook"'  # in the line of a transcript in which a model calls this tool
-_LOOKED_AT: Final = (1 << 16, 1 << 20)  # bytes at the end of a transcript, where the latest calls are
+_LOOKED_AT: Final = (
+    1 << 16,
+    1 << 20,
+)  # bytes at the end of a transcript, where the latest calls are
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
-_PACKED: Final = ("tool_input", "tool_response", "is_interrupt", "stop_hook_active")  # hosts send them as JSON text
+_PACKED: Final = (
+    "tool_input",
+    "tool_response",
+    "is_interrupt",
+    "stop_hook_active",
+)  # hosts send them as JSON text
 
 
 async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +37,9 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
     if hook is None or (hook.moment is Moment.AFTER and not _is_shown(hook)):
         return {}
     if hook.transcript and hook.moment is Moment.AFTER:
-        context.transcripts[context.scopes.own] = hook.transcript  # it has the call: critique may read its outputs
+        context.transcripts[context.scopes.own] = (
+            hook.transcript
+        )  # it has the call: critique may read its outputs
     if hook.moment is Moment.STOP:
         hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     try:
@@ -56,9 +66,13 @@ def _is_shown(hook: HookInput) -> bool:
         return False
     path, call_id = Path(hook.transcript), hook.call_id.encode()
     for most in _LOOKED_AT:
-        agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=lambda file: file.stat().st_mtime)
+        agents = sorted(
+            path.with_suffix("").glob("subagents/*.jsonl"), key=lambda file: file.stat().st_mtime
+        )
         ends = [b"\n".join(ends_of(file, most)) for file in (path, *agents[-_MOST_AGENTS:])]
-        lines = [line for end in ends if call_id in end for line in end.splitlines() if call_id in line]
+        lines = [
+            line for end in ends if call_id in end for line in end.splitlines() if call_id in line
+        ]
         if lines:
             return not any(_TOLD in line for line in lines)
     return False

@@ -34,7 +34,9 @@ class RequestLimits:
         self._most = limits.max_http_requests
         self._seconds = limits.max_body_seconds if seconds is None else seconds
         self._open = 0
-        self._awaited: dict[anyio.CancelScope, int] = {}  # the bytes of each unfinished body, the longest awaited first
+        self._awaited: dict[
+            anyio.CancelScope, int
+        ] = {}  # the bytes of each unfinished body, the longest awaited first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that is over a limit, or hand it on with its body."""
@@ -56,9 +58,15 @@ class RequestLimits:
             finally:
                 self._awaited.pop(waiting, None)
         if max(len(body), announced) > DEFAULT_MAX_REQUEST_BODY_SIZE:
-            fault = 413, f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes."
+            fault = (
+                413,
+                f"body: it is too large. Send at most {DEFAULT_MAX_REQUEST_BODY_SIZE} bytes.",
+            )
         elif waiting.cancelled_caught:
-            fault = 408, f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once."
+            fault = (
+                408,
+                f"body: it did not come within {self._seconds} s, or too many are awaited. Send it at once.",
+            )
         elif self._open >= self._most:
             fault = 503, f"requests: {self._open} are open already. Close one first."
         else:
@@ -147,7 +155,9 @@ def configure(app: ASGIApp, limits: Limits, finish_seconds: int) -> uvicorn.Conf
     except ImportError:
         files = 512
     most = files - _BACKLOG - _OTHER_FILES
-    Connection.most = _MOST_CONNECTIONS if files < 0 else min(max(most, 16), _MOST_CONNECTIONS)  # -1: any number
+    Connection.most = (
+        _MOST_CONNECTIONS if files < 0 else min(max(most, 16), _MOST_CONNECTIONS)
+    )  # -1: any number
     logging.getLogger("asyncio").addFilter(_Once())
     return uvicorn.Config(
         RequestLimits(app, limits), http=Connection, backlog=_BACKLOG, timeout_keep_alive=limits.max_body_seconds,

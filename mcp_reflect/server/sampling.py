@@ -19,7 +19,7 @@ from mcp_reflect.llm import protocol
 from mcp_reflect.llm.protocol import Reply, Request, Stop
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.server.service import InputNeeded
-from mcp_reflect.signature import digest
+from mcp_reflect.text.signature import digest
 
 NAME: Final = "sampling"
 MOST_REQUESTS: Final = 8
@@ -35,15 +35,21 @@ class Sampling:
         self._context = context
         self._modern = (context.protocol_version or "") >= MODERN
         state = context.request_state if self._modern else None
-        self._replies: list[dict[str, str]] = json.loads(state) if state else []  # sealed, so they are ours
+        self._replies: list[dict[str, str]] = (
+            json.loads(state) if state else []
+        )  # sealed, so they are ours
         self._asked = 0
 
     async def complete(self, request: Request) -> Reply:
         """Return the host's reply. Raises an LLMError where it declines, fails or is too late."""
         if self._asked >= MOST_REQUESTS:
-            raise protocol.BudgetExceededError(NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once")
+            raise protocol.BudgetExceededError(
+                NAME, f"a call may ask {MOST_REQUESTS} times", "Ask for less at once"
+            )
         self._asked += 1
-        return self._from_state(self._asked - 1, request) if self._modern else await self._ask(request)
+        return (
+            self._from_state(self._asked - 1, request) if self._modern else await self._ask(request)
+        )
 
     def _from_state(self, place: int, request: Request) -> Reply:
         """Return the reply that the client sent back, or end the call with the request for it."""
@@ -56,11 +62,15 @@ class Sampling:
         if place < len(self._replies):
             kept = self._replies[place]
             if kept["question"] != question or "text" not in kept:
-                raise protocol.RefusedError(NAME, "the question changed between two rounds of a call", "Call again")
+                raise protocol.RefusedError(
+                    NAME, "the question changed between two rounds of a call", "Call again"
+                )
             return _reply(kept)
         state = json.dumps([*self._replies, {"question": question}])
         asked = types.CreateMessageRequest(method="sampling/createMessage", params=_params(request))
-        raise InputNeeded(types.InputRequiredResult(input_requests={_KEY: asked}, request_state=state))
+        raise InputNeeded(
+            types.InputRequiredResult(input_requests={_KEY: asked}, request_state=state)
+        )
 
     async def _ask(self, request: Request) -> Reply:
         params = _params(request)
@@ -88,7 +98,11 @@ class Sampling:
 
 def _params(request: Request) -> types.CreateMessageRequestParams:
     return types.CreateMessageRequestParams(
-        messages=[types.SamplingMessage(role="user", content=types.TextContent(type="text", text=request.user))],
+        messages=[
+            types.SamplingMessage(
+                role="user", content=types.TextContent(type="text", text=request.user)
+            )
+        ],
         system_prompt=request.system,
         max_tokens=request.max_tokens,
     )

@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 
 
 _HOOK: Final = "hook"  # the tool that hosts' hooks call, which is not listed
-_HOOK_SECONDS: Final = 0.25  # that a hook waits for another writer; then it leaves the call in the spool
-_ASKS_HOOKS: Final = ("record_outcome", "critique")  # they use outputs that hooks saw, which may be in the spool
+_HOOK_SECONDS: Final = (
+    0.25  # that a hook waits for another writer; then it leaves the call in the spool
+)
+_ASKS_HOOKS: Final = (
+    "record_outcome",
+    "critique",
+)  # they use outputs that hooks saw, which may be in the spool
 _DREAM_SECONDS: Final = 300  # from the start, and between two looks whether a dream is due
 _TAKING_SECONDS: Final = 5  # in which calls that hooks left are noted beside a call
 
@@ -111,7 +116,9 @@ class Service:
             from mcp_reflect import services  # noqa: PLC0415 - see the class
 
             warnings = await asyncio.to_thread(lambda: services.warnings)  # an import takes .3 s
-            await warnings.note_spooled((await self.engine().open()).context, Spool(bank), _TAKING_SECONDS)
+            await warnings.note_spooled(
+                (await self.engine().open()).context, Spool(bank), _TAKING_SECONDS
+            )
 
         if self.is_of_team:  # hooks of this machine left it, for a bank of its own
             return
@@ -121,13 +128,19 @@ class Service:
             self._taking = asyncio.create_task(note())
 
     async def call(
-        self, name: str, arguments: dict[str, Any], context: "Context[Any, Any] | None" = None, agent: str = ""
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: "Context[Any, Any] | None" = None,
+        agent: str = "",
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; the client of `context` may be asked for its model. `agent` replaces the client's name.
 
         An error of the caller or of the bank becomes text; one of ours is logged.
         """
-        with logged_with(tool=name, **({"request": context.request_id} if context is not None else {})):
+        with logged_with(
+            tool=name, **({"request": context.request_id} if context is not None else {})
+        ):
             return await self._answered(name, arguments, context, agent)
 
     async def _answered(
@@ -161,12 +174,16 @@ class Service:
         except McpReflectError as error:
             if self.is_of_team and isinstance(error, BankError):  # it may name the bank's address
                 self.log.error("bank_failed", error=str(error))
-                return failure("The bank of this service cannot be used now; nothing was stored. Try again later.")
+                return failure(
+                    "The bank of this service cannot be used now; nothing was stored. Try again later."
+                )
             return failure(f"{error}{_example(name, arguments, error)}")
         except Exception as error:  # noqa: BLE001 - the outermost handler: no traceback reaches a model
             trace = clean_text(traceback.format_exc())  # a message may quote what was sent
             self.log.error("tool_failed", error=type(error).__name__, trace=trace)
-            return failure(f"mcp-reflect failed inside {name}; nothing was stored. See its log for details.")
+            return failure(
+                f"mcp-reflect failed inside {name}; nothing was stored. See its log for details."
+            )
         finally:
             name_agent("")
 
@@ -210,7 +227,9 @@ def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
     from mcp_reflect.server.catalog import TOOLS  # noqa: PLC0415 - only an error needs it
 
     at_fault = re.split(r"[.\[]", error.field)[0]
-    fitting = [call for spec in TOOLS if spec.name == tool for call in spec.examples if at_fault in call]
+    fitting = [
+        call for spec in TOOLS if spec.name == tool for call in spec.examples if at_fault in call
+    ]
     nearest = max(fitting, key=lambda call: len(call.keys() & sent.keys()), default=None)
     return f" Example: {json.dumps(nearest, ensure_ascii=False)}" if nearest else ""
 
@@ -247,7 +266,9 @@ def name_agent(name: str) -> None:
 
 
 def _json(value: dict[str, Any]) -> TextContent:
-    return TextContent(type="text", text=json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return TextContent(
+        type="text", text=json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def failure(text: str) -> CallToolResult:
@@ -256,8 +277,14 @@ def failure(text: str) -> CallToolResult:
 
 # The short results of tools: what an agent acts on, without an echo of what it sent.
 
-_KEEPS_WORDS: Final = ("store_lesson", "reflect", "record_outcome")  # they say which words they did not keep
-_WHY_CHARS: Final = 80  # of a hit: a sentence on another correction of the same mistake is the longest
+_KEEPS_WORDS: Final = (
+    "store_lesson",
+    "reflect",
+    "record_outcome",
+)  # they say which words they did not keep
+_WHY_CHARS: Final = (
+    80  # of a hit: a sentence on another correction of the same mistake is the longest
+)
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
 _KEPT_CHARS: Final = 320  # of a lesson as it was kept
 _MOST_COUNTED: Final = 3
@@ -276,7 +303,14 @@ def wants_detail(arguments: Mapping[str, Any]) -> bool:
 def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
     """Return what a tool answers for a service's result."""
     from mcp_reflect.models.critique import Critique  # noqa: PLC0415 - what hosts start is not to wait for the models
-    from mcp_reflect.models.lesson import Forgotten, OutcomeResult, Recall, Stored, short_id, with_id  # noqa: PLC0415 - same
+    from mcp_reflect.models.lesson import (  # noqa: PLC0415 - same
+        Forgotten,
+        OutcomeResult,
+        Recall,
+        Stored,
+        short_id,
+        with_id,
+    )
     from mcp_reflect.models.reflection import Reflection  # noqa: PLC0415 - same
     from mcp_reflect.models.search import SearchPlan  # noqa: PLC0415 - same
 
@@ -289,22 +323,43 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
         case Reflection():
             values = _reflection(result)
         case Stored():
-            values = {"lesson_id": result.lesson_id, "status": result.status, "reason": result.reason}
-            values["kept"] = result.text and _clipped(with_id(result.lesson_id, result.text), _KEPT_CHARS)
+            values = {
+                "lesson_id": result.lesson_id,
+                "status": result.status,
+                "reason": result.reason,
+            }
+            values["kept"] = result.text and _clipped(
+                with_id(result.lesson_id, result.text), _KEPT_CHARS
+            )
         case OutcomeResult():
-            values = {"lessons": len(result.updated), "evidence": result.evidence, "reason": result.reason}
-            shown = [f"{short_id(one.id)}: {one.effectiveness:.2f}" for one in result.updated[:_MOST_COUNTED]]
-            values["counted"] = f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
+            values = {
+                "lessons": len(result.updated),
+                "evidence": result.evidence,
+                "reason": result.reason,
+            }
+            shown = [
+                f"{short_id(one.id)}: {one.effectiveness:.2f}"
+                for one in result.updated[:_MOST_COUNTED]
+            ]
+            values["counted"] = (
+                f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
+            )
         case Forgotten():
             values = {"lesson_id": result.lesson_id, "state": result.state}
         case Critique():
             values = _critique(result)
         case SearchPlan():
-            values = {name: item for name, item in plain(result).items() if name not in _PLAN_DETAILS}
+            values = {
+                name: item for name, item in plain(result).items() if name not in _PLAN_DETAILS
+            }
         case _:
             return plain(result)
     values = compact({**values, "ignored": getattr(result, "ignored", ())})
-    return {"recall_id": result.recall_id, "lessons": [], **values} if isinstance(result, Recall) else values
+    return (
+        {"recall_id": result.recall_id, "lessons": [], **values}
+        if isinstance(result, Recall)
+        else values
+    )
 
 
 def _critique(critique: "Critique") -> dict[str, Any]:
@@ -335,7 +390,11 @@ def _reflection(reflection: "Reflection") -> dict[str, Any]:
         return {**values, "note": None if reflection.lessons else _NO_LESSON}
     if validation := reflection.validation:
         failed = [check.detail for check in validation.checks if not check.passed]
-        values["validation"] = {"valid": validation.valid, "failed_check": validation.failed_check, "detail": failed}
+        values["validation"] = {
+            "valid": validation.valid,
+            "failed_check": validation.failed_check,
+            "detail": failed,
+        }
     if assessment := reflection.assessment:
         values["assessment"] = plain(assessment)
     note, text = _clipped(reflection.note or "", _NOTE_CHARS), reflection.reflection
@@ -343,7 +402,9 @@ def _reflection(reflection: "Reflection") -> dict[str, Any]:
         **values,
         "thinker": reflection.thinker,
         "note": note,
-        "reflection": _clipped(text, _REFLECTION_CHARS - len(note)) if reflection.thinker == RULES else text,
+        "reflection": _clipped(text, _REFLECTION_CHARS - len(note))
+        if reflection.thinker == RULES
+        else text,
         "strategy": _clipped(reflection.strategy or "", _STRATEGY_CHARS),
         "error_category": reflection.error_category,
         "first_failing_event": reflection.first_failing_event,

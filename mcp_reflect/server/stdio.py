@@ -7,7 +7,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+)
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias, cast
 
@@ -30,7 +37,9 @@ _ESCAPE: Final = re.compile(
 _ID: Final = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")'
 _FIRST_ID: Final = re.compile(_ID)
 _LAST_ID: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
-_NO_MESSAGE: Final = "message: it is not a JSON-RPC 2.0 request. Send jsonrpc, id, method and params (an object)."
+_NO_MESSAGE: Final = (
+    "message: it is not a JSON-RPC 2.0 request. Send jsonrpc, id, method and params (an object)."
+)
 
 
 Answer: TypeAlias = Callable[[JSONRPCError], Awaitable[None]]
@@ -53,10 +62,16 @@ class Lines:
         while line := await to_thread.run_sync(file.readline, self._most + 1):
             if len(line) <= self._most:
                 # A line of 20 MB takes some 60 ms: others are answered meanwhile.
-                yield await to_thread.run_sync(_decoded, line) if len(line) > _LONG else _decoded(line)
+                yield (
+                    await to_thread.run_sync(_decoded, line)
+                    if len(line) > _LONG
+                    else _decoded(line)
+                )
                 continue
             head, tail, size, piece = line[:LOOK], line[-LOOK:], len(line), line
-            while not piece.endswith(b"\n") and (piece := await to_thread.run_sync(file.readline, 1 << 16)):
+            while not piece.endswith(b"\n") and (
+                piece := await to_thread.run_sync(file.readline, 1 << 16)
+            ):
                 tail, size = (tail + piece)[-LOOK:], size + len(piece)
             if self.refuse is not None:
                 text = f"message: it has {size} bytes. Send at most {self._most}."
@@ -76,7 +91,11 @@ def _decoded(line: bytes) -> str:
 def readable(line: str) -> str:
     """Return the line without a byte order mark, and with U+FFFD for each escaped half of a surrogate pair."""
     line = line.removeprefix("\ufeff")
-    return _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line) if "\\ud" in line or "\\uD" in line else line
+    return (
+        _ESCAPE.sub(lambda escape: escape[1] or "\ufffd", line)
+        if "\\ud" in line or "\\uD" in line
+        else line
+    )
 
 
 def fault_of(error: Exception) -> JSONRPCError | None:
@@ -86,19 +105,31 @@ def fault_of(error: Exception) -> JSONRPCError | None:
         if fault["type"] == "json_invalid":
             data = fault["input"].encode("utf-8", "replace")
             text = f"message: {fault['ctx']['error']}. Send one JSON object a line."
-            return refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text) if data.strip() else None
-    message = next((fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")), None)
+            return (
+                refusal(request_id(data[:LOOK], data[-LOOK:]), PARSE_ERROR, text)
+                if data.strip()
+                else None
+            )
+    message = next(
+        (fault["input"] for fault in faults if fault["type"] in ("missing", "model_type")), None
+    )
     name = None
     if isinstance(message, dict):
         values = cast("dict[str, Any]", message)
         if "method" not in values or "id" not in values:
             return None  # a response or a notification: neither is ever answered
-        name = values["id"] if isinstance(values["id"], int | str) and not isinstance(values["id"], bool) else None
+        name = (
+            values["id"]
+            if isinstance(values["id"], int | str) and not isinstance(values["id"], bool)
+            else None
+        )
     return refusal(name, INVALID_REQUEST, _NO_MESSAGE) if faults else None
 
 
 async def messages(
-    reading: AsyncIterable[SessionMessage | Exception], send: MemoryObjectSendStream[SessionMessage], answer: Answer
+    reading: AsyncIterable[SessionMessage | Exception],
+    send: MemoryObjectSendStream[SessionMessage],
+    answer: Answer,
 ) -> None:
     """Pass the messages of a transport on, and answer the lines that the SDK could not read."""
     async with send:
@@ -116,7 +147,9 @@ Call: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 @asynccontextmanager
 async def session(env: Mapping[str, str]) -> AsyncGenerator[Call]:
     """Start this installation's server over stdio with `env` added, and stop it when the block ends."""
-    parameters = StdioServerParameters(command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env})
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env}
+    )
     async with Client(stdio_client(parameters)) as client:
 
         async def call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

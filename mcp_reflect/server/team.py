@@ -22,7 +22,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -67,7 +73,9 @@ from mcp_reflect.storage.bank import Bank
 from mcp_reflect.storage.sessions import PREFIX
 
 PATH: Final = "/mcp"
-_FINISH_SECONDS: Final = 50  # for running calls when the service stops: a call that asks a model takes 45
+_FINISH_SECONDS: Final = (
+    50  # for running calls when the service stops: a call that asks a model takes 45
+)
 _READY_SECONDS: Final = 3.0
 _PROBES: Final = ("/healthz", "/readyz")
 
@@ -76,7 +84,9 @@ _LOGIN: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>L
 <h1>Lessons of your team</h1><form method="post" action="/login"><p><label>Your token
 <input type="password" name="token" required autocomplete="off"></label> <button>Show them</button></form><p>{}</p>
 """
-_LOGIN_POLICY: Final = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_LOGIN_POLICY: Final = (
+    "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +116,19 @@ class Replica:
     """A replica: MCP, and the routes for hooks, the command line and the dashboard with its login."""
 
     def __init__(
-        self, settings: Settings, options: TeamOptions, bank: Bank, log: Log, port: int, own: Scopes | None = None
+        self,
+        settings: Settings,
+        options: TeamOptions,
+        bank: Bank,
+        log: Log,
+        port: int,
+        own: Scopes | None = None,
     ) -> None:
         anyone = None if options.authenticates else _anyone(own or Scopes.of(settings))
         self._bank = bank
-        self.metrics = Metrics(bank, names_tenants=options.names_tenants) if options.metrics else None
+        self.metrics = (
+            Metrics(bank, names_tenants=options.names_tenants) if options.metrics else None
+        )
         self._team = Team(
             settings, bank, log, options.lessons, self.metrics and self.metrics.note_call,
             bytes_a_minute=options.bytes_a_minute, is_own=options.own,
@@ -121,15 +139,21 @@ class Replica:
         authentication = self._authentication(options, log)
         keys = RequestStateSecurity(keys=list(options.state_keys)) if options.state_keys else None
         server = TeamServer(self._team, request_state_security=keys, **authentication)
-        self._verifier: TokenVerifier | None = authentication.get("token_verifier")  # None: it asks for no token
+        self._verifier: TokenVerifier | None = authentication.get(
+            "token_verifier"
+        )  # None: it asks for no token
         self._reflecting: set[asyncio.Task[None]] = set()
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
             json_response=True,  # a stream of events is cut when the service stops
-            transport_security=TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins),
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=names, allowed_origins=origins
+            ),
         )
-        app.user_middleware.insert(0, Middleware(Front, names=names, origins=origins, log=log, metrics=self.metrics))
+        app.user_middleware.insert(
+            0, Middleware(Front, names=names, origins=origins, log=log, metrics=self.metrics)
+        )
         app.user_middleware.append(Middleware(Gate, team=self._team, anyone=anyone))
         app.router.routes[:0] = self._routes(options)
         self.app = app
@@ -144,7 +168,9 @@ class Replica:
             "resource_server_url": resource,
         }
         return {
-            "auth": AuthSettings(**values, required_scopes=[SCOPES[0]], validate_token_resource=False),
+            "auth": AuthSettings(
+                **values, required_scopes=[SCOPES[0]], validate_token_resource=False
+            ),
             "token_verifier": Authenticator(self._bank.tokens, options.oauth, log),
         }
 
@@ -157,11 +183,17 @@ class Replica:
             Route("/readyz", self._ready),
             Route("/", self._page, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
-            *(Route(f"/api/{name}", answering(self._enter, do, log), methods=["POST"]) for name, do in own.items()),
+            *(
+                Route(f"/api/{name}", answering(self._enter, do, log), methods=["POST"])
+                for name, do in own.items()
+            ),
             *board_routes(self._enter, log),
         ]
         if options.oauth:
-            values: Any = {"resource_url": self.url, "authorization_servers": [options.oauth.issuer]}
+            values: Any = {
+                "resource_url": self.url,
+                "authorization_servers": [options.oauth.issuer],
+            }
             routes += create_protected_resource_routes(**values, scopes_supported=list(SCOPES))
         return routes
 
@@ -177,7 +209,9 @@ class Replica:
         try:
             with anyio.fail_after(_READY_SECONDS):
                 opened = await self._bank.open()
-                await self._bank.tokens.find(f"{PREFIX}any_token")  # reads; an open bank may be unreachable
+                await self._bank.tokens.find(
+                    f"{PREFIX}any_token"
+                )  # reads; an open bank may be unreachable
         except (McpReflectError, TimeoutError) as error:
             return JSONResponse({"status": "bank", "error": type(error).__name__}, 503)
         if opened.read_only:
@@ -195,7 +229,9 @@ class Replica:
         if request.url.path in ("/api/add", "/api/import"):
             await self._team.refuse_more_lessons(caller.principal.tenant)
         name_agent(caller.principal.name)
-        return Viewer(self._team.service(Caller(caller.principal, project)).engine(), caller.principal)
+        return Viewer(
+            self._team.service(Caller(caller.principal, project)).engine(), caller.principal
+        )
 
     async def _page(self, _: Request) -> Response:
         return page_response() if CALLER.get(None) else _login_form("", 200)
@@ -210,13 +246,21 @@ class Replica:
         if self._verifier is None or await self._verifier.verify_token(token) is None:
             return _login_form("This token is not accepted.", 401)
         response = RedirectResponse("/", 303, HEADERS)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=self.url.startswith("https://"))
+        response.set_cookie(
+            COOKIE, token, httponly=True, samesite="strict", secure=self.url.startswith("https://")
+        )
         return response
 
     async def _whoami(self, viewer: Viewer, _: Request) -> Response:
         opened = await viewer.engine.bank.open()
-        principal = {name: value for name, value in asdict(viewer.principal).items() if name != "id"}
-        about = {"version": __version__, "schema": opened.schema, "read_only": bool(opened.read_only)}
+        principal = {
+            name: value for name, value in asdict(viewer.principal).items() if name != "id"
+        }
+        about = {
+            "version": __version__,
+            "schema": opened.schema,
+            "read_only": bool(opened.read_only),
+        }
         return json_response({**principal, "project": CALLER.get().project, **about})
 
     async def _hook(self, viewer: Viewer, request: Request) -> Response:
@@ -226,8 +270,14 @@ class Replica:
             hook: HookInput = from_json(HookInput, body["hook"])
             transcript = str(body.get("transcript", ""))
         except (AttributeError, LookupError, TypeError, ValueError):
-            raise InputError("hook", "it is not the input of a hook", "Send what mcp-reflect hook sends.") from None
-        if not viewer.principal.may(Role.WRITER) and hook.moment in (Moment.AFTER, Moment.STOP, Moment.END):
+            raise InputError(
+                "hook", "it is not the input of a hook", "Send what mcp-reflect hook sends."
+            ) from None
+        if not viewer.principal.may(Role.WRITER) and hook.moment in (
+            Moment.AFTER,
+            Moment.STOP,
+            Moment.END,
+        ):
             return json_response({})
         if hook.moment is Moment.END and transcript:
             task = asyncio.create_task(self._reflect(viewer.engine, hook.session, transcript))
@@ -238,11 +288,18 @@ class Replica:
 
     async def _reflect(self, engine: Engine, session: str, transcript: str) -> None:
         """Reflect on each new run of a finished session, as long as the tenant may store more lessons."""
-        from mcp_reflect.runs.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
+        from mcp_reflect.sessions.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
 
         try:
-            for _, run in (await asyncio.to_thread(read_transcript, transcript, "partial", session)).runs:
-                if await engine.bank.reflections.of_run(engine.scopes.own, str(run.get("run_id", ""))) is None:
+            for _, run in (
+                await asyncio.to_thread(read_transcript, transcript, "partial", session)
+            ).runs:
+                if (
+                    await engine.bank.reflections.of_run(
+                        engine.scopes.own, str(run.get("run_id", ""))
+                    )
+                    is None
+                ):
                     await self._team.refuse_more_lessons(engine.scopes.own.tenant)
                     await engine.reflect(**run)
         except McpReflectError as error:  # the hook has its answer already
@@ -259,18 +316,28 @@ class Metrics:
 
     def __init__(self, bank: Bank, *, names_tenants: bool = False) -> None:
         try:
-            prometheus: Any = import_module("prometheus_client")  # an extra, for those who ask for figures
+            prometheus: Any = import_module(
+                "prometheus_client"
+            )  # an extra, for those who ask for figures
         except ImportError:
             fix = "Run pip install 'mcp-reflect-server[team]'."
-            raise InputError("--metrics", "it needs prometheus-client, which is not installed", fix) from None
+            raise InputError(
+                "--metrics", "it needs prometheus-client, which is not installed", fix
+            ) from None
         self._prometheus = prometheus
         self.registry = prometheus.CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
         labels = ("tool", "outcome", *(("tenant",) if names_tenants else ()))
         self._calls = prometheus.Counter("mcp_reflect_calls", "Calls of tools", labels, **own)
-        self._seconds = prometheus.Histogram("mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own)
-        self._quarantined = prometheus.Counter("mcp_reflect_quarantined", "Records put into quarantine", **own)
-        self._requests = prometheus.Counter("mcp_reflect_requests", "Requests over HTTP", ("status",), **own)
+        self._seconds = prometheus.Histogram(
+            "mcp_reflect_call_seconds", "Seconds of a call", ("tool",), **own
+        )
+        self._quarantined = prometheus.Counter(
+            "mcp_reflect_quarantined", "Records put into quarantine", **own
+        )
+        self._requests = prometheus.Counter(
+            "mcp_reflect_requests", "Requests over HTTP", ("status",), **own
+        )
         self._bank = bank
         self._names_tenants = names_tenants
         self._tools = {tool["name"] for tool in tools()}
@@ -283,7 +350,9 @@ class Metrics:
             server, _ = self._prometheus.start_http_server(port, host, self.registry)
         except OSError as error:
             raise InputError(
-                "--metrics", f"the address cannot be used: {error.strerror}", "Give another address."
+                "--metrics",
+                f"the address cannot be used: {error.strerror}",
+                "Give another address.",
             ) from None
         return server.server_port
 
@@ -292,7 +361,9 @@ class Metrics:
         state: dict[str, float] = getattr(self._bank.db, "pool_state", {})
         for name, value in state.items():
             about = f"{name} of the pool of connections"
-            yield self._prometheus.metrics_core.GaugeMetricFamily(f"mcp_reflect_{name}", about, value)
+            yield self._prometheus.metrics_core.GaugeMetricFamily(
+                f"mcp_reflect_{name}", about, value
+            )
 
     def note_call(self, tenant: str, tool: str, result: object, seconds: float) -> None:
         """Count a call of a tool with its result."""
@@ -303,7 +374,10 @@ class Metrics:
         self._calls.labels(tool=label, outcome=outcome, **named).inc()
         self._seconds.labels(tool=label).observe(seconds)
         content: dict[str, Any] = (answered and result.structured_content) or {}
-        stored: list[dict[str, Any]] = [content, *content.get("lessons", ())]  # what a recall shows has no status
+        stored: list[dict[str, Any]] = [
+            content,
+            *content.get("lessons", ()),
+        ]  # what a recall shows has no status
         self._quarantined.inc(sum(record.get("status") == "quarantined" for record in stored))
 
     def note_request(self, status: int) -> None:
@@ -317,7 +391,9 @@ class Front:
     If the bank fails before a tool is called (to look up a token), it answers 503 and logs the reason.
     """
 
-    def __init__(self, app: ASGIApp, names: list[str], origins: list[str], log: Log, metrics: Metrics | None) -> None:
+    def __init__(
+        self, app: ASGIApp, names: list[str], origins: list[str], log: Log, metrics: Metrics | None
+    ) -> None:
         self._app = app
         self._metrics = metrics
         self._names = {name.encode() for name in names}
@@ -329,7 +405,11 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["path"] != PATH and not _bearer(scope) and (token := Request(scope).cookies.get(COOKIE)):
+        if (
+            scope["path"] != PATH
+            and not _bearer(scope)
+            and (token := Request(scope).cookies.get(COOKIE))
+        ):
             scope["headers"] = [*scope["headers"], (b"authorization", f"Bearer {token}".encode())]
         began, status = time.monotonic(), 500
 
@@ -365,11 +445,14 @@ class Front:
             return None  # monitoring calls the service by its address
         if headers.get(b"host", b"") not in self._names:
             return PlainTextResponse(
-                "Host: this service does not have that name (serve --public-url, --allow-host).", 421
+                "Host: this service does not have that name (serve --public-url, --allow-host).",
+                421,
             )
         if b"origin" in headers and headers[b"origin"] not in self._origins:
             return PlainTextResponse("Origin: other pages may not use this service.", 403)
-        if scope["path"] == PATH and scope["method"] == "GET":  # a stream of a session; this service has none
+        if (
+            scope["path"] == PATH and scope["method"] == "GET"
+        ):  # a stream of a session; this service has none
             return PlainTextResponse("Send POST.", 405, {"Allow": "POST"})
         return None
 
@@ -419,7 +502,12 @@ async def _checked(options: TeamOptions, bank: Bank, log: Log) -> TeamOptions:
 
 
 def _host_names(options: TeamOptions, port: int) -> list[str]:
-    names = [*options.allowed_hosts, f"{HOST}:{port}", f"localhost:{port}", f"{_bracketed(options.host)}:{port}"]
+    names = [
+        *options.allowed_hosts,
+        f"{HOST}:{port}",
+        f"localhost:{port}",
+        f"{_bracketed(options.host)}:{port}",
+    ]
     if options.public_url:
         names.append(urlsplit(options.public_url).netloc)
     return list(dict.fromkeys(names))

@@ -40,10 +40,23 @@ SCOPES: Final[tuple[str, ...]] = ("lessons:read", "lessons:write", "lessons:admi
 """The OAuth scope of each role, in the order of ROLES."""
 
 # Signatures with a public key alone: with a shared secret, or with none, a caller could make a token itself.
-ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+ALGORITHMS: Final = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+)
 _LEEWAY_SECONDS: Final = 30
 _KEYS_SECONDS: Final = 600.0  # after which the keys are fetched again
-_REFETCH_SECONDS: Final = 30.0  # between two fetches, whoever sends unknown key ids, and however many
+_REFETCH_SECONDS: Final = (
+    30.0  # between two fetches, whoever sends unknown key ids, and however many
+)
 _FETCH_SECONDS: Final = 5.0
 _LONGEST_TOKEN: Final = 16_384  # characters
 
@@ -94,7 +107,10 @@ class JwtVerifier:
         self._oauth = oauth
         self._log = log
         self._keys = jwt.PyJWKClient(
-            oauth.jwks, lifespan=_KEYS_SECONDS, timeout=_FETCH_SECONDS, cooldown_duration=_REFETCH_SECONDS
+            oauth.jwks,
+            lifespan=_KEYS_SECONDS,
+            timeout=_FETCH_SECONDS,
+            cooldown_duration=_REFETCH_SECONDS,
         )
         self._failed = float("-inf")
         self._fetching = anyio.Lock()
@@ -149,11 +165,19 @@ class JwtVerifier:
 def access(principal: Principal, *, client_id: str, expires_at: int | None = None) -> Access:
     """Return a principal as an access token with the scopes of its role."""
     scopes = [*SCOPES[: ROLES.index(principal.role) + 1]]
-    return Access(token="", client_id=client_id, scopes=scopes, expires_at=expires_at, principal=principal)
+    return Access(
+        token="", client_id=client_id, scopes=scopes, expires_at=expires_at, principal=principal
+    )
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    parts = value.split() if isinstance(value, str) else cast("list[Any]", value) if isinstance(value, list) else []
+    parts = (
+        value.split()
+        if isinstance(value, str)
+        else cast("list[Any]", value)
+        if isinstance(value, list)
+        else []
+    )
     return tuple(part for part in parts if isinstance(part, str))
 
 
@@ -207,7 +231,9 @@ class Team:
         self._is_own = is_own  # the server of a person, on their machine
         self._services: OrderedDict[Scopes, Service] = OrderedDict()
         self._most_bytes = bytes_a_minute
-        self._used: dict[str, tuple[float, int, int]] = {}  # when a tenant's minute began, its requests, their bytes
+        self._used: dict[
+            str, tuple[float, int, int]
+        ] = {}  # when a tenant's minute began, its requests, their bytes
         self._closing: set[asyncio.Task[None]] = set()
 
     def service(self, caller: Caller) -> Service:
@@ -279,7 +305,11 @@ class TeamServer(ReflectServer):
         return result
 
     async def _call_tool(
-        self, caller: Caller, name: str, arguments: dict[str, Any], context: Context[None, Any] | None
+        self,
+        caller: Caller,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[None, Any] | None,
     ) -> types.CallToolResult | types.InputRequiredResult:
         try:
             if name in _WRITING:
@@ -316,9 +346,9 @@ class Gate:
         if scope["type"] != "http" or principal is None:
             await self._app(scope, receive, send)
             return
-        named = next((value for name, value in scope["headers"] if name == PROJECT_HEADER), b"").decode(
-            "utf-8", "replace"
-        )
+        named = next(
+            (value for name, value in scope["headers"] if name == PROJECT_HEADER), b""
+        ).decode("utf-8", "replace")
         own = next((name for name in principal.projects if name != ANY_PROJECT), GLOBAL)
         if named and not principal.uses(named):
             allowed = ", ".join(name or "(global)" for name in principal.projects)

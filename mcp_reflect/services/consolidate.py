@@ -24,11 +24,11 @@ from mcp_reflect.models.lesson import (
     Trust,
     Undone,
 )
-from mcp_reflect.runs.text import clip
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
+from mcp_reflect.sessions.text import clip
 from mcp_reflect.storage.consolidation import digest_of, planned
 from mcp_reflect.storage.similarity import codes
 
@@ -41,7 +41,9 @@ Answer: TypeAlias = Mapping[str, Any] | str
 _Planner: TypeAlias = Callable[[list[Lesson]], DreamPlan]
 
 
-async def dream(context: Context, *, plan_only: bool = False, analysis: Answer | None = None) -> Dream:
+async def dream(
+    context: Context, *, plan_only: bool = False, analysis: Answer | None = None
+) -> Dream:
     """Plan, and apply the plan unless `plan_only`.
 
     `analysis` is the host's answer to the prompt `dream`; no model is asked then. InputError if it contains no object.
@@ -64,14 +66,22 @@ async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     records = [await context.bank.lessons.get(own, name, "id") for name in (keep, *gone)]
     first = records[0]
     if len({record.id for record in records}) < max(len(records), 2):
-        raise InputError("id", "a record cannot be merged with itself", "Name two or more different ones.")
+        raise InputError(
+            "id", "a record cannot be merged with itself", "Name two or more different ones."
+        )
     for record in records:
         if record.state is not State.ACTIVE or record.trust is Trust.QUARANTINED:
-            raise InputError("id", f"'{record.id}' is not in use", "Restore it or decide about it first.")
+            raise InputError(
+                "id", f"'{record.id}' is not in use", "Restore it or decide about it first."
+            )
         if record.kind is not first.kind or record.project != first.project:
             fault = f"'{record.id}' is of another kind or project than '{first.id}'"
             raise InputError("id", fault, "Merge records of one kind.")
-    merge = Merge(keep=first.id, gone=tuple(record.id for record in records[1:]), reason="a person merged them")
+    merge = Merge(
+        keep=first.id,
+        gone=tuple(record.id for record in records[1:]),
+        reason="a person merged them",
+    )
     plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
     return await _apply(context, lambda _: plan, part=True)
 
@@ -80,7 +90,11 @@ async def _apply(context: Context, plan_of: _Planner, *, part: bool = False) -> 
     dreamed = await context.bank.consolidations.dream(context.scopes.own, plan_of, part=part)
     plan = dreamed.plan
     if dreamed.dream_id is not None:
-        counts = {"merged": len(plan.merges), "added": len(dreamed.added), "archived": len(plan.archivings)}
+        counts = {
+            "merged": len(plan.merges),
+            "added": len(dreamed.added),
+            "archived": len(plan.archivings),
+        }
         done = {"dream_id": dreamed.dream_id, "looked_at": plan.looked_at, **counts}
         context.log.info("dream_finished", **done, thinker=plan.thinker)
     return dreamed
@@ -89,7 +103,12 @@ async def _apply(context: Context, plan_of: _Planner, *, part: bool = False) -> 
 async def undo(context: Context, dream_id: str) -> Undone:
     """Revert what a dream changed; records that changed since stay as they are."""
     undone = await context.bank.consolidations.undo(context.scopes.own, dream_id)
-    context.log.info("dream_undone", dream_id=dream_id, restored=len(undone.restored), skipped=len(undone.skipped))
+    context.log.info(
+        "dream_undone",
+        dream_id=dream_id,
+        restored=len(undone.restored),
+        skipped=len(undone.skipped),
+    )
     return undone
 
 
@@ -110,7 +129,9 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 
 async def prompt(context: Context) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
-    rendered = context.runner.render("dream", await _inputs(context, *await by_rules(context, context.scopes.own)))
+    rendered = context.runner.render(
+        "dream", await _inputs(context, *await by_rules(context, context.scopes.own))
+    )
     return f"{rendered.system}\n\n{rendered.user}"
 
 
@@ -121,7 +142,9 @@ async def _planner(context: Context, scope: Scope, analysis: Answer | None) -> _
         source, (proposals, told) = Source.MODEL, await _asked(context, scope)
     else:
         proposals = _object(analysis)
-    return lambda records: replace(_with_proposals(planned(records), proposals, records, source), **told)
+    return lambda records: replace(
+        _with_proposals(planned(records), proposals, records, source), **told
+    )
 
 
 async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -134,7 +157,9 @@ async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[s
     if plan.empty and (await context.bank.consolidations.last(scope))[0] == digest_of(records):
         return {}, {"note": "nothing changed since the last dream"}
     inputs = await _inputs(context, plan, records)
-    reply = await context.runner.generate(Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object)
+    reply = await context.runner.generate(
+        Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object
+    )
     told = {"note": clean(reply.note), "tokens": reply.input_tokens + reply.output_tokens}
     if reply.value is None or reply.thinker is None:
         return {}, told
@@ -154,7 +179,10 @@ async def _inputs(context: Context, plan: DreamPlan, records: Sequence[Lesson]) 
         task_type = f", {record.task_type}" if record.task_type else ""
         lines.append(f"- {record.id} ({record.kind.value}{task_type}): {clip(text, _RECORD_CHARS)}")
     clusters = [f"- {', '.join(cluster)}" for cluster in plan.clusters]
-    return {"memories": "\n".join(lines)[:_SHOWN_CHARS], "clusters": "\n".join(clusters)[:_SHOWN_CHARS]}
+    return {
+        "memories": "\n".join(lines)[:_SHOWN_CHARS],
+        "clusters": "\n".join(clusters)[:_SHOWN_CHARS],
+    }
 
 
 _KEYS: Final = ("merge", "generalize")
@@ -174,7 +202,9 @@ _MOST_ENTRIES: Final = 50
 _LESSON_FIELDS: Final = ("mistake", "correction", "task_type", "tags", "importance", "confidence")
 
 
-def _with_proposals(plan: DreamPlan, answer: Mapping[str, Any], records: Sequence[Lesson], source: Source) -> DreamPlan:
+def _with_proposals(
+    plan: DreamPlan, answer: Mapping[str, Any], records: Sequence[Lesson], source: Source
+) -> DreamPlan:
     """Return the plan of rules with the entries of an answer that can be applied; `refused` says why others cannot.
 
     A record is changed by one entry at most: those of rules come first.
@@ -203,7 +233,9 @@ def _with_proposals(plan: DreamPlan, answer: Mapping[str, Any], records: Sequenc
     return replace(plan, refused=tuple(refused))
 
 
-def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
+def _merged(
+    plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source
+) -> DreamPlan:
     kinds = {record.kind for record in records}
     if len(records) < 2:
         raise _refusal("it names fewer than two records")
@@ -212,19 +244,28 @@ def _merged(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], sourc
     wording = _wording(entry, source)
     if len({codes(item.text) for item in (*records, wording)}) > 1:
         raise _refusal("they differ in a number, a name, a path or code")
-    best = max(records, key=lambda record: (record.wins + record.losses, record.strength, record.importance))
+    best = max(
+        records,
+        key=lambda record: (record.wins + record.losses, record.strength, record.importance),
+    )
     gone = tuple(record.id for record in records if record is not best)
-    merge = Merge(keep=best.id, gone=gone, reason=clip(str(entry.get("reason", "")), 200), wording=wording)
+    merge = Merge(
+        keep=best.id, gone=gone, reason=clip(str(entry.get("reason", "")), 200), wording=wording
+    )
     return replace(plan, merges=(*plan.merges, merge))
 
 
-def _generalized(plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source) -> DreamPlan:
+def _generalized(
+    plan: DreamPlan, entry: dict[str, Any], records: list[Lesson], source: Source
+) -> DreamPlan:
     if len(records) < _LEAST_SOURCES:
         raise _refusal(f"it names fewer than {_LEAST_SOURCES} records")
     contexts = {record.context_hash for record in records}
     if len(contexts) == 1 and None not in contexts:
         raise _refusal("all of them are from one task")
-    added = Generalization(lesson=_wording(entry, source), sources=tuple(record.id for record in records))
+    added = Generalization(
+        lesson=_wording(entry, source), sources=tuple(record.id for record in records)
+    )
     return replace(plan, generalizations=(*plan.generalizations, added))
 
 

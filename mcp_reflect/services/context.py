@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.embedders import Embedder
     from mcp_reflect.llm.protocol import LLM
     from mcp_reflect.llm.runner import ModelRunner
-    from mcp_reflect.runs.reflector import Scorer
-    from mcp_reflect.runs.session_file import SessionFile
+    from mcp_reflect.sessions.reflector import Scorer
+    from mcp_reflect.sessions.session_file import SessionFile
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,18 @@ class Context:
         """The language models and their prompts. Created when first used: a recall needs none of it."""
         from mcp_reflect.llm.runner import ModelRunner  # noqa: PLC0415 - see above
 
-        return ModelRunner(self.settings, self.bank.usage.of(self.scopes.own.tenant), llm=self.llm, log=self.log)
+        return ModelRunner(
+            self.settings, self.bank.usage.of(self.scopes.own.tenant), llm=self.llm, log=self.log
+        )
 
 
 def open_bank(
-    settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: "Embedder | None" = None
+    settings: Settings,
+    scopes: Scopes,
+    *,
+    clock: Clock,
+    log: Log,
+    embedder: "Embedder | None" = None,
 ) -> Bank:
     """Return the bank of the settings, not opened yet. `embedder` replaces the one that the settings name."""
     if embedder is None and not settings.has_embeddings:

@@ -27,7 +27,7 @@ from mcp_reflect.schemas.fields import read
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import read_outputs
-from mcp_reflect.signature import digest
+from mcp_reflect.text.signature import digest
 
 _PROMPT_CHARS: Final = 16_000  # of steps, evidence and lessons in a prompt, each
 
@@ -55,7 +55,9 @@ class _Call:
         return await loop.run(
             self.session["steps"],
             goal=self.session["goal"],
-            verify=await asyncio.to_thread(verifier, _work(self.session)),  # it reads all of the output
+            verify=await asyncio.to_thread(
+                verifier, _work(self.session)
+            ),  # it reads all of the output
             critic=self._critic,
             corrector=self._corrector,
             max_iterations=self.session["max_iterations"],
@@ -79,15 +81,32 @@ class _Call:
         iteration = self.session["iterations"]
         after = await asyncio.to_thread(verify, corrected)
         if standing := uncorrected(first, after):
-            return Run(first=first, best=first, iterations=iteration, stopped=None, uncorrected=standing)
+            return Run(
+                first=first, best=first, iterations=iteration, stopped=None, uncorrected=standing
+            )
         if corrected == current.steps:
-            stopped = Stopped.NO_CHANGE if opinion.corrected_steps else None if first.issues else Stopped.PASSED
-            return Run(first=first, best=first, iterations=iteration + (stopped is Stopped.NO_CHANGE), stopped=stopped)
+            stopped = (
+                Stopped.NO_CHANGE
+                if opinion.corrected_steps
+                else None
+                if first.issues
+                else Stopped.PASSED
+            )
+            return Run(
+                first=first,
+                best=first,
+                iterations=iteration + (stopped is Stopped.NO_CHANGE),
+                stopped=stopped,
+            )
         iteration += 1
         await self.report(iteration, current, first.issues)
         await self.report(iteration, after)
         author = RULES if corrected == computed else HOST
-        best = Version(verified=after, author=author) if len(after.wrong) <= len(current.wrong) else first
+        best = (
+            Version(verified=after, author=author)
+            if len(after.wrong) <= len(current.wrong)
+            else first
+        )
         if not after.wrong:
             stopped = Stopped.PASSED
         elif set(after.issues) == set(current.issues):
@@ -100,12 +119,18 @@ class _Call:
         """Return the host's opinion: what it sends now, and its earlier verdicts on other claims of this work."""
         opinion = Opinion()
         if sent.analysis is not None:
-            opinion = read_opinion(clean(sent.analysis), limits=self.context.settings, claims=claims, judge=HOST)
-        said = read_verdicts(clean(sent.verdicts), claims, HOST) if sent.verdicts is not None else ()
+            opinion = read_opinion(
+                clean(sent.analysis), limits=self.context.settings, claims=claims, judge=HOST
+            )
+        said = (
+            read_verdicts(clean(sent.verdicts), claims, HOST) if sent.verdicts is not None else ()
+        )
         answer = self.session.get("answer")
         before = from_json(Critique, answer).claims if answer else ()
         verdicts = (*(claim for claim in before if claim.judge == HOST), *opinion.verdicts, *said)
-        return replace(opinion, verdicts=tuple({claim.number: claim for claim in verdicts}.values()))
+        return replace(
+            opinion, verdicts=tuple({claim.number: claim for claim in verdicts}.values())
+        )
 
     async def _critic(self, verified: Verified) -> Opinion | None:
         """Return the critic's opinion; None if it need not or cannot be asked."""
@@ -134,26 +159,42 @@ class _Call:
         return await self._ask(Role.CORRECTOR, "correct", verified, inputs, read_reply) or ()
 
     async def _ask(
-        self, role: Role, prompt: str, verified: Verified, inputs: Mapping[str, Any], read: Callable[[Any], Any]
+        self,
+        role: Role,
+        prompt: str,
+        verified: Verified,
+        inputs: Mapping[str, Any],
+        read: Callable[[Any], Any],
     ) -> Any:
         common = _shown(self.session["goal"], verified.steps, self.session["tool_results"])
         left = max(self.until - time.monotonic(), 0.0)
-        about: Any = {"host": self.client, "reads_text": True, "same_call": any(self.tokens.values()), "seconds": left}
-        result = await self.context.runner.generate(role, prompt, {**common, **inputs}, read=read, **about)
+        about: Any = {
+            "host": self.client,
+            "reads_text": True,
+            "same_call": any(self.tokens.values()),
+            "seconds": left,
+        }
+        result = await self.context.runner.generate(
+            role, prompt, {**common, **inputs}, read=read, **about
+        )
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens
         self.thinker = result.thinker or self.thinker
         self.note = self.note or result.note
         return result.value
 
-    async def report(self, iteration: int, version: Verified, issues: tuple[str, ...] | None = None) -> None:
+    async def report(
+        self, iteration: int, version: Verified, issues: tuple[str, ...] | None = None
+    ) -> None:
         """Tell the client and the callbacks of a correction that starts (with its issues), or of a version."""
         if issues is not None:
             if self.on_starting is not None:
                 self.on_starting(iteration, issues)
             return
         if iteration:
-            self.context.log.debug("critique_iteration", iteration=iteration, failed=len(version.wrong))
+            self.context.log.debug(
+                "critique_iteration", iteration=iteration, failed=len(version.wrong)
+            )
             if self.on_completed is not None:
                 self.on_completed(iteration, version.steps)
         if self.client.progress is not None:
@@ -172,10 +213,16 @@ def _corrected(value: Any, least: int) -> tuple[str, ...]:
         fields = {name: value.get(name) for name in ("corrected_steps", "suggested_fix")}
         steps = read_opinion(clean(fields), "reply").corrected_steps
     if not steps:
-        raise InputError("reply.corrected_steps", "it is missing", "Send all steps, with the wrong ones corrected.")
+        raise InputError(
+            "reply.corrected_steps",
+            "it is missing",
+            "Send all steps, with the wrong ones corrected.",
+        )
     if len(steps) < least:
         fault = f"it has {len(steps)} of {least} steps"
-        raise InputError("reply.corrected_steps", fault, "Send all of them; repeat the right ones word for word.")
+        raise InputError(
+            "reply.corrected_steps", fault, "Send all of them; repeat the right ones word for word."
+        )
     return steps
 
 
@@ -195,7 +242,11 @@ def _shown(goal: str, steps: Sequence[str], results: Sequence[Mapping[str, Any]]
         code = "" if result.get("exit_code") is None else f" (exit code {result['exit_code']})"
         parts.append(f"{result.get('tool') or 'tool'}{code}:\n{result['content']}")
     numbered = "\n".join(f"{place}. {step}" for place, step in enumerate(steps, start=1))
-    return {"goal": goal, "steps": numbered[:_PROMPT_CHARS], "evidence": "\n\n".join(parts)[-_PROMPT_CHARS:]}
+    return {
+        "goal": goal,
+        "steps": numbered[:_PROMPT_CHARS],
+        "evidence": "\n\n".join(parts)[-_PROMPT_CHARS:],
+    }
 
 
 def review_prompt(
@@ -209,7 +260,9 @@ def review_prompt(
     """Build the critic's prompt for a response that nobody has checked."""
     more = {"step_description": step_description, "lessons": lessons, "claims": "", "criteria": ""}
     inputs = _shown(goal, [response], tool_results) | more
-    return context.runner.render("critique", {name: clean_text(text) for name, text in inputs.items()})
+    return context.runner.render(
+        "critique", {name: clean_text(text) for name, text in inputs.items()}
+    )
 
 
 def improvement_prompt(
@@ -223,7 +276,9 @@ def improvement_prompt(
     issues = critique.issues if isinstance(critique, Critique) else critique
     inputs = _shown(goal, [steps] if isinstance(steps, str) else steps, tool_results)
     inputs["issues"] = issues if isinstance(issues, str) else "\n".join(issues)
-    return context.runner.render("correct", {name: clean_text(text) for name, text in inputs.items()})
+    return context.runner.render(
+        "correct", {name: clean_text(text) for name, text in inputs.items()}
+    )
 
 
 async def critique(
@@ -245,9 +300,20 @@ async def critique(
         session["tool_results"] = await asyncio.to_thread(_cleaned, shown)
         session["evidence"] = f"{len(shown)} outputs of this session" if shown else None
     message = _digest(sent)
-    if sent.critique_id is not None and session.get("answer") is not None and session.get("message") == message:
+    if (
+        sent.critique_id is not None
+        and session.get("answer") is not None
+        and session.get("message") == message
+    ):
         return from_json(Critique, session["answer"])
-    call = _Call(context, replace(client, on_text=on_text), session, began + CALL_SECONDS, on_start, on_complete)
+    call = _Call(
+        context,
+        replace(client, on_text=on_text),
+        session,
+        began + CALL_SECONDS,
+        on_start,
+        on_complete,
+    )
     by_host = sent.analysis is not None or sent.verdicts is not None
     run = await (call.judged(sent) if by_host else call.run())
     answer = answer_of(
@@ -286,7 +352,9 @@ class Iteration:
     steps: tuple[str, ...]
 
 
-async def stream(context: Context, arguments: Mapping[str, Any]) -> AsyncGenerator[TextChunk | Iteration | Critique]:
+async def stream(
+    context: Context, arguments: Mapping[str, Any]
+) -> AsyncGenerator[TextChunk | Iteration | Critique]:
     """Yield text as models write it, each correction as it is verified, the critique. Closing it ends the work."""
     queue: asyncio.Queue[TextChunk | Iteration | None] = asyncio.Queue()
     issues: dict[int, tuple[str, ...]] = {}
@@ -295,7 +363,13 @@ async def stream(context: Context, arguments: Mapping[str, Any]) -> AsyncGenerat
         queue.put_nowait(Iteration(iteration=iteration, issues=issues[iteration], steps=steps))
 
     task = asyncio.create_task(
-        critique(context, arguments, on_start=issues.__setitem__, on_complete=complete, on_text=queue.put_nowait)
+        critique(
+            context,
+            arguments,
+            on_start=issues.__setitem__,
+            on_complete=complete,
+            on_text=queue.put_nowait,
+        )
     )
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
@@ -311,8 +385,14 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
     """Return the work and its evidence, redacted: those that were sent, or those of the stored session."""
     work = await asyncio.to_thread(_redacted, sent)
     if sent.critique_id is None:
-        lessons = () if sent.recall_id is None else await context.bank.recalls.lessons_of(scope, sent.recall_id)
-        most = context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
+        lessons = (
+            ()
+            if sent.recall_id is None
+            else await context.bank.recalls.lessons_of(scope, sent.recall_id)
+        )
+        most = (
+            context.settings.max_iterations if sent.max_iterations is None else sent.max_iterations
+        )
         told = clean_text("\n".join(f"- {lesson.text}" for lesson in lessons)[:_PROMPT_CHARS])
         return {
             **work,
@@ -337,11 +417,16 @@ async def _session(context: Context, scope: Scope, sent: CritiqueArguments) -> d
 
 def _redacted(sent: CritiqueArguments) -> dict[str, Any]:
     """Return what was sent of the work, of long results their start and their end."""
-    results = [ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code) for each in sent.tool_results]
+    results = [
+        ToolResult(content=each.content, tool=each.tool, exit_code=each.exit_code)
+        for each in sent.tool_results
+    ]
     return {"tool_results": _cleaned(results)} | clean(
         {
             "goal": sent.goal,
-            "steps": list(sent.steps or (split(clean_text(sent.response)) if sent.response else ())),
+            "steps": list(
+                sent.steps or (split(clean_text(sent.response)) if sent.response else ())
+            ),
             "step_description": sent.step_description,
             "criteria": list(sent.criteria),
             "decided": sent.decided,

@@ -10,11 +10,21 @@ from typing import Any, Final, NamedTuple
 
 from mcp_reflect import services
 from mcp_reflect.errors import InputError, NotFoundError
-from mcp_reflect.hooks.guarded import mode_in
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, compact, from_json
 from mcp_reflect.models.finding import FindingState, StoredFinding
-from mcp_reflect.models.lesson import Filter, GuardMode, Lesson, Recall, Source, State, Stored, Trust, Undone
+from mcp_reflect.models.lesson import (
+    Filter,
+    GuardMode,
+    Lesson,
+    Recall,
+    Source,
+    State,
+    Stored,
+    Trust,
+    Undone,
+)
+from mcp_reflect.moments.guarded import mode_in
 from mcp_reflect.services.engine import Engine
 
 Sent = Mapping[str, Any]
@@ -55,7 +65,9 @@ class Waiting:
 async def listed(engine: Engine, sent: Sent, *, whole: bool) -> Listed:
     """Return the lessons that pass a filter, the newest first."""
     own, condition = engine.scopes.own, from_json(Filter, sent["filter"])
-    lessons = await engine.bank.views.browse(own, condition if whole else replace(condition, held=False))
+    lessons = await engine.bank.views.browse(
+        own, condition if whole else replace(condition, held=False)
+    )
     return Listed(scope=str(own), lessons=tuple(lessons))
 
 
@@ -97,7 +109,9 @@ async def moved(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
     state = State(sent["state"])
     if state is not State.RETIRED and not whole:
         raise InputError("state", "only an admin can restore a lesson", "Ask an admin.")
-    return await engine.bank.lessons.set_state(engine.scopes.own, found.id, state, str(sent["reason"])[:500])
+    return await engine.bank.lessons.set_state(
+        engine.scopes.own, found.id, state, str(sent["reason"])[:500]
+    )
 
 
 async def _own(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
@@ -130,13 +144,20 @@ async def waiting(engine: Engine, _: Sent, *, whole: bool) -> Waiting:  # noqa: 
 
 
 def _is_of_agents(lesson: Lesson) -> bool:
-    return lesson.trust is Trust.OBSERVED and lesson.source in (Source.AGENT, Source.MODEL, Source.RULES)
+    return lesson.trust is Trust.OBSERVED and lesson.source in (
+        Source.AGENT,
+        Source.MODEL,
+        Source.RULES,
+    )
 
 
 async def decided(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
     """Trust a quarantined lesson, or retire it."""
     found = await _own(engine, sent, whole=whole)
-    asks = {"approved": sent["approved"] is True, "of_agents": engine.settings.review == "ask" and _is_of_agents(found)}
+    asks = {
+        "approved": sent["approved"] is True,
+        "of_agents": engine.settings.review == "ask" and _is_of_agents(found),
+    }
     return await engine.bank.lessons.decide(engine.scopes.own, found.id, **asks)
 
 
@@ -146,7 +167,11 @@ async def reopened(engine: Engine, sent: Sent, *, whole: bool) -> None:
         await services.findings.reopen(engine.context, str(sent["finding"]), sent.get("lesson"))
         return
     found = await _own(engine, sent, whole=whole)
-    before = {"state": State(sent["state"]), "trust": Trust(sent["trust"]), "held": sent.get("held")}
+    before = {
+        "state": State(sent["state"]),
+        "trust": Trust(sent["trust"]),
+        "held": sent.get("held"),
+    }
     await engine.bank.lessons.edit(engine.scopes.own, found.id, before)
 
 
@@ -177,7 +202,9 @@ async def merged(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, Any]:
 
     kept_id, *gone = [(await _own(engine, {"id": part}, whole=whole)).id for part in sent["ids"]]
     if not gone:
-        raise InputError("merge", "it takes two lessons or more", "Name the one that stays, then the others.")
+        raise InputError(
+            "merge", "it takes two lessons or more", "Name the one that stays, then the others."
+        )
     dream = await merge(engine.context, kept_id, gone)
     return {"id": kept_id, "merged": gone, "dream_id": dream.dream_id}
 
@@ -196,7 +223,11 @@ async def imported(engine: Engine, sent: Sent, *, whole: bool) -> tuple[Stored, 
             engine.scopes.refuse_shared(f"line {number}, visibility")
     if sent.get("own"):
         if not whole:
-            raise InputError("--own", "it keeps the trust that the file claims, so it takes an admin", "Leave it out.")
+            raise InputError(
+                "--own",
+                "it keeps the trust that the file claims, so it takes an admin",
+                "Leave it out.",
+            )
         return tuple(await services.lessons.import_own(engine.context, lines))
     stored: list[Stored] = []
     async for batch in engine.import_lessons(lines):
@@ -208,7 +239,12 @@ async def exported(engine: Engine, sent: Sent, *, whole: bool) -> list[dict[str,
     """Return the lessons of the project, or at one's own bank of all projects, as lines of an export."""
     own = engine.scopes.own
     every_project = sent.get("all_projects") is True and engine.scopes.shares
-    lines = [line async for line in engine.bank.transfer.export(own.tenant, None if every_project else own.project)]
+    lines = [
+        line
+        async for line in engine.bank.transfer.export(
+            own.tenant, None if every_project else own.project
+        )
+    ]
     if whole:
         return lines
     history = ("versions", "outcomes")

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from mcp_reflect.models.reflection import Analysis, Reflection
     from mcp_reflect.models.search import SearchPlan
     from mcp_reflect.models.warning import AfterCall, CallWarning
-    from mcp_reflect.runs.reflector import Scorer
     from mcp_reflect.services.critique import Callback, Iteration
     from mcp_reflect.services.reflect import Generated
     from mcp_reflect.services.triggers import Advice
+    from mcp_reflect.sessions.reflector import Scorer
 
 TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
     "reflect": lambda: services.reflect.reflect,
@@ -85,11 +85,15 @@ class Engine:
         self.scopes: Scopes = scopes or Scopes.of(self.settings, tenant_id)
         self.log = Log.of(self.settings)
         own = store if isinstance(store, Bank) else None
-        self.bank = own or open_bank(self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder)
+        self.bank = own or open_bank(
+            self.settings, self.scopes, clock=self.clock, log=self.log, embedder=embedder
+        )
         if store is not None and not isinstance(store, Bank):
             self.bank.use(store)
         session = self.clock.new_id("ses")
-        self.context = Context(self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session)
+        self.context = Context(
+            self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session
+        )
         self._changes: set[str] = set()
         if scopes is None and own is None:  # a person's own bank: the files are on this machine
             self.bank.db.on_commit(_CHANGES_LESSONS, lambda: self._changes.add("lessons"))
@@ -106,7 +110,9 @@ class Engine:
         """
         async with self._naming:
             if not self._is_named:
-                self.use(await self.bank.projects.resolve(self.scopes, stores=self.settings.stores_names))
+                self.use(
+                    await self.bank.projects.resolve(self.scopes, stores=self.settings.stores_names)
+                )
                 self._is_named = True
         return self
 
@@ -118,7 +124,10 @@ class Engine:
             self.bank.embeddings.use(scopes)
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -136,7 +145,9 @@ class Engine:
             with suppress(BankError):
                 await services.promote.refresh(self.context)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None) -> Any:
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None
+    ) -> Any:
         """Call a tool by its name; KeyError if there is none. `client`, the MCP client, may offer its model."""
         try:
             await self.open()
@@ -144,8 +155,12 @@ class Engine:
             raise
         except BankError:  # a tool that needs the bank says so itself
             pass
-        function = await asyncio.to_thread(TOOLS[tool])  # the first import takes .3 s, and other calls go on meanwhile
-        result = await function(self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ()))
+        function = await asyncio.to_thread(
+            TOOLS[tool]
+        )  # the first import takes .3 s, and other calls go on meanwhile
+        result = await function(
+            self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
+        )
         await self._keep_files_in_step()
         return result
 
@@ -172,13 +187,22 @@ class Engine:
         return await services.reflect.store(self.context, generated)
 
     async def query_reflections(
-        self, query_text: str | None = None, k: int = 5, min_importance: float = 0.5, tags: Sequence[str] = ()
+        self,
+        query_text: str | None = None,
+        k: int = 5,
+        min_importance: float = 0.5,
+        tags: Sequence[str] = (),
     ) -> "tuple[Reflection, ...]":
         """Return at most `k` (1 to 50) reflections of that importance (0 to 1) with any of the tags; counts as no use.
 
         Those that fit `query_text` come first, then the most important ones.
         """
-        arguments = {"task": query_text, "limit": k, "min_importance": min_importance, "tags": tuple(tags)}
+        arguments = {
+            "task": query_text,
+            "limit": k,
+            "min_importance": min_importance,
+            "tags": tuple(tags),
+        }
         return await services.reflect.query(self.context, arguments)
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
@@ -193,7 +217,9 @@ class Engine:
         tool_results: Sequence[Mapping[str, Any]] = (),
     ) -> "Rendered":
         """Build the prompt that asks a language model to correct `steps`; `critique` may be issues or one issue."""
-        return services.critique.improvement_prompt(self.context, goal, steps, critique, tool_results)
+        return services.critique.improvement_prompt(
+            self.context, goal, steps, critique, tool_results
+        )
 
     @staticmethod
     def parse_reflection(text: Any, event_ids: Sequence[str] = ()) -> "Analysis":
@@ -222,13 +248,17 @@ class Engine:
             self.context, arguments, on_start=on_start, on_complete=on_complete, on_text=on_text
         )
 
-    async def critique_stream(self, /, **arguments: Any) -> "AsyncIterator[TextChunk | Iteration | Critique]":
+    async def critique_stream(
+        self, /, **arguments: Any
+    ) -> "AsyncIterator[TextChunk | Iteration | Critique]":
         """Yield text as the models write it, each correction after it was verified, and the critique last."""
         async with aclosing(services.critique.stream(self.context, arguments)) as results:
             async for result in results:
                 yield result
 
-    async def enhance_reasoning(self, query: str, steps: Sequence[str], **arguments: Any) -> tuple[str, ...]:
+    async def enhance_reasoning(
+        self, query: str, steps: Sequence[str], **arguments: Any
+    ) -> tuple[str, ...]:
         """Return the steps corrected as far as possible. The arguments are those of `critique`."""
         critique = await self.critique(goal=query, steps=list(steps), **arguments)
         return critique.corrected_steps or tuple(steps)
@@ -243,7 +273,9 @@ class Engine:
         """Return the few lessons that fit a task, best first."""
         return await services.lessons.recall(self.context, arguments)
 
-    async def get_relevant_lessons(self, task: str | None = None, /, **arguments: Any) -> tuple[Hit, ...]:
+    async def get_relevant_lessons(
+        self, task: str | None = None, /, **arguments: Any
+    ) -> tuple[Hit, ...]:
         """Return the lessons of a recall without its other fields; a `task_type` may stand for the task."""
         return (await self.recall(**({} if task is None else {"task": task}), **arguments)).lessons
 
@@ -255,7 +287,9 @@ class Engine:
         """Record whether lessons helped. Evidence decides how much the outcome counts: the program saw its results."""
         return await services.lessons.record_outcome(self.context, arguments, seen=True)
 
-    async def record_lesson_outcome(self, lesson_id: str, success: bool | str, /, **arguments: Any) -> OutcomeResult:
+    async def record_lesson_outcome(
+        self, lesson_id: str, success: bool | str, /, **arguments: Any
+    ) -> OutcomeResult:
         """Record whether one lesson helped; `success` is True, False or "partial"."""
         return await self.record_outcome(lesson_ids=[lesson_id], success=success, **arguments)
 
@@ -267,7 +301,9 @@ class Engine:
         """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
         return await services.lessons.edit(self.context, lesson_id, changes)
 
-    def import_lessons(self, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> AsyncIterator[list[Stored]]:
+    def import_lessons(
+        self, lines: Iterable[tuple[int, Mapping[str, Any]]]
+    ) -> AsyncIterator[list[Stored]]:
         """Store numbered lines in short transactions and yield the results of each batch.
 
         InputError names the first bad line; nothing is stored then.
@@ -290,7 +326,12 @@ class Engine:
         `session` is the id of the agent's session (default: one for this engine), `call_id` the id of the call.
         """
         return await services.warnings.before_call(
-            self.context, tool, arguments, session=session or self.context.session, call_id=call_id, project=project
+            self.context,
+            tool,
+            arguments,
+            session=session or self.context.session,
+            call_id=call_id,
+            project=project,
         )
 
     async def after_call(
@@ -308,7 +349,13 @@ class Engine:
         The call failed where `error` is given, or where `result` (text or JSON) reads as a failure.
         """
         return await services.warnings.after_call(
-            self.context, tool, arguments, result, error=error, session=session or self.context.session, project=project
+            self.context,
+            tool,
+            arguments,
+            result,
+            error=error,
+            session=session or self.context.session,
+            project=project,
         )
 
     async def end_session(self, session: str) -> None:
@@ -331,9 +378,13 @@ class Engine:
             "holdout": self.settings.holdout,
         }
 
-    async def dream(self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None) -> "Dream":
+    async def dream(
+        self, *, plan_only: bool = False, analysis: Mapping[str, Any] | str | None = None
+    ) -> "Dream":
         """Consolidate the project's records: plan merges and removals, then apply them unless `plan_only`."""
-        return await services.consolidate.dream(self.context, plan_only=plan_only, analysis=analysis)
+        return await services.consolidate.dream(
+            self.context, plan_only=plan_only, analysis=analysis
+        )
 
     async def undo_dream(self, dream_id: str) -> "Undone":
         """Revert the changes of a dream."""

@@ -9,9 +9,16 @@ from mcp_reflect.guards.derivation import derive
 from mcp_reflect.guards.guard import FORMS, SHELL, Call, Guard, matches, parse_guard
 from mcp_reflect.guards.reading import derive_from_words
 from mcp_reflect.guards.wording import Wording
-from mcp_reflect.hooks.guarded import may_hold
 from mcp_reflect.models.common import Scope, json_of
-from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, Source, lesson_parts
+from mcp_reflect.models.lesson import (
+    GuardMode,
+    Lesson,
+    LessonDraft,
+    RecordKind,
+    Source,
+    lesson_parts,
+)
+from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.services.context import Context
 
@@ -19,7 +26,9 @@ MOST_MET: Final = 0.05
 """The share of a project's recorded calls above which a guard is off until a person turns it on."""
 
 _LEAST_NOTED: Final = 10  # calls, for fewer no share is known
-_EXAMPLE: Final = 'like wrong_call "tsc -p .", right_call "tsc --noEmit", or {"tool": …, "arguments": {…}}'
+_EXAMPLE: Final = (
+    'like wrong_call "tsc -p .", right_call "tsc --noEmit", or {"tool": …, "arguments": {…}}'
+)
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
 _Draft = TypeVar("_Draft", bound=LessonDraft)
 
@@ -43,7 +52,9 @@ async def guarded(
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None
-    wrong, right = (call_of(text) if text else None for text in (draft.wrong_call, draft.right_call))
+    wrong, right = (
+        call_of(text) if text else None for text in (draft.wrong_call, draft.right_call)
+    )
     _refuse_bad_calls(wrong, right)
     wording = Wording(draft.mistake or draft.text, draft.correction or "")
     guard = parse_guard(draft.guard) if draft.guard else None
@@ -61,7 +72,11 @@ async def guarded(
     noted = await context.bank.lessons.noted_calls(scope) if noted is None else noted
     others = [call for call in noted if not _same(call, wrong)]
     met = sum(matches(guard, call) for call in others)
-    known = f"{met} of {len(others)} recorded calls of this project" if others else "no recorded call to try it on"
+    known = (
+        f"{met} of {len(others)} recorded calls of this project"
+        if others
+        else "no recorded call to try it on"
+    )
     wide = len(others) >= _LEAST_NOTED and met > MOST_MET * len(others)
     unarmed = f"it meets {met} of {len(others)} recorded calls" if wide else None
     told = f"{guard}; {'meets' if others else 'there is'} {known}"
@@ -80,7 +95,11 @@ def _told(draft: LessonDraft) -> Wording:
 
 
 def _same(call: Call, other: Call | None) -> bool:
-    return other is not None and call.commands == other.commands and (call.shell or call.arguments == other.arguments)
+    return (
+        other is not None
+        and call.commands == other.commands
+        and (call.shell or call.arguments == other.arguments)
+    )
 
 
 def _refuse_bad_calls(wrong: Call | None, right: Call | None) -> None:
@@ -88,20 +107,37 @@ def _refuse_bad_calls(wrong: Call | None, right: Call | None) -> None:
         if call is not None and not (call.commands if call.shell else call.tool.strip()):
             raise InputError(name, "it names no command and no tool", f"Send both, {_EXAMPLE}.")
     if wrong is not None and right is not None and wrong.tool == right.tool and _same(wrong, right):
-        raise InputError("right_call", "it is the same as wrong_call", f"Send the call that works, {_EXAMPLE}.")
-    if wrong is not None and right is None and not wrong.shell and not any(value for _, value in wrong.values):
+        raise InputError(
+            "right_call", "it is the same as wrong_call", f"Send the call that works, {_EXAMPLE}."
+        )
+    if (
+        wrong is not None
+        and right is None
+        and not wrong.shell
+        and not any(value for _, value in wrong.values)
+    ):
         fault = f"a guard of it would meet every call of {wrong.tool}"
         raise InputError("wrong_call", fault, f"Send its arguments, and right_call, {_EXAMPLE}.")
 
 
 def _try(guard: Guard, wrong: Call | None, right: Call | None) -> None:
     if wrong is None and not guard.has and not guard.lacks and not _TOOL_NAME.search(guard.tool):
-        raise InputError("guard", f"`{guard.tool}` is not the name of a tool, and it names no program or file", FORMS)
+        raise InputError(
+            "guard",
+            f"`{guard.tool}` is not the name of a tool, and it names no program or file",
+            FORMS,
+        )
     if wrong is not None and not matches(guard, wrong):
-        raise InputError("guard", f"{guard} does not meet the lesson's wrong_call", "Correct it, or edit wrong_call.")
+        raise InputError(
+            "guard",
+            f"{guard} does not meet the lesson's wrong_call",
+            "Correct it, or edit wrong_call.",
+        )
     if right is not None and matches(guard, right):
         raise InputError(
-            "guard", f"{guard} meets the lesson's right_call too", "Add what the right call has: without …"
+            "guard",
+            f"{guard} meets the lesson's right_call too",
+            "Add what the right call has: without …",
         )
 
 

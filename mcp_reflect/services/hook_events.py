@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from mcp_reflect.hooks.payload import error_of, output_ends, result_of, unpacked, without_middles
 from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.moments.payload import error_of, output_ends, result_of, unpacked, without_middles
 
 _MAX_SESSION_CHARS: Final = 200
 
@@ -64,7 +64,10 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     event = EVENTS.get(name)
     session = _text(fields, "session_id", "conversation_id", "sessionId")
     # Cursor counts its follow-ups, and says how a turn ended: only a completed one has a last message.
-    again = fields.get("stop_hook_active") in (True, "true") or fields.get("loop_count", 0) not in (0, "0")
+    again = fields.get("stop_hook_active") in (True, "true") or fields.get("loop_count", 0) not in (
+        0,
+        "0",
+    )
     ended = fields.get("is_interrupt") is True or fields.get("status", "completed") != "completed"
     if event is None or session is None or ended or (again and event.moment is not Moment.STOP):
         return None
@@ -80,11 +83,15 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
         tool=_text(fields, "tool_name"),
         call_id=_text(fields, "tool_use_id"),
-        arguments=unpacked(fields.get("tool_input")),  # Cursor and some tools send text that holds JSON
+        arguments=unpacked(
+            fields.get("tool_input")
+        ),  # Cursor and some tools send text that holds JSON
         result=result_of(fields),
         error=error_of(name, fields),
         prompt=_text(fields, "prompt"),
-        transcript=_text(fields, *(("agent_transcript_path",) if of_agent else ()), "transcript_path"),
+        transcript=_text(
+            fields, *(("agent_transcript_path",) if of_agent else ()), "transcript_path"
+        ),
         anew=fields.get("source") in ("clear", "compact"),
         message=_text(fields, "last_assistant_message", "prompt_response"),
         again=again,
@@ -100,7 +107,9 @@ def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
 
 
 _LOOKED_AT: Final = 200_000  # bytes at either end of a transcript
-_UNWATCHED: Final = re.compile(rb'"(?:entrypoint|promptSource)": ?"sdk|"(?:originator|source)": ?"(?:codex_)?exec"')
+_UNWATCHED: Final = re.compile(
+    rb'"(?:entrypoint|promptSource)": ?"sdk|"(?:originator|source)": ?"(?:codex_)?exec"'
+)
 
 
 def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
@@ -108,7 +117,10 @@ def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
 
     Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one.
     """
-    if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") or env.get("CI", "").lower() in ("1", "true"):
+    if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") or env.get("CI", "").lower() in (
+        "1",
+        "true",
+    ):
         return False
     head, tail = ends_of(Path(transcript), _LOOKED_AT) if transcript else (b"", b"")
     return not (_UNWATCHED.search(head) or _UNWATCHED.search(tail))

@@ -7,21 +7,25 @@ from typing import Final, Literal
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
-from mcp_reflect.hooks.corrections import ask_to_keep
-from mcp_reflect.hooks.last_word import at_stop, decides
+from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.proofs.ledger import Ledger
-from mcp_reflect.runs.session_file import SessionFile
+from mcp_reflect.moments.corrections import ask_to_keep
+from mcp_reflect.moments.last_word import at_stop, decides
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.sessions.session_file import SessionFile
 
 _MOST_FILES: Final = 4  # transcripts whose place is kept
 _WAITS: Final = 6  # times that a transcript is read again where hooks saw more calls than it has
 _PAUSE: Final = 0.05  # seconds
-_TAIL: Final = 4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
+_TAIL: Final = (
+    4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
+)
 
 
-async def answer(context: Context, hook: HookInput, transcript: str = "") -> tuple[str | None, bool]:
+async def answer(
+    context: Context, hook: HookInput, transcript: str = ""
+) -> tuple[str | None, bool]:
     """Return the text for the agent, None if there is none, and whether its call is to be refused this once.
 
     `transcript` is the session so far, where the agent stops.
@@ -51,7 +55,13 @@ async def answer(context: Context, hook: HookInput, transcript: str = "") -> tup
             return (known.text, known.hold) if known else (None, False)
         case Moment.AFTER if tool:
             after = await warnings.after_call(
-                context, tool, hook.arguments, hook.result, error=hook.error, session=session, shows_late=True
+                context,
+                tool,
+                hook.arguments,
+                hook.result,
+                error=hook.error,
+                session=session,
+                shows_late=True,
             )
             return after.text, False
         case Moment.STOP:
@@ -88,7 +98,9 @@ def _reads(hook: HookInput, file: Path) -> bool:
         names = ("GEMINI.md",)
     else:
         names = ("AGENTS.md",) if "/.codex/" in transcript else ("CLAUDE.md",)
-    return any((file.parent / name).exists() and file.samefile(file.parent / name) for name in names)
+    return any(
+        (file.parent / name).exists() and file.samefile(file.parent / name) for name in names
+    )
 
 
 # The last message beside the session: read the transcript, decide, note what was said.
@@ -113,7 +125,9 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
         file = await _read(context, hook, transcript)
     message = hook.message or file.last_message
     if file.fault or not message:
-        context.log.error("last_word_unread", reason=file.fault or "the session has no last message")
+        context.log.error(
+            "last_word_unread", reason=file.fault or "the session has no last message"
+        )
         return None
     # A subagent that changed nothing may report what its caller told it.
     unsure = (hook.of_agent and not file.ledger.changes) or file.ledger.step < state.step
@@ -124,7 +138,9 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
     if stopped.notes == notes:
         return None
     try:
-        await context.bank.warnings.note(context.scopes.own, state, lambda latest: replace(latest, last_word=noted))
+        await context.bank.warnings.note(
+            context.scopes.own, state, lambda latest: replace(latest, last_word=noted)
+        )
     except BankError as error:  # what is not noted would be held again
         context.log.error("last_word_unnoted", reason=str(error))
         return None
@@ -146,7 +162,9 @@ async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFi
         file.read_text(transcript)
         return file
     await asyncio.to_thread(file.read, _TAIL)
-    if file.ledger.partial and (file.fault or not decides(hook.message or file.last_message, file.ledger)):
+    if file.ledger.partial and (
+        file.fault or not decides(hook.message or file.last_message, file.ledger)
+    ):
         file = new()
         await asyncio.to_thread(file.read)
     context.session_files[path] = file
@@ -162,7 +180,9 @@ async def _due(context: Context, session: str) -> str | None:
     if not text:
         return None
     await context.bank.warnings.note(
-        context.scopes.own, state, lambda latest: replace(latest, last_word=replace(latest.last_word, due=""))
+        context.scopes.own,
+        state,
+        lambda latest: replace(latest, last_word=replace(latest.last_word, due="")),
     )
     return text
 

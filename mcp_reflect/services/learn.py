@@ -22,18 +22,18 @@ from typing import Any, Final, cast
 from mcp_reflect.clock import DAY
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
-from mcp_reflect.hooks.corrections import corrects
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, StoredFinding
+from mcp_reflect.moments.corrections import corrects
 from mcp_reflect.projects import project_of, stored_name
-from mcp_reflect.runs.past_sessions import read_session
-from mcp_reflect.runs.text import clip
-from mcp_reflect.runs.tools import command_of, is_shell
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
-from mcp_reflect.signature import digest
+from mcp_reflect.sessions.past_sessions import read_session
+from mcp_reflect.sessions.text import clip
+from mcp_reflect.sessions.tools import command_of, is_shell
 from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
+from mcp_reflect.text.signature import digest
 
 HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
@@ -44,11 +44,16 @@ HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 _WORKERS: Final = 2
 _SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
-_SHORT_HEAD, _HEAD = 16_000, 400_000  # bytes in which a session names its folder, nearly always in the first
+_SHORT_HEAD, _HEAD = (
+    16_000,
+    400_000,
+)  # bytes in which a session names its folder, nearly always in the first
 _KEPT_AT: Final = 8_000_000  # bytes that were read, after which what they showed is stored
 _MOST_ANSWER: Final = 64_000_000  # bytes of what a worker says of one file
 _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
-_LEAST_SESSIONS: Final = 3  # in which a person says the same, until it counts as said again and again
+_LEAST_SESSIONS: Final = (
+    3  # in which a person says the same, until it counts as said again and again
+)
 _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
 _LONGEST_SAID: Final = 300  # characters of what a person says; what is longer is a task
@@ -100,7 +105,9 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
         faults += [(str(path), "a link, which is not followed") for path in links]
         for file in files:
             path = Path(folder, file)
-            if path.suffix not in (".jsonl", ".json") or (host == "gemini" and path.parent.name != "chats"):
+            if path.suffix not in (".jsonl", ".json") or (
+                host == "gemini" and path.parent.name != "chats"
+            ):
                 continue
             if not os.path.realpath(path).startswith(inside + os.sep):
                 faults.append((str(path), "a link out of the folder, which is not followed"))
@@ -109,7 +116,11 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
                 facts = path.stat()
                 with path.open("rb") as content:
                     head = content.read(_SHORT_HEAD)
-                    named = folder_in(head) or folder_in(head + content.read(_HEAD)) or _gemini_folder(path)
+                    named = (
+                        folder_in(head)
+                        or folder_in(head + content.read(_HEAD))
+                        or _gemini_folder(path)
+                    )
                 found.append(SessionPlace(path, host, facts.st_size, facts.st_mtime, named))
             except OSError as error:
                 faults.append((str(path), error.strerror or "it cannot be read"))
@@ -132,7 +143,9 @@ def _gemini_folder(path: Path) -> str | None:
         return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
 
 
-def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | None], Scope | None]:
+def _scopes(
+    context: Context, folders: Iterable[str | None]
+) -> Callable[[str | None], Scope | None]:
     """Return a function that gives the scope of a session's folder, None if the folder is unknown."""
     here, scopes = context.settings.folder or Path.cwd(), context.scopes
     parts = context.settings.subprojects
@@ -147,7 +160,11 @@ def _scopes(context: Context, folders: Iterable[str | None]) -> Callable[[str | 
             return None
         name = project_of(Path(folder), parts)
         stored = stored_name(name)
-        return scopes.own if name == own else Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+        return (
+            scopes.own
+            if name == own
+            else Scope(scopes.own.tenant, scopes.names.get(stored, stored))
+        )
 
     return scope_of
 
@@ -180,29 +197,48 @@ async def learn(
     queue: _Queue = []
     for place in places:
         scope = scope_of(place.folder)
-        if scope is None or not (every_project or scope == context.scopes.own) or place.changed < oldest:
+        if (
+            scope is None
+            or not (every_project or scope == context.scopes.own)
+            or place.changed < oldest
+        ):
             learned.others += 1
         elif read.get(place.key) == (place.size, place.changed):
             learned.known += 1
         else:
             queue.append((place, scope))
     whole = sum(place.size for place, _ in queue)
-    requests = not isinstance(context.settings.bank, ServerUrl)  # a team need not know what one asks for
-    fresh: list[tuple[SessionPlace, Scope, _Pairs]] = []  # a transaction for each would take longer than reading it
+    requests = not isinstance(
+        context.settings.bank, ServerUrl
+    )  # a team need not know what one asks for
+    fresh: list[
+        tuple[SessionPlace, Scope, _Pairs]
+    ] = []  # a transaction for each would take longer than reading it
 
     async def keep() -> None:
         kept = [*fresh]
         fresh.clear()
         for own in dict.fromkeys(scope for _, scope, _ in kept):
-            files = [(place.key, place.size, place.changed) for place, scope, _ in kept if scope == own]
+            files = [
+                (place.key, place.size, place.changed) for place, scope, _ in kept if scope == own
+            ]
             await findings.learn(
-                own, files, [pair for _, scope, found in kept if scope == own for pair in found], weigh
+                own,
+                files,
+                [pair for _, scope, found in kept if scope == own for pair in found],
+                weigh,
             )
 
     async def done(place: SessionPlace, scope: Scope, found: _Pairs, faults: list[str]) -> None:
         learned.faults += [(str(place.path), fault) for fault in faults]
         learned.sessions, learned.bytes = learned.sessions + 1, learned.bytes + place.size
-        fresh.append((place, scope, [pair for pair in found if requests or pair[0].kind is not FindingKind.SAID]))
+        fresh.append(
+            (
+                place,
+                scope,
+                [pair for pair in found if requests or pair[0].kind is not FindingKind.SAID],
+            )
+        )
         if sum(place.size for place, _, _ in fresh) >= _KEPT_AT:
             await keep()
         if progress:
@@ -213,7 +249,9 @@ async def learn(
     try:
         async with asyncio.TaskGroup() as group:
             for first in range(workers):
-                group.create_task((_read_apart if apart else _read_here)(queue[first::workers], done))
+                group.create_task(
+                    (_read_apart if apart else _read_here)(queue[first::workers], done)
+                )
     finally:
         await keep()
     return learned
@@ -233,7 +271,11 @@ async def _read_apart(queue: _Queue, done: _Done) -> None:
         process = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, **pipes)
         sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
         try:
-            sender.write("".join(json.dumps([str(place.path), place.host]) + "\n" for place, _ in left).encode())
+            sender.write(
+                "".join(
+                    json.dumps([str(place.path), place.host]) + "\n" for place, _ in left
+                ).encode()
+            )
             answer: Any = {}
             while left and answer is not None:
                 place, scope = left.popleft()
@@ -243,7 +285,10 @@ async def _read_apart(queue: _Queue, done: _Done) -> None:
                 if answer is None:
                     await done(place, scope, [], ["the process that read it ended"])
                 else:
-                    pairs = [(from_json(Finding, one), from_json(Seen, two)) for one, two in answer["found"]]
+                    pairs = [
+                        (from_json(Finding, one), from_json(Seen, two))
+                        for one, two in answer["found"]
+                    ]
                     await done(place, scope, pairs, answer["faults"])
         finally:
             if process.returncode is None:
@@ -285,13 +330,21 @@ def read(path: Path | str, host: str) -> tuple[_Pairs, list[str]]:
         found, faults = read_session(Path(path), host)
     except OSError as error:
         return [], [error.strerror or "it cannot be read"]
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of another version
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:  # of another version
         return [], [f"it cannot be read: {type(error).__name__}"]
     pairs: dict[str, tuple[Finding, Seen]] = {}
     for finding, seen in kept(found):
         first, known = pairs.get(finding.thing, (finding, None))
         if known is not None:
-            seen = replace(known, times=known.times + seen.times, lines=(*known.lines, *seen.lines)[:8])  # noqa: PLW2901
+            seen = replace(  # noqa: PLW2901
+                known, times=known.times + seen.times, lines=(*known.lines, *seen.lines)[:8]
+            )
         pairs[finding.thing] = (finding if first.kind is FindingKind.SAID else first), seen
     return [*pairs.values()], faults
 
@@ -314,7 +367,9 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
             continue  # a review would repeat words that give orders to their reader
         draft = replace(finding.draft, **clean(asdict(finding.draft)))
         lines = tuple(map(clean_text, seen.lines))
-        finding = replace(finding, thing=clean_text(finding.thing), line=clean_text(finding.line), draft=draft)
+        finding = replace(
+            finding, thing=clean_text(finding.thing), line=clean_text(finding.line), draft=draft
+        )
         yield finding, replace(seen, session=clean_text(seen.session), lines=lines)
 
 
@@ -353,18 +408,29 @@ async def redraft(context: Context, found: Sequence[StoredFinding]) -> tuple[int
 
     written = tokens = 0
     for batch in _batches(found):
-        reply = await context.runner.generate(Role.REFLECTOR, "learn", _inputs(batch), host=NO_CLIENT, read=_drafts)
+        reply = await context.runner.generate(
+            Role.REFLECTOR, "learn", _inputs(batch), host=NO_CLIENT, read=_drafts
+        )
         tokens += reply.input_tokens + reply.output_tokens
         if reply.value is None:
             return written, tokens, reply.note
         known = {one.id: one for one in batch}
         for lesson in reply.value:
             if (one := known.pop(str(lesson.get("id")), None)) and lesson.get("correction"):
-                texts = {name: clip(str(lesson.get(name) or ""), 600) for name in ("mistake", "correction")}
+                texts = {
+                    name: clip(str(lesson.get(name) or ""), 600)
+                    for name in ("mistake", "correction")
+                }
                 wrong, right = lesson.get("wrong_call"), lesson.get("right_call")
-                calls = {"wrong_call": wrong, "right_call": right, "guards": True} if wrong and right else {}
+                calls = (
+                    {"wrong_call": wrong, "right_call": right, "guards": True}
+                    if wrong and right
+                    else {}
+                )
                 draft = replace(one.finding.draft, **texts, **calls, by=reply.thinker or "")
-                await context.bank.findings.redraft(context.scopes.own, one.id, replace(one.finding, draft=draft))
+                await context.bank.findings.redraft(
+                    context.scopes.own, one.id, replace(one.finding, draft=draft)
+                )
                 written += 1
     return written, tokens, None
 
@@ -379,7 +445,9 @@ def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
     for one in batch:
         draft = one.finding.draft
         lines = [line for seen in one.seen[-2:] for line in seen.lines][:_MOST_LINES]
-        texts += [f"- {one.id} ({one.finding.kind}): {clip(draft.mistake, 300)} | {clip(draft.correction, 300)}"]
+        texts += [
+            f"- {one.id} ({one.finding.kind}): {clip(draft.mistake, 300)} | {clip(draft.correction, 300)}"
+        ]
         texts += [f"    line {clip(line, 300)}" for line in lines]
     return {"findings": "\n".join(texts)}
 
@@ -388,7 +456,11 @@ def _drafts(answer: Json) -> list[Mapping[str, Any]]:
     lessons: Any = answer.get("lessons") if isinstance(answer, dict) else None
     if not isinstance(lessons, list):
         raise InputError("lessons", "it is not a list", "Send a list of objects.")
-    return [cast("Mapping[str, Any]", one) for one in cast("list[Any]", lessons) if isinstance(one, dict)]
+    return [
+        cast("Mapping[str, Any]", one)
+        for one in cast("list[Any]", lessons)
+        if isinstance(one, dict)
+    ]
 
 
 # A process that reads.

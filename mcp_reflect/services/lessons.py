@@ -28,7 +28,6 @@ from mcp_reflect.models.lesson import (
     told_lesson,
 )
 from mcp_reflect.projects import stored_name
-from mcp_reflect.runs.text import clip, shown_part
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
     ForgetArguments,
@@ -41,11 +40,14 @@ from mcp_reflect.schemas.lessons import (
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
+from mcp_reflect.sessions.text import clip, shown_part
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
 
-_SESSION_SECONDS: Final = 6 * 3600.0  # hooks and tools know no common session: those of these hours are looked at
+_SESSION_SECONDS: Final = (
+    6 * 3600.0
+)  # hooks and tools know no common session: those of these hours are looked at
 _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
@@ -55,7 +57,9 @@ _TOLD: Final[Mapping[Evidence, str]] = {
     Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
 }
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
-_SIMILAR: Final = "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
+_SIMILAR: Final = (
+    "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
+)
 _IRRELEVANT = "noted that they did not fit that task; their worth is unchanged"
 
 
@@ -64,7 +68,12 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     sent = read(RecallArguments, arguments, context.settings)
     scope, holdout = context.scopes.named(sent.project), context.settings.holdout
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
-    context.log.info("lessons_recalled", recall_id=result.recall_id, hits=len(result.lessons), project=scope.project)
+    context.log.info(
+        "lessons_recalled",
+        recall_id=result.recall_id,
+        hits=len(result.lessons),
+        project=scope.project,
+    )
     return replace(result, ignored=sent.ignored)
 
 
@@ -85,13 +94,17 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         other, text = stored.similar
         stored = replace(stored, reason=_SIMILAR.format(id=short_id(other), text=clip(text, 160)))
     if context.by_rules:  # what rules made of the same event in this session is its evidence
-        from mcp_reflect.runs.text import shares_words
+        from mcp_reflect.sessions.text import shares_words
 
         words = " ".join((draft.text, *draft.symptoms))
         for other in await context.bank.lessons.latest(scope):
-            if other.id in context.by_rules and shares_words(" ".join((other.text, *other.symptoms)), words):
+            if other.id in context.by_rules and shares_words(
+                " ".join((other.text, *other.symptoms)), words
+            ):
                 await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
-    context.log.info("lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project)
+    context.log.info(
+        "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
+    )
     return replace(stored, guard=guard, ignored=sent.ignored)
 
 
@@ -104,7 +117,9 @@ async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> 
     if not context.scopes.shares and old.project == GLOBAL:
         context.scopes.refuse_shared("replaces")
     if old.trust is Trust.TRUSTED and sent.evidence is not Evidence.USER:
-        raise InputError("replaces", "a person vouched for that lesson", "Ask the person first, or leave it out.")
+        raise InputError(
+            "replaces", "a person vouched for that lesson", "Ask the person first, or leave it out."
+        )
     return old.id
 
 
@@ -112,11 +127,15 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     """Store a lesson that a person wrote: it is trusted, and never quarantined."""
     sent = read(ImportArguments, arguments, context.settings)
     scope = _visible(context.scopes.own, sent.visibility)
-    draft, guard = await guarded(context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED))
+    draft, guard = await guarded(
+        context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
+    )
     return replace(await context.bank.lessons.store(scope, draft), guard=guard)
 
 
-async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen: bool = False) -> OutcomeResult:
+async def record_outcome(
+    context: Context, arguments: Mapping[str, Any], *, seen: bool = False
+) -> OutcomeResult:
     """Record whether lessons helped. Evidence that does not agree with the outcome counts as the agent's own word.
 
     Evidence that was typed is told, unless hooks saw it; `seen` says that the caller is a program that saw it.
@@ -126,9 +145,16 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     success = float(_SUCCESS.get(sent.success, sent.success))
-    ids = [await _whole_id(context, scope, name, f"lesson_ids[{at}]") for at, name in enumerate(sent.lesson_ids)]
+    ids = [
+        await _whole_id(context, scope, name, f"lesson_ids[{at}]")
+        for at, name in enumerate(sent.lesson_ids)
+    ]
     draft = OutcomeDraft(
-        success=success, recall_id=sent.recall_id, lesson_ids=tuple(ids), evidence=sent.evidence, note=sent.note
+        success=success,
+        recall_id=sent.recall_id,
+        lesson_ids=tuple(ids),
+        evidence=sent.evidence,
+        note=sent.note,
     )
     results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":
@@ -141,14 +167,23 @@ async def record_outcome(context: Context, arguments: Mapping[str, Any], *, seen
         if reason:
             draft = replace(draft, evidence=Evidence.SELF)
         elif not seen and draft.evidence is not Evidence.SELF:
-            shown = () if draft.evidence is Evidence.USER else await _shown(context, scope, draft, results)
+            shown = (
+                ()
+                if draft.evidence is Evidence.USER
+                else await _shown(context, scope, draft, results)
+            )
             if not shown or doubt_of(draft, shown):
-                draft, reason = replace(draft, evidence=Evidence.SELF, backed=True), _TOLD[draft.evidence]
+                draft, reason = (
+                    replace(draft, evidence=Evidence.SELF, backed=True),
+                    _TOLD[draft.evidence],
+                )
         draft = await _credited(context, scope, draft)
         updated = await context.bank.outcomes.record(scope, draft)
         reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
     evidence = "told" if draft.backed else draft.evidence.value
-    context.log.info("outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated))
+    context.log.info(
+        "outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated)
+    )
     return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
 
 
@@ -169,7 +204,9 @@ async def _shown(
         content = clean_text(result.content)
         parts = [shown_part(content, output) for output in outputs]
         if part := max(parts, key=len, default=""):
-            shown.append(replace(result, content=part, exit_code=0 if worked else result.exit_code or 1))
+            shown.append(
+                replace(result, content=part, exit_code=0 if worked else result.exit_code or 1)
+            )
     return shown
 
 
@@ -179,9 +216,16 @@ async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> Outc
         return draft
     heads = await context.bank.warnings.worked_since(scope, context.clock.now() - _SESSION_SECONDS)
     # A head is `shell:git push`, `read:src/a.py` or `search`: its last part is what advice names.
-    acts = [re.compile(rf"(?<!\w){re.escape(head.partition(':')[2] or head)}(?!\w)", re.IGNORECASE) for head in heads]
+    acts = [
+        re.compile(rf"(?<!\w){re.escape(head.partition(':')[2] or head)}(?!\w)", re.IGNORECASE)
+        for head in heads
+    ]
     shown = await context.bank.recalls.lessons_of(scope, draft.recall_id) if acts else []
-    used = [lesson.id for lesson in shown if any(act.search(lesson.correction or lesson.text) for act in acts)]
+    used = [
+        lesson.id
+        for lesson in shown
+        if any(act.search(lesson.correction or lesson.text) for act in acts)
+    ]
     return replace(draft, lesson_ids=tuple(used), of_task=bool(shown) and not used)
 
 
@@ -196,7 +240,9 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
     if before.guard_mode is GuardMode.ENFORCE:
         fix = f"Ask the person, who can run `mcp-reflect lessons forget {short_id(lesson_id)}`."
         raise InputError("lesson_id", "a person enforces that lesson", fix)
-    lesson = await context.bank.lessons.set_state(scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}")
+    lesson = await context.bank.lessons.set_state(
+        scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}"
+    )
     context.log.info("lesson_forgotten", lesson_id=lesson.id)
     own = str(Scope(scope.tenant, lesson.project))
     return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=own, ignored=sent.ignored)
@@ -204,7 +250,10 @@ async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
 
 def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
     is_one_text = before.text == before.mistake
-    mistake, correction = edited.get("mistake", before.mistake) or "", edited.get("correction", before.correction) or ""
+    mistake, correction = (
+        edited.get("mistake", before.mistake) or "",
+        edited.get("correction", before.correction) or "",
+    )
     if is_one_text and "mistake" not in edited and lesson_parts(before.text)[1]:
         mistake = ""  # it was advice, which the new correction replaces
     text = mistake if is_one_text and not correction else told_lesson(mistake, correction)
@@ -214,10 +263,18 @@ def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
 async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
     """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
     if not changes or not changes.keys() <= set(EDITABLE):
-        raise InputError("changes", "it is not an object of fields to change", f"Send any of {', '.join(EDITABLE)}.")
+        raise InputError(
+            "changes",
+            "it is not an object of fields to change",
+            f"Send any of {', '.join(EDITABLE)}.",
+        )
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
-    values = {"mistake": before.mistake or before.text, "correction": before.correction or before.text, **changes}
+    values = {
+        "mistake": before.mistake or before.text,
+        "correction": before.correction or before.text,
+        **changes,
+    }
     sent = read(ImportArguments, values, context.settings)
     if sent.ignored:
         field, _, fault = sent.ignored[0].partition(": ")
@@ -230,7 +287,9 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
         derived, _ = await guarded(context, context.scopes.own, replace(before, guard=None))
         after = replace(before, **edited)
         kept = before.guard if before.guard != derived.guard or "guard" in changes else None
-        after, _ = await guarded(context, context.scopes.own, replace(after, guard=edited.get("guard", kept)))
+        after, _ = await guarded(
+            context, context.scopes.own, replace(after, guard=edited.get("guard", kept))
+        )
         edited |= {"guard": after.guard, "unarmed": after.unarmed}
     return await lessons.edit(context.scopes.own, lesson_id, edited)
 
@@ -252,13 +311,17 @@ async def import_lessons(
             try:
                 draft, _ = await guarded(context, own, draft, noted[own])
             except InputError as error:
-                raise InputError(f"line {place + 1}, {error.field}", error.fault, error.fix) from None
+                raise InputError(
+                    f"line {place + 1}, {error.field}", error.fault, error.fix
+                ) from None
         drafts.append((own, draft))
     async for stored in context.bank.transfer.import_lessons(drafts):
         yield stored
 
 
-async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Stored]:
+async def import_own(
+    context: Context, lines: Iterable[tuple[int, Mapping[str, Any]]]
+) -> list[Stored]:
     """Store the lines of a person's own export as they were. InputError names the first bad line; nothing is stored.
 
     The lessons of one project come into the project that is worked in.
@@ -266,11 +329,18 @@ async def import_own(context: Context, lines: Iterable[tuple[int, Mapping[str, A
     records: list[Exported] = []
     read_lines = [*_read_lines(context, OwnExportArguments, lines)]
     own, names = context.scopes.own, {scope.project for scope, _ in read_lines} - {GLOBAL}
-    one = next(iter(names)) if len(names) == 1 and own.project != GLOBAL and own.project not in names else None
+    one = (
+        next(iter(names))
+        if len(names) == 1 and own.project != GLOBAL and own.project not in names
+        else None
+    )
     for named, sent in read_lines:
         scope = own if named.project == one else named
         versions, outcomes = (
-            [{**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()} for past in earlier]
+            [
+                {**past.model_dump(exclude={"created_at"}), "now": past.created_at.timestamp()}
+                for past in earlier
+            ]
             for earlier in (sent.versions, sent.outcomes)
         )
         records.append(Exported(scope, sent.record(scope.project), versions, outcomes))

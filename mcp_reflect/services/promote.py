@@ -17,12 +17,12 @@ from typing import Final
 from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.finding import Promotion
 from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
-from mcp_reflect.runs.text import clip
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.context import Context
-from mcp_reflect.signature import digest
+from mcp_reflect.sessions.text import clip
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import same_text
+from mcp_reflect.text.signature import digest
 
 FILES: Final = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules")
 MOST_LINES: Final = 40  # of a block, with its markers
@@ -32,7 +32,9 @@ _MOST_LESSON: Final = 300  # characters of a lesson in a block
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
 _END: Final = "<!-- mcp-reflect: end -->"
 _MARKER: Final = re.compile(rf"<!-- mcp-reflect: lessons [0-9a-f]{{12}}[^\n]*-->|{_END}")
-_BLOCK: Final = re.compile(rf"<!-- mcp-reflect: lessons ([0-9a-f]{{12}})[^\n]*-->(.*?){_END}(?:\r?\n)?", re.DOTALL)
+_BLOCK: Final = re.compile(
+    rf"<!-- mcp-reflect: lessons ([0-9a-f]{{12}})[^\n]*-->(.*?){_END}(?:\r?\n)?", re.DOTALL
+)
 _ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
 _RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
 _SKILL: Final = (
@@ -68,7 +70,9 @@ def _block_in(text: str, name: str) -> re.Match[str] | None:
         return None
     if block is None or len(markers) != 2:
         fault = f"{name} has {len(markers) - markers.count(_END)} start markers of our block and {markers.count(_END)}"
-        raise InputError("file", f"{fault} end markers", "Leave one pair, or remove them all and promote again.")
+        raise InputError(
+            "file", f"{fault} end markers", "Leave one pair, or remove them all and promote again."
+        )
     if block[1] != _digest(block[2]):
         fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
         raise InputError("file", f"somebody edited our block in {name} by hand", fix)
@@ -81,13 +85,20 @@ def _digest(body: str) -> str:
 
 def block_of(lessons: Sequence[Lesson]) -> str:
     """Return the block with a line for each lesson."""
-    lines = [f"- {clip(lesson.text, _MOST_LESSON).replace('<!--', '').replace('-->', '')}" for lesson in lessons]
+    lines = [
+        f"- {clip(lesson.text, _MOST_LESSON).replace('<!--', '').replace('-->', '')}"
+        for lesson in lessons
+    ]
     body = "\n".join(["## Lessons of this project", *lines])
     return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
 
 
 def _without(block: re.Match[str], text: str, lead: str) -> str:
-    start = block.start() - len(lead) if lead and text[: block.start()].endswith(lead) else block.start()
+    start = (
+        block.start() - len(lead)
+        if lead and text[: block.start()].endswith(lead)
+        else block.start()
+    )
     rest = text[block.end() :]
     # The file had no line end: what was added after the block begins a line of its own.
     between = lead[: len(lead) // 2] if rest and start and text[start - 1] != "\n" else ""
@@ -121,7 +132,9 @@ def _resolved(root: Path, path: Path) -> Path:
         raise InputError("file", f"{name} is not a file", "Name another one.")
     holder = next(folder for folder in (target, *target.parents) if folder.exists())
     if not holder.stat().st_mode & stat.S_IWUSR or not os.access(holder, os.W_OK):
-        raise InputError("file", f"{holder} is read-only", "Make it writable, or promote into another file.")
+        raise InputError(
+            "file", f"{holder} is read-only", "Make it writable, or promote into another file."
+        )
     return target
 
 
@@ -130,7 +143,9 @@ def _text(path: Path) -> str:
     if not path.exists():
         return ""
     if path.stat().st_size > _MOST_FILE:
-        raise InputError("file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file.")
+        raise InputError(
+            "file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file."
+        )
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
@@ -154,7 +169,9 @@ def write(path: Path, text: str | None) -> None:
 # The lessons.
 
 
-async def plan(context: Context, name: str, *, subject: str | None = None, ids: Sequence[str] = ()) -> Plan:
+async def plan(
+    context: Context, name: str, *, subject: str | None = None, ids: Sequence[str] = ()
+) -> Plan:
     """Return what promoting into a file would change.
 
     Without `ids` these are the lessons that a person vouched for, or that were proven; a `subject` has a skill of its
@@ -162,7 +179,9 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     """
     root = root_of(context)
     path = _resolved(root, path_of(root, name, subject))
-    known = {one.file: one for one in await context.bank.findings.promotions(context.scopes.own)}.get(str(path))
+    known = {
+        one.file: one for one in await context.bank.findings.promotions(context.scopes.own)
+    }.get(str(path))
     text = _text(path)
     block = _block_in(text, path.name)
     lessons = await _chosen(context, subject, ids)
@@ -172,7 +191,11 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     room = MOST_LINES - _FRAME + 1
     if not kept and not block:
         told = "the file says them already" if said else "no lesson is proven, or a person's"
-        raise InputError("promote", f"there is nothing to promote: {told}", "Keep some: mcp-reflect lessons review.")
+        raise InputError(
+            "promote",
+            f"there is nothing to promote: {told}",
+            "Keep some: mcp-reflect lessons review.",
+        )
     if known is None or block is None:
         lead = "" if block or not text else ("\n" if text.endswith("\n") else "\n\n")
         lead = lead.replace("\n", "\r\n") if "\r\n" in text else lead
@@ -183,7 +206,9 @@ async def plan(context: Context, name: str, *, subject: str | None = None, ids: 
     return _planned(replace(known, said=tuple(said)), kept[:room], tuple(left_out))
 
 
-def _planned(known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()) -> Plan:
+def _planned(
+    known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()
+) -> Plan:
     """Return the change that puts these lessons into the block of a file, or removes the block if there are none.
 
     InputError if the file is not ours to change.
@@ -214,28 +239,36 @@ def _says(text: str, lesson: Lesson) -> bool:
     """Return whether a text says what a lesson says, in a line or a paragraph."""
     told = lesson.correction or lesson.text
     lines = [line.strip(" \t\r-*#>") for line in text.split("\n")]
-    return any(line and (told.casefold() in line.casefold() or same_text(line, told)) for line in lines)
+    return any(
+        line and (told.casefold() in line.casefold() or same_text(line, told)) for line in lines
+    )
 
 
 async def _chosen(context: Context, subject: str | None, ids: Sequence[str]) -> list[Lesson]:
     scope, lessons = context.scopes.own, context.bank.lessons
     if ids:
-        found = [await lessons.get(scope, await lessons.resolve_id(scope, part), "id") for part in ids]
+        found = [
+            await lessons.get(scope, await lessons.resolve_id(scope, part), "id") for part in ids
+        ]
         for lesson in found:
             if not _is_usable(lesson):
                 fix = "Decide about it first: mcp-reflect lessons review."
                 raise InputError("id", f"'{quoted(lesson.id)}' is not in use, or not trusted", fix)
         return found
-    found = [one for one in await lessons.for_start(scope, 500) if _is_usable(one) and _is_proven(one)]
+    found = [
+        one for one in await lessons.for_start(scope, 500) if _is_usable(one) and _is_proven(one)
+    ]
     if subject is None:
         return found
     group = [one for one in found if subject.casefold() in _subjects(one)]
     if len(group) < LEAST_OF_A_SKILL:
         counts = Counter(name for one in found for name in _subjects(one))
-        named = ", ".join(f"{name} ({count})" for name, count in counts.most_common(10) if count >= LEAST_OF_A_SKILL)
-        fault = (
-            f"{len(group)} lessons have the task type or tag '{quoted(subject)}', and a skill takes {LEAST_OF_A_SKILL}"
+        named = ", ".join(
+            f"{name} ({count})"
+            for name, count in counts.most_common(10)
+            if count >= LEAST_OF_A_SKILL
         )
+        fault = f"{len(group)} lessons have the task type or tag '{quoted(subject)}', and a skill takes {LEAST_OF_A_SKILL}"
         raise InputError("--skill", fault, f"Subjects with enough: {named or 'none yet'}.")
     return group
 
@@ -260,18 +293,28 @@ async def apply(context: Context, made: Plan) -> None:
     try:
         write(made.path, made.after)
     except OSError as error:
-        raise InputError("file", f"{made.path} cannot be written: {error.strerror}", "Name another one.") from None
+        raise InputError(
+            "file", f"{made.path} cannot be written: {error.strerror}", "Name another one."
+        ) from None
     await context.bank.findings.put_promotion(context.scopes.own, str(made.path), made.promotion)
 
 
-async def undo_plans(context: Context, name: str | None = None, subject: str | None = None) -> list[Plan]:
+async def undo_plans(
+    context: Context, name: str | None = None, subject: str | None = None
+) -> list[Plan]:
     """Return the changes that take our blocks out of a file, or out of every file of the project."""
     root = root_of(context)
-    only = None if name is None and subject is None else os.path.realpath(path_of(root, name or "", subject))
+    only = (
+        None
+        if name is None and subject is None
+        else os.path.realpath(path_of(root, name or "", subject))
+    )
     known = await context.bank.findings.promotions(context.scopes.own)
     plans = [_planned(one, ()) for one in known if only in (None, one.file)]
     if not plans:
-        raise InputError("--undo", "nothing of this project was promoted", "`mcp-reflect promote` does it.")
+        raise InputError(
+            "--undo", "nothing of this project was promoted", "`mcp-reflect promote` does it."
+        )
     return plans
 
 

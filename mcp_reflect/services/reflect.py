@@ -11,7 +11,7 @@ from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits, Settings
 from mcp_reflect.critique.runs import read_runs
 from mcp_reflect.errors import InputError
-from mcp_reflect.hooks.texts import texts_of
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult
@@ -30,10 +30,7 @@ from mcp_reflect.models.reflection import (
     Validation,
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
-from mcp_reflect.proofs.kinds import ProofKind
-from mcp_reflect.runs import decisions, reflector
-from mcp_reflect.runs.diagnose import diagnose
-from mcp_reflect.runs.text import error_text, quote, sentence, trace_text
+from mcp_reflect.moments.texts import texts_of
 from mcp_reflect.schemas.analysis import ScoreArguments, read_analysis, read_evaluation
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
@@ -42,15 +39,30 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.transcripts import with_own_events
-from mcp_reflect.signature import digest
+from mcp_reflect.sessions import decisions, reflector
+from mcp_reflect.sessions.diagnose import diagnose
+from mcp_reflect.sessions.text import error_text, quote, sentence, trace_text
+from mcp_reflect.text.signature import digest
 
-_REFLECTOR_CHARS: Final = 24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
+_REFLECTOR_CHARS: Final = (
+    24_000  # of a run in the reflector's prompt, some 6,000 tokens; the text says what is cut
+)
 _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
-_UNSTORED: Final = ("reflection_id", "strategy_id", "lessons", "ignored", "next")  # added when it is stored or read
-_FROM_THE_BANK: Final = "The bank already had a reflection on the same run; no model was asked again."
-_ABOUT_THE_CALL: Final = set("detail reflection_id analysis project recall_id trigger related_ids criteria".split())
+_UNSTORED: Final = (
+    "reflection_id",
+    "strategy_id",
+    "lessons",
+    "ignored",
+    "next",
+)  # added when it is stored or read
+_FROM_THE_BANK: Final = (
+    "The bank already had a reflection on the same run; no model was asked again."
+)
+_ABOUT_THE_CALL: Final = set(
+    "detail reflection_id analysis project recall_id trigger related_ids criteria".split()
+)
 _VERDICTS: Final = ("decision_appropriate", "execution_effective", "confidence")
 
 
@@ -68,7 +80,9 @@ class Generated:
     before: StoredReflection | None = None
 
 
-async def reflect(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Reflection:
+async def reflect(
+    context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT
+) -> Reflection:
     """Reflect on a run, or add an analysis to a stored one."""
     generated = await generate(context, arguments, client)
     return generated.reflection if generated.draft is None else await store(context, generated)
@@ -79,13 +93,19 @@ async def store(context: Context, generated: Generated) -> Reflection:
     draft, reflections = generated.draft, context.bank.reflections
     if draft is None:
         if not generated.reflection.reflection_id:
-            raise InputError("reflection", "a check of its decision failed", "Store one whose validation is valid.")
+            raise InputError(
+                "reflection",
+                "a check of its decision failed",
+                "Store one whose validation is valid.",
+            )
         return generated.reflection
     if generated.before is None:
         stored = await reflections.store(generated.scope, draft)
     else:
         stored = await reflections.next_version(generated.scope, generated.before, draft)
-    context.log.info("reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance)
+    context.log.info(
+        "reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance
+    )
     reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
     if stored.thinker == RULES:
         context.by_rules.update(lesson.id for lesson in reflection.lessons)
@@ -94,19 +114,33 @@ async def store(context: Context, generated: Generated) -> Reflection:
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
     """Find reflections by the arguments of a recall: those that fit the `task` first, then the most important ones."""
-    values = {"max_chars": context.settings.max_recalled_chars, **arguments, "task": arguments.get("task") or "any"}
+    values = {
+        "max_chars": context.settings.max_recalled_chars,
+        **arguments,
+        "task": arguments.get("task") or "any",
+    }
     sent = read(RecallArguments, values, context.settings)
-    scope, reflections, found = context.scopes.named(sent.project), context.bank.reflections, list[StoredReflection]()
+    scope, reflections, found = (
+        context.scopes.named(sent.project),
+        context.bank.reflections,
+        list[StoredReflection](),
+    )
     if arguments.get("task"):
         asked = replace(sent.ask(), kinds=(RecordKind.REFLECTION,))
         recall = await context.bank.recalls.recall(scope, asked, applied=False)
         found = [await reflections.by_id(scope, hit.id) for hit in recall.lessons]
-    important: dict[str, Any] = {"limit": sent.limit, "min_importance": sent.min_importance, "tags": sent.tags}
+    important: dict[str, Any] = {
+        "limit": sent.limit,
+        "min_importance": sent.min_importance,
+        "tags": sent.tags,
+    }
     found += await reflections.important(scope, **important)
     return tuple(map(from_stored, {item.id: item for item in found}.values()))[: sent.limit]
 
 
-async def generate(context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT) -> Generated:
+async def generate(
+    context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT
+) -> Generated:
     """Reflect on a run without storing anything."""
     sent = read(ReflectArguments, with_own_events(arguments, context.settings), context.settings)
     scope = context.scopes.named(sent.project)
@@ -120,19 +154,25 @@ async def generate(context: Context, arguments: Mapping[str, Any], client: Clien
         if validation is not None and not validation.valid:
             context.log.info("reflection_rejected", failed_check=validation.failed_check)
             values: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-            rejected = Reflection(thinker=RULES, validation=validation, triggered_by=sent.trigger, **values)
+            rejected = Reflection(
+                thinker=RULES, validation=validation, triggered_by=sent.trigger, **values
+            )
             return Generated(reflection=rejected, scope=scope)
         # In a thread: a long log takes a while, and other calls go on meanwhile.
         run = await asyncio.to_thread(plain_run, sent, context.settings)
     for place, name in enumerate(sent.related_ids):
         await context.bank.lessons.get(scope, name, f"related_ids[{place}]")
     if sent.recall_id is not None:
-        await context.bank.recalls.lessons_of(scope, sent.recall_id)  # NotFoundError for an unknown recall
+        await context.bank.recalls.lessons_of(
+            scope, sent.recall_id
+        )  # NotFoundError for an unknown recall
     equal = await _equal_reflection(context, scope, sent, _digest(run, None), client)
     if equal is not None:
         context.log.info("reflection_found", reflection_id=equal.id, thinker=equal.thinker)
         found = replace(from_stored(equal), ignored=sent.ignored)
-        if validation is not None:  # a graph that names another model wants to know that it was not asked
+        if (
+            validation is not None
+        ):  # a graph that names another model wants to know that it was not asked
             found = replace(found, note=_FROM_THE_BANK)
         return Generated(reflection=found, scope=scope)
     draft = await _draft(context, scope, sent, run, validation, client)
@@ -189,7 +229,9 @@ class _Run:
         if self.review is not None:
             findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
             name = "reflect_decision"
-            decided = {key: quote(self.run.get(key), _EVALUATOR_CHARS) for key in ("decision", "execution")}
+            decided = {
+                key: quote(self.run.get(key), _EVALUATOR_CHARS) for key in ("decision", "execution")
+            }
         inputs: dict[str, Any] = {
             "task": trace.task,
             "goal": trace.goal,
@@ -203,7 +245,10 @@ class _Run:
         return name, inputs
 
     async def score(
-        self, criteria: Sequence[str], assessment: Assessment | None, given: Mapping[str, Score] | None
+        self,
+        criteria: Sequence[str],
+        assessment: Assessment | None,
+        given: Mapping[str, Score] | None,
     ) -> Assessment | None:
         """Return `assessment` with scores by criterion, `given` being those of the analysis.
 
@@ -218,12 +263,23 @@ class _Run:
             if self.run.get("decision") is not None:
                 # The verdict of an analysis comes first, then the evaluator's, then that of rules.
                 judges = (assessment, evaluation) if given is None else (evaluation, assessment)
-                pairs = [(name, getattr(judge, name, None)) for judge in judges for name in _VERDICTS]
-                assessment = Assessment(**{name: value for name, value in pairs if value is not None})
-        unknown = {criterion_name(name): Score(score=None, reason="rules cannot know this") for name in criteria}
+                pairs = [
+                    (name, getattr(judge, name, None)) for judge in judges for name in _VERDICTS
+                ]
+                assessment = Assessment(
+                    **{name: value for name, value in pairs if value is not None}
+                )
+        unknown = {
+            criterion_name(name): Score(score=None, reason="rules cannot know this")
+            for name in criteria
+        }
         computed = reflector.score(self.diagnosis, _last_test_report(self.trace))
         scores = {**unknown, **scores, **computed, **await self._scorer_scores()}
-        scores = {name: score for name, score in scores.items() if score.score is not None or name in unknown}
+        scores = {
+            name: score
+            for name, score in scores.items()
+            if score.score is not None or name in unknown
+        }
         return replace(assessment or Assessment(), scores=scores) if scores else assessment
 
     async def _ask_evaluator(self, criteria: Sequence[str]) -> Assessment:
@@ -248,7 +304,9 @@ class _Run:
         if result.value is None:
             self.context.log.warning("evaluation_failed", error=clean(result.note))
             return Assessment()
-        self.context.log.info("evaluation_generated", thinker=result.thinker, scores=len(result.value.scores))
+        self.context.log.info(
+            "evaluation_generated", thinker=result.thinker, scores=len(result.value.scores)
+        )
         return result.value
 
     async def _scorer_scores(self) -> dict[str, Score]:
@@ -259,7 +317,10 @@ class _Run:
             result: Any = self.context.scorer.score(self.trace)
             if inspect.isawaitable(result):
                 result = await result
-            return {criterion_name(str(criterion)): _checked(value) for criterion, value in result.items()}
+            return {
+                criterion_name(str(criterion)): _checked(value)
+                for criterion, value in result.items()
+            }
         except Exception as error:  # noqa: BLE001 - the caller's code: its fault must not fail the call
             self.context.log.warning("scorer_failed", error=type(error).__name__)
             return {}
@@ -267,11 +328,20 @@ class _Run:
 
 def _last_test_report(trace: Trace) -> tuple[int, int] | None:
     """Return the numbers of passed and failed tests in the last report that a tool printed, or None."""
-    printed = [event for event in trace.events if event.type in _TOOL_OUTPUT and (event.content or event.error)]
-    results = [ToolResult(tool=e.tool, content=e.error or e.content, exit_code=None) for e in printed[-_TEST_RESULTS:]]
+    printed = [
+        event
+        for event in trace.events
+        if event.type in _TOOL_OUTPUT and (event.content or event.error)
+    ]
+    results = [
+        ToolResult(tool=e.tool, content=e.error or e.content, exit_code=None)
+        for e in printed[-_TEST_RESULTS:]
+    ]
     reports = [run for run in read_runs(results) if run.kind is ProofKind.TESTS]
     counts = [(run.first("passed"), run.first("failed")) for run in reports]
-    known = [(passed or 0, failed or 0) for passed, failed in counts if (passed, failed) != (None, None)]
+    known = [
+        (passed or 0, failed or 0) for passed, failed in counts if (passed, failed) != (None, None)
+    ]
     return known[-1] if known else None
 
 
@@ -297,25 +367,37 @@ async def _draft(
     """Analyze a run, and put together all that is stored of it."""
     trace: Trace = from_json(Trace, run)
     keys: dict[str, Any] = {"outcome": trace.outcome.value, "event_count": len(trace.events)}
-    context.log.info("reflection_generation_started", tenant=scope.tenant, project=scope.project, **keys)
+    context.log.info(
+        "reflection_generation_started", tenant=scope.tenant, project=scope.project, **keys
+    )
     diagnosis = await asyncio.to_thread(diagnose, trace)
     earlier: Mapping[str, Json] = {}
     if run.get("decision") is not None:
         component = clean(decisions.decision_of(run["decision"]).component)
         earlier = await context.bank.reflections.metrics_before(scope, component)
     review = _review(context.settings, run, diagnosis, earlier)
-    analyzed = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client)
+    analyzed = _Run(
+        context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client
+    )
     judgment = await analyzed.judge(sent)
     analysis, thinker = judgment.value, judgment.thinker or RULES
     source = {HOST: Source.AGENT, RULES: Source.RULES}.get(thinker, Source.MODEL)
     about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-    reflection, lessons, evidence = reflector.judge(trace, diagnosis, analysis, source, thinker=thinker, **about)
+    reflection, lessons, evidence = reflector.judge(
+        trace, diagnosis, analysis, source, thinker=thinker, **about
+    )
     lessons = tuple([(await guarded(context, scope, lesson))[0] for lesson in lessons])
     if review is not None:
         reflection = _with_review(reflection, judgment, review, run)
-    assessment = await analyzed.score(sent.criteria, reflection.assessment, analysis.scores if analysis else None)
+    assessment = await analyzed.score(
+        sent.criteria, reflection.assessment, analysis.scores if analysis else None
+    )
     for name, score in assessment.scores.items() if assessment else ():  # a scorer may set them
-        reflection = replace(reflection, **{name: score.score}) if name in ("importance", "confidence") else reflection
+        reflection = (
+            replace(reflection, **{name: score.score})
+            if name in ("importance", "confidence")
+            else reflection
+        )
     if validation is not None:
         validation = replace(validation, reflection_success=not judgment.failed)
     reflection = replace(
@@ -337,7 +419,10 @@ async def _draft(
         body={
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
             **({"draft": texts_of(diagnosis.draft)} if diagnosis.draft else {}),
-            "findings": [{"events": list(item.event_ids), "text": item.text} for item in diagnosis.without_lesson],
+            "findings": [
+                {"events": list(item.event_ids), "text": item.text}
+                for item in diagnosis.without_lesson
+            ],
         },
         digest=_digest(run, analysis, sent.criteria),
         run_digest=_digest(run, None),
@@ -350,7 +435,11 @@ async def _draft(
         links=(
             *reflector.links(diagnosis, reflection),
             *(Link(relation="related", to_kind="record", to_id=name) for name in sent.related_ids),
-            *(Link(relation="used", to_kind="recall", to_id=name) for name in (sent.recall_id,) if name),
+            *(
+                Link(relation="used", to_kind="recall", to_id=name)
+                for name in (sent.recall_id,)
+                if name
+            ),
         ),
     )
 
@@ -365,14 +454,21 @@ def _review(
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
-    findings = [finding.text for finding in diagnosis.findings[:2]]  # beside the trends of the metrics
+    findings = [
+        finding.text for finding in diagnosis.findings[:2]
+    ]  # beside the trends of the metrics
     measures = decisions.measures(metrics, earlier, thresholds)
     said = decisions.said_of(run["decision"], run.get("execution"))
-    return decisions.write(decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings, said)
+    return decisions.write(
+        decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings, said
+    )
 
 
 def _with_review(
-    judged: Reflection, judgment: ModelResult[Analysis], written: decisions.Written, run: Mapping[str, Any]
+    judged: Reflection,
+    judgment: ModelResult[Analysis],
+    written: decisions.Written,
+    run: Mapping[str, Any],
 ) -> Reflection:
     """Add the text of rules on the decision where neither the agent nor a model wrote one."""
     decision = decisions.decision_of(run["decision"])
@@ -381,7 +477,9 @@ def _with_review(
     if judgment.value is not None:
         return replace(judged, assessment=judged.assessment or written.assessment)
     failed = (
-        decisions.fallback(decision, decisions.metrics_of(run.get("execution")), judgment.note or "")
+        decisions.fallback(
+            decision, decisions.metrics_of(run.get("execution")), judgment.note or ""
+        )
         if judgment.failed
         else None
     )
@@ -398,26 +496,38 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
     """Build the reflector's prompt for a run. It opens no bank, so metrics have no earlier values."""
     sent = read(ReflectArguments, arguments, context.settings)
     if sent.reflection_id is not None:
-        raise InputError("reflection_id", "a prompt is built without the bank", "Send the run itself.")
+        raise InputError(
+            "reflection_id", "a prompt is built without the bank", "Send the run itself."
+        )
     validation = _validation(sent)
     if validation is not None and not validation.valid:
-        raise InputError("decision", validation.checks[-1].detail or "", "Correct it, or leave it out.")
+        raise InputError(
+            "decision", validation.checks[-1].detail or "", "Correct it, or leave it out."
+        )
     run: dict[str, Any] = plain_run(sent, context.settings)
     trace: Trace = from_json(Trace, run)
     diagnosis = diagnose(trace)
     review = _review(context.settings, run, diagnosis, earlier={})
-    prompt, inputs = _Run(context=context, run=run, trace=trace, diagnosis=diagnosis, review=review).reflector_prompt()
+    prompt, inputs = _Run(
+        context=context, run=run, trace=trace, diagnosis=diagnosis, review=review
+    ).reflector_prompt()
     return context.runner.render(prompt, inputs)
 
 
 def _validation(sent: ReflectArguments) -> Validation | None:
     if sent.decision is None and sent.execution is None:
         return None
-    return decisions.validate(clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS)
+    return decisions.validate(
+        clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS
+    )
 
 
 async def _equal_reflection(
-    context: Context, scope: Scope, sent: ReflectArguments, run_digest: str, client: ClientCapabilities
+    context: Context,
+    scope: Scope,
+    sent: ReflectArguments,
+    run_digest: str,
+    client: ClientCapabilities,
 ) -> StoredReflection | None:
     """Find a stored reflection of the same run by the same kind of author with a score for every criterion sent."""
     if sent.analysis is not None:  # a new judgment
@@ -455,15 +565,30 @@ def from_stored(stored: StoredReflection) -> Reflection:
     reflection: Reflection = from_json(Reflection, body)
     if stored.thinker != RULES:
         return reflection
-    findings = [item["text"] for item in body.get("findings", ()) if item["text"] not in reflection.reflection]
+    findings = [
+        item["text"]
+        for item in body.get("findings", ())
+        if item["text"] not in reflection.reflection
+    ]
     return replace(reflection, next=_next(reflection, findings, body.get("draft")))
 
 
-def _next(reflection: Reflection, findings: Sequence[str], draft: Mapping[str, str] | None) -> dict[str, object]:
+def _next(
+    reflection: Reflection, findings: Sequence[str], draft: Mapping[str, str] | None
+) -> dict[str, object]:
     """Return how the agent adds its own analysis: a draft of a lesson, or findings that rules made none of."""
     if draft is not None and reflection.validation is None:
-        return {"draft": draft, "send": "store_lesson with the draft as it is or, better, as a rule for other tasks"}
-    asked = "{mistake, correction, symptoms}" if reflection.validation is None else "{reflection, strategy}"
-    shown = [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []  # all are stored
+        return {
+            "draft": draft,
+            "send": "store_lesson with the draft as it is or, better, as a rule for other tasks",
+        }
+    asked = (
+        "{mistake, correction, symptoms}"
+        if reflection.validation is None
+        else "{reflection, strategy}"
+    )
+    shown = (
+        [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []
+    )  # all are stored
     send = f"reflection_id with analysis {asked}: rules read only the events, you know the cause"
     return {**({"findings": shown} if shown else {}), "send": send}

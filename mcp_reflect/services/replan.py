@@ -26,13 +26,17 @@ from mcp_reflect.schemas.search import (
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.signature import digest
 from mcp_reflect.storage.sessions import StoredCatalog
+from mcp_reflect.text.signature import digest
 
 _REPORT: Final = "search_id with results after new_queries ran, or with your own plan as analysis"
-_SHOWN: Final = 6_000  # characters of queries, catalog and results that a language model is shown each
+_SHOWN: Final = (
+    6_000  # characters of queries, catalog and results that a language model is shown each
+)
 _LIMITS: Final = ("max_query_chars", "max_catalog_words", "max_catalog_chars")
-_SHOWN_WORDS: Final = 50  # words of a vocabulary that it is shown: every table's description must fit as well
+_SHOWN_WORDS: Final = (
+    50  # words of a vocabulary that it is shown: every table's description must fit as well
+)
 
 
 class _Catalog(NamedTuple):
@@ -73,7 +77,9 @@ class _Call:
     version: int | None = None
 
 
-async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCapabilities = NO_CLIENT) -> SearchPlan:
+async def replan(
+    context: Context, arguments: Mapping[str, Any], host: ClientCapabilities = NO_CLIENT
+) -> SearchPlan:
     """Plan the next queries of a search that found nothing.
 
     Calls on one search may come at once, in one process or in several: each is planned on top of the ones
@@ -90,7 +96,11 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
     # A suggestion that gives orders to its reader would come back as a query.
     offered = tuple(suggestion for suggestion in suggestions if suspicion([suggestion]) is None)
     held = len(suggestions) - len(offered)
-    remarks = (f"{held} of the suggestions left out: they read as orders to their reader",) if held else ()
+    remarks = (
+        (f"{held} of the suggestions left out: they read as orders to their reader",)
+        if held
+        else ()
+    )
     search_id = sent.search_id or context.clock.new_id("srch")
     proposal: ModelResult[Proposal] | None = None
     while True:
@@ -99,22 +109,32 @@ async def replan(context: Context, arguments: Mapping[str, Any], host: ClientCap
         plan = _completed(_planned(proposal, call), call)
         plan = replace(plan, notes=(*call.catalog.notes, *remarks, *plan.notes))
         body: dict[str, Any] = {
-            "request": _as_json(replace(call.request, catalog=())),  # a catalog is stored once for all searches
+            "request": _as_json(
+                replace(call.request, catalog=())
+            ),  # a catalog is stored once for all searches
             "catalog": call.catalog.digest,
             "state": _as_json(attempts.record(call.state, call.request, plan)),
         }
-        if await searches.save(scope, search_id, body, version=call.version, catalog=call.catalog.stored):
+        if await searches.save(
+            scope, search_id, body, version=call.version, catalog=call.catalog.stored
+        ):
             break
-    context.log.info("search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker)
+    context.log.info(
+        "search_replanned", search_id=search_id, strategy=plan.strategy.value, thinker=plan.thinker
+    )
     return replace(plan, notes=(*plan.notes, *sent.ignored))
 
 
-async def plan_for_graph(context: Context, request: SearchRequest, state: SearchState) -> SearchPlan:
+async def plan_for_graph(
+    context: Context, request: SearchRequest, state: SearchState
+) -> SearchPlan:
     """Plan for a graph that keeps its own state: by the configured model, checked, else by rules. Nothing is stored."""
     call = _Call(request=request, state=state, catalog=_Catalog())
     proposal = await _ask(context, call, NO_CLIENT)
     if proposal.value is None and proposal.note:
-        return planner.relax_only(request, state, reasoning=f"The language model failed: {proposal.note}")
+        return planner.relax_only(
+            request, state, reasoning=f"The language model failed: {proposal.note}"
+        )
     return _planned(proposal, call)
 
 
@@ -141,7 +161,10 @@ async def _opened(
     state = from_json(SearchState, body["state"])
     before = replace(from_json(SearchRequest, body["request"]), catalog=catalog.entries)
     request = _request(context, sent, before, offered, state)
-    same = (body["request"], body["catalog"]) == (_as_json(replace(request, catalog=())), catalog.digest)
+    same = (body["request"], body["catalog"]) == (
+        _as_json(replace(request, catalog=())),
+        catalog.digest,
+    )
     # Nothing of the pending plan was run where the call reports nothing: it is replaced, and costs no retry.
     state = attempts.reopen(state) if same or not _reports(sent) else state
     return _Call(request=request, catalog=catalog, state=state, version=version)
@@ -169,7 +192,9 @@ def _request(
         request,
         user_message=message,
         queries=queries,
-        results=None if sent.results is None else {clean(table): n for table, n in read_results(sent.results).items()},
+        results=None
+        if sent.results is None
+        else {clean(table): n for table, n in read_results(sent.results).items()},
         zero_result_tables=tuple(clean(list(sent.zero_result_tables))),
         retry_count=sent.retry_count,
         max_retries=context.settings.max_retries,
@@ -208,7 +233,10 @@ async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> Model
     values = {
         "queries": [asdict(query) for query in request.queries],
         "results": {"counts": request.results, "empty": request.zero_result_tables},
-        "catalog": [asdict(replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS])) for entry in request.catalog],
+        "catalog": [
+            asdict(replace(entry, vocabulary=entry.vocabulary[:_SHOWN_WORDS]))
+            for entry in request.catalog
+        ],
     }
     inputs = {
         **{name: json.dumps(value, ensure_ascii=False)[:_SHOWN] for name, value in values.items()},
@@ -218,7 +246,11 @@ async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> Model
         "retry_count": max(state.retry_count, request.retry_count),
     }
     return await context.runner.generate(
-        Role.PLANNER, "replan", inputs, host=host, read=lambda value: read_proposal(clean(value), "reply")
+        Role.PLANNER,
+        "replan",
+        inputs,
+        host=host,
+        read=lambda value: read_proposal(clean(value), "reply"),
     )
 
 

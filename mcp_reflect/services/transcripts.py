@@ -9,12 +9,22 @@ from typing import Any, Final, cast
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.runs.tools import command_of, file_of, is_own_tool
-from mcp_reflect.runs.transcripts import NO_ANSWER, RunBuilder, add_record, read_transcript, records_in
 from mcp_reflect.schemas.fields import check_values
+from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
+from mcp_reflect.sessions.transcripts import (
+    NO_ANSWER,
+    RunBuilder,
+    add_record,
+    read_transcript,
+    records_in,
+)
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
-_FOREIGN_NAMES: Final = ("role", "sessionId", "payload")  # of a model's message or a line of a host's session
+_FOREIGN_NAMES: Final = (
+    "role",
+    "sessionId",
+    "payload",
+)  # of a model's message or a line of a host's session
 
 
 def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
@@ -26,7 +36,10 @@ def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str
         if not any(map(_is_foreign, items)):
             return arguments
         check_values({name: items}, limits)  # what is too deep or too large has no JSON text
-        events = "\n".join(item.strip() if isinstance(item, str) else json.dumps(item, default=str) for item in items)
+        events = "\n".join(
+            item.strip() if isinstance(item, str) else json.dumps(item, default=str)
+            for item in items
+        )
     if not isinstance(events, str):
         return arguments
     try:
@@ -34,7 +47,11 @@ def with_own_events(arguments: Mapping[str, Any], limits: Limits) -> Mapping[str
     except InputError:
         return arguments
     own = [event for run in runs for event in run.get("events", ()) if run.get("run_id")]
-    return {**{key: value for key, value in arguments.items() if key != name}, "events": own} if own else arguments
+    return (
+        {**{key: value for key, value in arguments.items() if key != name}, "events": own}
+        if own
+        else arguments
+    )
 
 
 def _is_foreign(item: Any) -> bool:
@@ -68,7 +85,13 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
             named = command_of(arguments) or file_of(arguments) or tool
             names[call_id] = "" if is_own_tool(tool, arguments) else named[:200]
         elif (
-            event["type"] == "tool_response" and names.get(call_id) and event["content"].strip() not in ("", NO_ANSWER)
+            event["type"] == "tool_response"
+            and names.get(call_id)
+            and event["content"].strip() not in ("", NO_ANSWER)
         ):
-            found.append(ToolResult(tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")))
+            found.append(
+                ToolResult(
+                    tool=names[call_id], content=event["content"], exit_code=facts.get("exit_code")
+                )
+            )
     return tuple(found)

@@ -34,15 +34,35 @@ class Advice:
 
 def trigger_of(step: StepArguments, settings: Settings) -> tuple[str, str] | None:
     """Return the first trigger that holds and its reason. A signal that equals its threshold does not count."""
-    confidence, risk, drift = settings.quality_threshold, settings.risk_threshold, settings.drift_threshold
+    confidence, risk, drift = (
+        settings.quality_threshold,
+        settings.risk_threshold,
+        settings.drift_threshold,
+    )
     interval, number, failures = settings.periodic_interval, step.step_number, step.tool_failures
     triggers = (
-        ("low_confidence", step.confidence < confidence, f"Confidence {step.confidence:g} is below {confidence:g}."),
+        (
+            "low_confidence",
+            step.confidence < confidence,
+            f"Confidence {step.confidence:g} is below {confidence:g}.",
+        ),
         ("high_risk", step.risk_level > risk, f"Risk {step.risk_level:g} is above {risk:g}."),
-        ("goal_drift", step.goal_drift > drift, f"The goal drift {step.goal_drift:g} is above {drift:g}."),
-        ("tool_failure", failures > 0, f"{failures} tool {'call' if failures == 1 else 'calls'} failed."),
+        (
+            "goal_drift",
+            step.goal_drift > drift,
+            f"The goal drift {step.goal_drift:g} is above {drift:g}.",
+        ),
+        (
+            "tool_failure",
+            failures > 0,
+            f"{failures} tool {'call' if failures == 1 else 'calls'} failed.",
+        ),
         ("verification_failed", step.verification_failed, "A check of the work failed."),
-        ("user_critical", step.is_final_step, "This is the final step: its result goes to the user."),
+        (
+            "user_critical",
+            step.is_final_step,
+            "This is the final step: its result goes to the user.",
+        ),
         (
             "periodic",
             interval and number > 0 and number % interval == 0,
@@ -56,7 +76,9 @@ async def should_reflect(context: Context, arguments: Mapping[str, Any]) -> Advi
     """Return whether to reflect, and why. A yes uses one of the reflections that the step may have."""
     sent = read(StepArguments, arguments, context.settings)
     advice = await _advise(context, sent)
-    context.log.info("reflection_considered", reflect=advice.reflect, trigger=advice.trigger, run_id=sent.run_id)
+    context.log.info(
+        "reflection_considered", reflect=advice.reflect, trigger=advice.trigger, run_id=sent.run_id
+    )
     return replace(advice, ignored=sent.ignored)
 
 
@@ -80,10 +102,15 @@ async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArgu
 async def _advise(context: Context, sent: StepArguments) -> Advice:
     scope, steps = context.scopes.named(sent.project), context.bank.steps
     if not context.settings.enabled:
-        return Advice(reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false).")
+        return Advice(
+            reflect=False, reason="Reflection is switched off (MCP_REFLECT_ENABLED is false)."
+        )
     await _forget_an_earlier_task(context, scope, sent)
     limit = context.settings.max_reflections_per_step
-    trigger, reason = trigger_of(sent, context.settings) or (None, "Nothing calls for a reflection at this step.")
+    trigger, reason = trigger_of(sent, context.settings) or (
+        None,
+        "Nothing calls for a reflection at this step.",
+    )
     run_id = sent.run_id or context.session
     if trigger is None:
         left = max(limit - await steps.taken(scope, run_id, sent.step_number), 0)
@@ -91,7 +118,11 @@ async def _advise(context: Context, sent: StepArguments) -> Advice:
     try:
         taken = await steps.take(scope, run_id, sent.step_number, limit)
     except BankReadOnlyError:
-        return Advice(reflect=True, trigger=trigger, reason=f"{reason} The bank is read-only: nothing is counted.")
+        return Advice(
+            reflect=True,
+            trigger=trigger,
+            reason=f"{reason} The bank is read-only: nothing is counted.",
+        )
     if taken is None:
         spent = f"{reason} But this step has had its {limit} {'reflection' if limit == 1 else 'reflections'}: go on."
         return Advice(reflect=False, trigger=trigger, reason=spent, reflections_left=0)

@@ -12,40 +12,54 @@ from typing import Any, Final
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.guard import Call
-from mcp_reflect.hooks.guarded import guarded, mode_in
-from mcp_reflect.hooks.known import WatchedCall, after_failure, before, corrected, recurs
-from mcp_reflect.hooks.payload import output_ends, text_of, without_middles
-from mcp_reflect.hooks.texts import lessons_text
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.lesson import RecallQuery, RecordKind
 from mcp_reflect.models.run import WorkedCall
-from mcp_reflect.models.warning import AfterCall, CallWarning, KnownCalls, Match, SessionNotes, SessionState
+from mcp_reflect.models.warning import (
+    AfterCall,
+    CallWarning,
+    KnownCalls,
+    Match,
+    SessionNotes,
+    SessionState,
+)
+from mcp_reflect.moments.guarded import guarded, mode_in
+from mcp_reflect.moments.known import WatchedCall, after_failure, before, corrected, recurs
+from mcp_reflect.moments.payload import output_ends, text_of, without_middles
+from mcp_reflect.moments.texts import lessons_text
 from mcp_reflect.projects import Scopes, project_of, stored_name
-from mcp_reflect.runs.known_failures import forms_of
-from mcp_reflect.runs.text import output_digest
-from mcp_reflect.runs.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
-from mcp_reflect.signature import drawn
+from mcp_reflect.sessions.known_failures import forms_of
+from mcp_reflect.sessions.text import output_digest
+from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
+from mcp_reflect.text.signature import drawn
 
 _MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
-_ADVICE: Final = (RecordKind.LESSON, RecordKind.STRATEGY)  # a reflection tells what happened, not what to do
+_ADVICE: Final = (
+    RecordKind.LESSON,
+    RecordKind.STRATEGY,
+)  # a reflection tells what happened, not what to do
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
 
 
 def _session_id(session: str) -> str:
     if not session.strip() or len(session) > 200:
-        raise InputError("session", "it is empty or longer than 200 characters", "Send the id of the session.")
+        raise InputError(
+            "session", "it is empty or longer than 200 characters", "Send the id of the session."
+        )
     return clean(session)
 
 
 async def session_state(context: Context, scope: Scope, session: str) -> SessionState:
     """Return the state of a session; InputError for an id that cannot be one."""
     session = _session_id(session)
-    return await context.bank.warnings.session(scope, session, held_out=drawn(session, context.settings.holdout))
+    return await context.bank.warnings.session(
+        scope, session, held_out=drawn(session, context.settings.holdout)
+    )
 
 
 async def _look_up(
@@ -101,11 +115,19 @@ async def before_call(
         "characters": 0 if silent else len(warned.text),
     }
 
-    change = partial(SessionNotes.after_hold, exact=call.forms.exact_key) if warned.hold and not silent else None
+    change = (
+        partial(SessionNotes.after_hold, exact=call.forms.exact_key)
+        if warned.hold and not silent
+        else None
+    )
     noted = await _noted(context, scope, call, change, None if silent else warned.shown, record)
     if silent:
         return None
-    about: dict[str, Any] = {"match": due.match, "certainty": due.certainty, "lesson_id": warned.lesson_id}
+    about: dict[str, Any] = {
+        "match": due.match,
+        "certainty": due.certainty,
+        "lesson_id": warned.lesson_id,
+    }
     return CallWarning(text=warned.text, hold=warned.hold and noted, **about)
 
 
@@ -128,13 +150,17 @@ async def _noted(
     return True
 
 
-async def _at_guard(context: Context, scope: Scope, call: WatchedCall, *, holds: bool) -> CallWarning | None:
+async def _at_guard(
+    context: Context, scope: Scope, call: WatchedCall, *, holds: bool
+) -> CallWarning | None:
     """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
     mode, exact = mode_in(context.settings.guards, call.known.guard_mode), call.forms.exact_key
     found = guarded(call.known.guards, call.session, exact, mode=mode, holds=holds)
     if found is None:
         return None
-    noted = await _noted(context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown)
+    noted = await _noted(
+        context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown
+    )
     about: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
     return CallWarning(text=found.text, hold=found.hold and noted, **about)
 
@@ -151,10 +177,15 @@ async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:
             project, folder = record.pop("project", None), record.pop("folder", None)
             if project is None and folder:
                 project = stored_name(project_of(Path(folder), context.settings.subprojects))
-            own = replace(context.scopes.own, project=context.scopes.own.project if project is None else project)
+            own = replace(
+                context.scopes.own,
+                project=context.scopes.own.project if project is None else project,
+            )
             session = record.pop("session", None) or context.clock.new_id("ses")
             with suppress(InputError, TypeError):  # a line of another release
-                await after_call(replace(context, scopes=Scopes(own)), session=session, answers=False, **record)
+                await after_call(
+                    replace(context, scopes=Scopes(own)), session=session, answers=False, **record
+                )
             spool.pending.pop(0)
     spool.keep()
 
@@ -176,7 +207,7 @@ async def after_call(
     `shows_late`: the host shows nothing before a call, so the lesson that it goes against is shown now. Without
     `answers` nobody reads what is said, and nothing counts as said.
     """
-    from mcp_reflect.runs.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
     if is_own_tool(tool, arguments):
         own = (context.scopes.named(project), clean(session), tool, arguments, str(result))
@@ -184,31 +215,42 @@ async def after_call(
         return AfterCall(failed=False)
     scope, call = await _look_up(context, tool, arguments, session, project)
     forms, state, warnings = call.forms, call.session, context.bank.warnings
-    answered = _answered(call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error)))
+    answered = _answered(
+        call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error))
+    )
     fault = answered.fault
     again = recurs(call) if fault is not None else None
-    failure = None if fault is None else failure_of(call.tool, call.arguments, fault, "", forms=forms)
+    failure = (
+        None if fault is None else failure_of(call.tool, call.arguments, fault, "", forms=forms)
+    )
     was_warned = await warnings.note_call(
         scope,
         state,
         WorkedCall(bare=forms.bare_key, exact=forms.exact_key),
         head=forms.head,
         failure=failure,
-        judged=failure is not None and any(known.error == failure.error for known in call.known.same_call),
+        judged=failure is not None
+        and any(known.error == failure.error for known in call.known.same_call),
         recurrence=again is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
         output=output_digest(f"{answered.answer}\n{answered.error}"),
     )
     if state.notes.guarded:
-        await warnings.settle_guards(scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None)
+        await warnings.settle_guards(
+            scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None
+        )
     asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
     if failure is None:
         await _record_correction(context, scope, call, answered)
         told = await _at_guard(context, scope, call, holds=False) if shows_late else None
-        return AfterCall(failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id)
+        return AfterCall(
+            failed=False, text=told.text if told else asked, lesson_id=told and told.lesson_id
+        )
     if was_warned or state.held_out:
         return AfterCall(failed=True)
-    same = KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
+    same = (
+        KnownCalls() if again else await warnings.same_error(scope, call.tool, failure.fingerprint)
+    )
     known = replace(call.known, lessons={**call.known.lessons, **same.lessons})
     told = after_failure(replace(call, known=known), failure, again, same.same_call)
     if told is None:
@@ -240,7 +282,11 @@ async def remind(
         limit = min(_MOST_LESSONS + len(state.shown), 50)
         bounds: dict[str, Any] = {"limit": limit, "max_chars": 10_000, "strong_only": True}
         query = RecallQuery(task=clean(task[:_MOST_PROMPT]), kinds=_ADVICE, **bounds)
-        recall = await context.bank.recalls.recall(scope, query, applied=False) if query.task.strip() else None
+        recall = (
+            await context.bank.recalls.recall(scope, query, applied=False)
+            if query.task.strip()
+            else None
+        )
         texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
     new = dict([pair for pair in texts if pair[0] not in (*told, *state.shown)][:_MOST_LESSONS])
     if new or anew:
@@ -250,24 +296,35 @@ async def remind(
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:
     """Return a call with its answer, as the analysis reads it."""
-    from mcp_reflect.runs.calls import Call  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.calls import Call  # noqa: PLC0415 - not needed before a call
 
     shared: dict[str, Any] = {"event_id": "", "answer_id": "", "answered": True}
     marked = error is not None
-    return Call(tool=tool, arguments=arguments, answer=text_of(result), error=error or "", marked=marked, **shared)
+    return Call(
+        tool=tool,
+        arguments=arguments,
+        answer=text_of(result),
+        error=error or "",
+        marked=marked,
+        **shared,
+    )
 
 
-async def _note_shown(context: Context, scope: Scope, state: SessionState, shown: Iterable[str]) -> None:
+async def _note_shown(
+    context: Context, scope: Scope, state: SessionState, shown: Iterable[str]
+) -> None:
     with suppress(BankError):  # shown again the next time, which is better than not at all
         await context.bank.warnings.note(scope, state, shown=[*shown])
 
 
-async def _record_correction(context: Context, scope: Scope, call: WatchedCall, answered: Any) -> None:
+async def _record_correction(
+    context: Context, scope: Scope, call: WatchedCall, answered: Any
+) -> None:
     """Record the call that just worked as the correction of the latest failure of the session with the same intent."""
     recent = [*corrected(call)]
     if not recent:
         return
-    from mcp_reflect.runs.hard_won import difference_between, session_call  # noqa: PLC0415 - not needed before a call
+    from mcp_reflect.sessions.hard_won import difference_between, session_call  # noqa: PLC0415 - not needed before a call
 
     if not is_shell(call.tool) and file_of(call.arguments) is None:
         return  # the arguments of another tool are values of its task

@@ -16,10 +16,18 @@ from mcp_reflect.storage.projects import ProjectRepository
 from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.repository import BankContext, Database, Opened
 from mcp_reflect.storage.retrieval.vectors import Embedder, Embeddings
-from mcp_reflect.storage.sessions import CritiqueSessions, SearchRepository, StepBudget, TokenRepository, UsageStore
+from mcp_reflect.storage.sessions import (
+    CritiqueSessions,
+    SearchRepository,
+    StepBudget,
+    TokenRepository,
+    UsageStore,
+)
 from mcp_reflect.storage.spool import forget_projects
 
-_CHANGES_WORDS: Final = frozenset({"lesson_add", "lesson_change"})  # after which a lesson may need a new vector
+_CHANGES_WORDS: Final = frozenset(
+    {"lesson_add", "lesson_change"}
+)  # after which a lesson may need a new vector
 _CHANGES_NAMES: Final = frozenset({"project_name_put"})
 COPY_DELAY_SECONDS: Final = 60.0
 
@@ -32,7 +40,13 @@ class Bank:
     """
 
     def __init__(
-        self, settings: Settings, scopes: Scopes, *, clock: Clock, log: Log, embedder: Embedder | None = None
+        self,
+        settings: Settings,
+        scopes: Scopes,
+        *,
+        clock: Clock,
+        log: Log,
+        embedder: Embedder | None = None,
     ) -> None:
         """Compose the repositories; this opens nothing yet. Without an `embedder`, meanings are compared by words."""
         self.path = settings.bank_path
@@ -45,12 +59,16 @@ class Bank:
         if not isinstance(settings.bank, ServerUrl):
             self.db.on_commit(_CHANGES_WORDS, self._copy_later)
             self.db.on_commit(_CHANGES_NAMES, partial(forget_projects, str(self.path)))
-        self.embeddings = Embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
+        self.embeddings = (
+            Embeddings(self.db, clock, settings, scopes, embedder) if embedder else None
+        )
         if self.embeddings:
             self.db.on_commit(_CHANGES_WORDS, self.embeddings.wake)
         words_only = settings.embeddings.strip().casefold() == "off" and embedder is None
         self.lessons = LessonRepository(self.context)
-        self.recalls = RecallRepository(self.context, embeddings=self.embeddings, words_only=words_only)
+        self.recalls = RecallRepository(
+            self.context, embeddings=self.embeddings, words_only=words_only
+        )
         self.outcomes = OutcomeRepository(self.context, self.recalls)
         self.projects = ProjectRepository(self.context)
         self.searches = SearchRepository(self.context)
@@ -137,7 +155,11 @@ def _database(settings: Settings, log: Log) -> Database:
 
         path, seconds = settings.bank_path, settings.bank_busy_seconds
         return SqliteDatabase(
-            path, busy_seconds=seconds, log=log, sets_aside=settings.sets_aside, durable=settings.durable
+            path,
+            busy_seconds=seconds,
+            log=log,
+            sets_aside=settings.sets_aside,
+            durable=settings.durable,
         )
     try:
         from mcp_reflect.storage.postgres.database import Database as PostgresDatabase

@@ -19,10 +19,10 @@ from mcp_reflect.models.lesson import (
     Trust,
     Undone,
 )
-from mcp_reflect.signature import digest
 from mcp_reflect.storage import lessons, outcomes, screening
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, same_record
+from mcp_reflect.text.signature import digest
 
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.
@@ -37,7 +37,9 @@ def planned(records: Sequence[Lesson]) -> DreamPlan:
     useless = {
         record.id
         for record in records
-        if record.importance < lessons.NEVER_FROM and record.trust is not Trust.TRUSTED and record.harmful
+        if record.importance < lessons.NEVER_FROM
+        and record.trust is not Trust.TRUSTED
+        and record.harmful
     }
     groups = same_groups(record for record in records if record.id not in useless)
     similar = clusters([first for first, *_ in groups])
@@ -45,18 +47,26 @@ def planned(records: Sequence[Lesson]) -> DreamPlan:
         looked_at=len(records),
         clusters=tuple(tuple(member.id for member in cluster) for cluster in similar),
         merges=tuple(
-            Merge(keep=first.id, gone=tuple(record.id for record in others), reason="the same in other words")
+            Merge(
+                keep=first.id,
+                gone=tuple(record.id for record in others),
+                reason="the same in other words",
+            )
             for first, *others in groups
             if others
         ),
-        archivings=tuple(Archiving(id=record.id, reason=_HARMFUL) for record in records if record.id in useless),
+        archivings=tuple(
+            Archiving(id=record.id, reason=_HARMFUL) for record in records if record.id in useless
+        ),
         thinker=RULES,
     )
 
 
 def same_groups(records: Iterable[Lesson]) -> list[tuple[Lesson, ...]]:
     """Group the records that say the same, the best first: each joins the first group whose best one says the same."""
-    return _grouped(sorted(records, key=_worth), lambda group, record: same_record(group[0], record))
+    return _grouped(
+        sorted(records, key=_worth), lambda group, record: same_record(group[0], record)
+    )
 
 
 def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
@@ -66,13 +76,17 @@ def clusters(records: Sequence[Lesson]) -> list[tuple[Lesson, ...]]:
     """
 
     def joins(group: list[Lesson], record: Lesson) -> bool:
-        return group[0].kind is record.kind and all(alike(record.text, other.text) >= ALIKE for other in group)
+        return group[0].kind is record.kind and all(
+            alike(record.text, other.text) >= ALIKE for other in group
+        )
 
     ordered = sorted(records, key=lambda record: (record.kind.value, record.text, record.id))
     return [group for group in _grouped(ordered, joins) if len(group) > 1]
 
 
-def _grouped(records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool]) -> list[tuple[Lesson, ...]]:
+def _grouped(
+    records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], bool]
+) -> list[tuple[Lesson, ...]]:
     groups: list[list[Lesson]] = []
     for record in records:
         group = next((group for group in groups if joins(group, record)), None)
@@ -86,13 +100,25 @@ def _grouped(records: Iterable[Lesson], joins: Callable[[list[Lesson], Lesson], 
 def _worth(record: Lesson) -> tuple[int, float, int, float, str, str]:
     """Sort the best first, by what is in the records, and by id only if they are equal in everything else."""
     trust = -list(Trust).index(record.trust)
-    return trust, -round(record.rate, 4), -record.strength, -record.importance, record.text, record.id
+    return (
+        trust,
+        -round(record.rate, 4),
+        -record.strength,
+        -record.importance,
+        record.text,
+        record.id,
+    )
 
 
-MOST_RECORDS: Final = 600  # the most important recent ones of a project; comparing them takes about a second
+MOST_RECORDS: Final = (
+    600  # the most important recent ones of a project; comparing them takes about a second
+)
 # The fields that undoing restores: what a merge can change, and the state.
 _KEPT: Final = ("kind", "trust", "source", "context", "task_type", "external_id")
-_RESTORED: Final = (*(field.name for field in fields(LessonDraft) if field.name not in _KEPT), "strength")
+_RESTORED: Final = (
+    *(field.name for field in fields(LessonDraft) if field.name not in _KEPT),
+    "strength",
+)
 
 
 class ConsolidationRepository(Repository):
@@ -114,7 +140,12 @@ class ConsolidationRepository(Repository):
 
     @transaction
     def dream(
-        self, tx: Writing, scope: Scope, plan_of: Callable[[list[Lesson]], DreamPlan], *, part: bool = False
+        self,
+        tx: Writing,
+        scope: Scope,
+        plan_of: Callable[[list[Lesson]], DreamPlan],
+        *,
+        part: bool = False,
     ) -> Dream:
         """Plan over the records and apply the plan, in one transaction: of two dreams at once, one finds nothing to do.
 
@@ -126,18 +157,31 @@ class ConsolidationRepository(Repository):
         dream_id, now = self.clock.new_id("drm"), self.clock.now()
         changes = _Changes(tx, scope, now)
         for new in plan.generalizations:
-            changes.generalize(new, screening.screened(screening.record_of(new.lesson, scope, self.clock)))
+            changes.generalize(
+                new, screening.screened(screening.record_of(new.lesson, scope, self.clock))
+            )
         for merge in plan.merges:
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
             record = lessons.lesson_by_id(tx, scope, archiving.id)
-            changes.write(record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}")
+            changes.write(
+                record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}"
+            )
         lessons.archive_excess(tx, scope, self.context.size, now)
         state = "" if part else digest_of(_records(tx, scope))
         values = scoped(scope, id=dream_id, digest=state, tokens=plan.tokens, now=now)
         undoing = {"records": changes.records, "added": changes.added}
-        tx.run("dream_add", {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing})
-        return Dream(dream_id=dream_id, status="applied", plan=plan, added=tuple(changes.added), scope=str(scope))
+        tx.run(
+            "dream_add",
+            {**values, "plan": json.loads(json.dumps(asdict(plan))), "changes": undoing},
+        )
+        return Dream(
+            dream_id=dream_id,
+            status="applied",
+            plan=plan,
+            added=tuple(changes.added),
+            scope=str(scope),
+        )
 
     @transaction
     def undo(self, tx: Writing, scope: Scope, dream_id: str) -> Undone:
@@ -157,19 +201,31 @@ class ConsolidationRepository(Repository):
                 continue
             before = {**change["before"], "state": State(change["before"]["state"])}
             before |= {name: tuple(before[name]) for name in LISTS}
-            lessons.revise(tx, scope, current, screening.judged(replace(current, **before, updated_at=now)), reason)
+            lessons.revise(
+                tx,
+                scope,
+                current,
+                screening.judged(replace(current, **before, updated_at=now)),
+                reason,
+            )
             restored.append(current)
         names = {record.id for record in restored}
         for merge in json.loads(row["plan"])["merges"]:
             for name in names.intersection(merge["gone"]):
                 tx.run_many("link_remove", _merge_links(name, merge["keep"]))
-        for record in restored:  # merged records get their outcomes back, and the kept record only its own
+        for (
+            record
+        ) in restored:  # merged records get their outcomes back, and the kept record only its own
             outcomes.recompute(tx, scope, lessons.lesson_by_id(tx, scope, record.id))
         for name in changes["added"]:
             lessons.set_state(tx, scope, name, State.ARCHIVED, reason, now)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lessons.archive_excess(tx, scope, self.context.size, now)
-        return Undone(dream_id=dream_id, restored=tuple(record.id for record in restored), skipped=tuple(skipped))
+        return Undone(
+            dream_id=dream_id,
+            restored=tuple(record.id for record in restored),
+            skipped=tuple(skipped),
+        )
 
 
 @dataclass
@@ -183,7 +239,9 @@ class _Changes:
     added: list[str] = field(default_factory=list[str])
 
     def merge(self, merge: Merge, reason: str) -> None:
-        keep, *gone = (lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone))
+        keep, *gone = (
+            lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone)
+        )
         after = keep
         for record in gone:
             if record.text != keep.text:
@@ -191,13 +249,17 @@ class _Changes:
             after = lessons.merged(after, record)
         if merge.wording is not None:
             new = merge.wording
-            after = screening.redacted(replace(after, mistake=new.mistake, correction=new.correction, text=new.text))
+            after = screening.redacted(
+                replace(after, mistake=new.mistake, correction=new.correction, text=new.text)
+            )
         self.write(keep, after, reason)
         for record in gone:
             self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
             self.tx.run_many("link_add", _merge_links(record.id, keep.id))
         for record in (*gone, keep):
-            outcomes.recompute(self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id))
+            outcomes.recompute(
+                self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id)
+            )
 
     def generalize(self, new: Generalization, lesson: Lesson) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""
@@ -206,7 +268,10 @@ class _Changes:
         lessons.insert(self.tx, self.scope, lesson)
         self.added.append(lesson.id)
         for name in new.sources:
-            self.tx.run_many("link_add", [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)])
+            self.tx.run_many(
+                "link_add",
+                [_link(lesson.id, "derived_from", name), _link(name, "source_of", lesson.id)],
+            )
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
         lessons.revise(self.tx, self.scope, before, replace(after, updated_at=self.now), reason)
@@ -225,7 +290,8 @@ def _merge_links(gone: str, keep: str) -> list[dict[str, str]]:
 def digest_of(records: list[Lesson]) -> str:
     """Return 16 hex digits that name the state of records, including the scores that outcomes change."""
     state = sorted(
-        [lesson.id, lesson.updated_at, lesson.wins, lesson.losses, lesson.times_applied] for lesson in records
+        [lesson.id, lesson.updated_at, lesson.wins, lesson.losses, lesson.times_applied]
+        for lesson in records
     )
     return digest(json.dumps(state))
 

@@ -7,7 +7,14 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from mcp_reflect.models.common import Json, Scope, compact, from_json
-from mcp_reflect.models.finding import Finding, FindingState, Promotion, Seen, SessionCall, StoredFinding
+from mcp_reflect.models.finding import (
+    Finding,
+    FindingState,
+    Promotion,
+    Seen,
+    SessionCall,
+    StoredFinding,
+)
 from mcp_reflect.security.redact import clean
 from mcp_reflect.storage.repository import (
     Derived,
@@ -51,12 +58,17 @@ class FindingRepository(Repository):
         result is the first finding that the session was not asked about, MOST_ASKS in all. What somebody kept or
         dropped is not found again.
         """
-        call, found = look([_call(row) for row in tx.rows("session_calls", scoped(scope, session=session))])
+        call, found = look(
+            [_call(row) for row in tx.rows("session_calls", scoped(scope, session=session))]
+        )
         own = scoped(scope, session=session, number=call.number)
         tx.run("session_call_add", {**own, "call": compact({**asdict(call), "number": None})})
         tx.run("session_call_trim", {**own, "last": call.number - MOST_CALLS})
         before = tx.row("finding_by_thing", scoped(scope, thing=found.thing)) if found else None
-        if found and (before is None or (before["state"] == FindingState.OPEN and before["session"] != session)):
+        if found and (
+            before is None
+            or (before["state"] == FindingState.OPEN and before["session"] != session)
+        ):
             values = {"id": self.clock.new_id("fnd"), "thing": found.thing, "body": asdict(found)}
             tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
         of_session = tx.rows("findings_of_session", scoped(scope, session=session)) if ask else []
@@ -71,11 +83,17 @@ class FindingRepository(Repository):
     async def open_in(self, scope: Scope, session: str) -> list[StoredFinding]:
         """Return the open findings of a session, in order."""
         rows = await self.db.rows("findings_of_session", scoped(scope, session=session))
-        return [found for found in readable(rows, _stored, self.context.log) if found.state is FindingState.OPEN]
+        return [
+            found
+            for found in readable(rows, _stored, self.context.log)
+            if found.state is FindingState.OPEN
+        ]
 
     async def waiting(self, scope: Scope, *, every_project: bool = False) -> list[StoredFinding]:
         """Return the open findings of a project, or of every one, those that cost most first."""
-        rows = await self.db.rows("findings_waiting", scoped(scope, limit=_MOST_WAITING, every=int(every_project)))
+        rows = await self.db.rows(
+            "findings_waiting", scoped(scope, limit=_MOST_WAITING, every=int(every_project))
+        )
         return readable(rows, _stored, self.context.log)
 
     @transaction
@@ -87,12 +105,19 @@ class FindingRepository(Repository):
     @transaction
     def redraft(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
         """Keep another draft of a finding."""
-        tx.run("finding_redraft", scoped(scope, id=finding_id, body=asdict(finding), now=self.clock.now()))
+        tx.run(
+            "finding_redraft",
+            scoped(scope, id=finding_id, body=asdict(finding), now=self.clock.now()),
+        )
 
     @transaction
-    def settle(self, tx: Writing, scope: Scope, finding_id: str, state: FindingState, lesson_id: str | None) -> None:
+    def settle(
+        self, tx: Writing, scope: Scope, finding_id: str, state: FindingState, lesson_id: str | None
+    ) -> None:
         """Keep a finding as a lesson, or drop it. NotFoundError for an unknown id."""
-        tx.existing("finding_by_id", scope, "id", finding_id, "List them: mcp-reflect lessons review")
+        tx.existing(
+            "finding_by_id", scope, "id", finding_id, "List them: mcp-reflect lessons review"
+        )
         values = {"id": finding_id, "state": state, "lesson_id": lesson_id, "now": self.clock.now()}
         tx.run("finding_settle", scoped(scope, **values))
 
@@ -109,8 +134,16 @@ class FindingRepository(Repository):
         where = scoped(scope)
         shown = [json.loads(row["shown"]) for row in await self.db.rows("sessions_shown", where)]
         measured = await self.db.row("outcomes_measured", where)
-        kept = [(json.loads(row["seen"]), row["created_at"]) for row in await self.db.rows("findings_kept", where)]
-        times = [(seen["at"], made) for sessions, made in kept for seen in sessions if seen["at"] is not None]
+        kept = [
+            (json.loads(row["seen"]), row["created_at"])
+            for row in await self.db.rows("findings_kept", where)
+        ]
+        times = [
+            (seen["at"], made)
+            for sessions, made in kept
+            for seen in sessions
+            if seen["at"] is not None
+        ]
         return {
             "shown": sum(map(len, shown)),
             "sessions": len(shown),
@@ -148,11 +181,25 @@ class FindingRepository(Repository):
             every = sorted(seen.values(), key=lambda one: one["at"] or 0.0)
             for one in every[:-_MOST_EVIDENCE]:
                 one["lines"] = []
-            times, seconds = sum(one["times"] for one in every), sum(one["seconds"] for one in every)
-            values = {"id": before["id"] if before else self.clock.new_id("fnd"), "thing": thing, "body": asdict(kept)}
-            values |= {"session": every[-1]["session"], "seen": Derived(json.dumps(every)), "now": self.clock.now()}
+            times, seconds = (
+                sum(one["times"] for one in every),
+                sum(one["seconds"] for one in every),
+            )
+            values = {
+                "id": before["id"] if before else self.clock.new_id("fnd"),
+                "thing": thing,
+                "body": asdict(kept),
+            }
+            values |= {
+                "session": every[-1]["session"],
+                "seen": Derived(json.dumps(every)),
+                "now": self.clock.now(),
+            }
             values |= {"sessions": max(len(every), before["sessions"] if before else 1)}
-            tx.run("finding_learn", scoped(scope, weight=weigh(kept, len(every), times, seconds), **values))
+            tx.run(
+                "finding_learn",
+                scoped(scope, weight=weigh(kept, len(every), times, seconds), **values),
+            )
         for key, size, changed in files:
             tx.run("session_read", scoped(scope, file=Derived(key), size=size, changed=changed))
 
@@ -167,7 +214,9 @@ class FindingRepository(Repository):
         return [from_json(Promotion, json.loads(row["body"])) for row in rows]
 
     @transaction
-    def put_promotion(self, tx: Writing, scope: Scope, file: str, promotion: Promotion | None) -> None:
+    def put_promotion(
+        self, tx: Writing, scope: Scope, file: str, promotion: Promotion | None
+    ) -> None:
         """Keep a promotion in place of the file's earlier one; None forgets that one."""
         own = scoped(scope, file=file, now=self.clock.now())
         if promotion is None:
@@ -182,7 +231,10 @@ def _call(row: Row) -> SessionCall:
 
 def _better(one: Finding, other: Finding) -> Finding:
     """Return the finding whose draft says more; the later one of equals."""
-    return max((other, one), key=lambda finding: (finding.draft.by, finding.form, bool(finding.draft.correction)))
+    return max(
+        (other, one),
+        key=lambda finding: (finding.draft.by, finding.form, bool(finding.draft.correction)),
+    )
 
 
 def _stored(row: Row) -> StoredFinding:

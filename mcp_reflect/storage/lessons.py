@@ -33,7 +33,15 @@ _MIN_ID_CHARS: Final = 4  # that stand for an id
 _MAX_NAMED_IDS: Final = 5
 # `index_rewrite` last: none of the record's terms stays in the file.
 _ERASING: Final = (
-    *("version_erase", "link_erase", "failure_erase", "guard_cut", "lesson_erase", "reflection_erase", "index_rewrite"),
+    *(
+        "version_erase",
+        "link_erase",
+        "failure_erase",
+        "guard_cut",
+        "lesson_erase",
+        "reflection_erase",
+        "index_rewrite",
+    ),
 )
 
 
@@ -61,11 +69,17 @@ class LessonRepository(Repository):
         def store(tx: Writing) -> models.Stored:
             lesson_id, status, near = add_or_merge(tx, scope, lesson)
             archived = archive_excess(tx, scope, self.context.size, self.clock.now())
-            reason = "archived at once: the bank is full of more important lessons" if lesson_id in archived else None
+            reason = (
+                "archived at once: the bank is full of more important lessons"
+                if lesson_id in archived
+                else None
+            )
             if status == "quarantined":
                 reason, text, similar = f"{lesson.held}; a person decides", None, None
             else:
-                text = lesson.text if status == "stored" else lesson_by_id(tx, scope, lesson_id).text
+                text = (
+                    lesson.text if status == "stored" else lesson_by_id(tx, scope, lesson_id).text
+                )
                 similar = similarity.near_meaning(lesson, near) if status == "stored" else None
             return models.Stored(
                 lesson_id=lesson_id,
@@ -84,13 +98,19 @@ class LessonRepository(Repository):
     @transaction
     def supersede(self, tx: Writing, scope: Scope, old_id: str, new_id: str) -> None:
         """Retire a lesson that another one replaces, which keeps its wording and how often it was learned."""
-        old, new, now = lesson_by_id(tx, scope, old_id), lesson_by_id(tx, scope, new_id), self.clock.now()
+        old, new, now = (
+            lesson_by_id(tx, scope, old_id),
+            lesson_by_id(tx, scope, new_id),
+            self.clock.now(),
+        )
         if old.id != new.id and old.state is State.ACTIVE:
             supersede(tx, scope, old, new, now)
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
-        return await self.db.look(scope.tenant, lambda reading: lesson_by_id(reading, scope, lesson_id, field))
+        return await self.db.look(
+            scope.tenant, lambda reading: lesson_by_id(reading, scope, lesson_id, field)
+        )
 
     async def resolve_id(self, scope: Scope, part: str, field: str = "id") -> str:
         """Return the one id that is `part`, or begins or ends with it (4 characters or more), else `part`.
@@ -98,16 +118,25 @@ class LessonRepository(Repository):
         `les_` may stand before the end of an id. InputError if there are several.
         """
         end = part.removeprefix("les_")
-        values = scoped(scope, part=part, end=end if len(end) >= _MIN_ID_CHARS else part, limit=_MAX_NAMED_IDS)
+        values = scoped(
+            scope, part=part, end=end if len(end) >= _MIN_ID_CHARS else part, limit=_MAX_NAMED_IDS
+        )
         rows = await self.db.rows("lesson_ids_like", values) if len(part) >= _MIN_ID_CHARS else []
         ids = [str(row["id"]) for row in rows]
         if len(ids) < 2 or part in ids:
             return ids[0] if len(ids) == 1 else part
-        raise InputError(field, f"'{quoted(part)}' is the start or end of {', '.join(ids)}", "Give more characters.")
+        raise InputError(
+            field,
+            f"'{quoted(part)}' is the start or end of {', '.join(ids)}",
+            "Give more characters.",
+        )
 
     async def projects(self, tenant: str) -> dict[str, int]:
         """Return the number of active lessons of each project; the empty name is global."""
-        return {row["project"]: row["count"] for row in await self.db.rows("lesson_projects", {"tenant": tenant})}
+        return {
+            row["project"]: row["count"]
+            for row in await self.db.rows("lesson_projects", {"tenant": tenant})
+        }
 
     async def latest(
         self,
@@ -140,19 +169,27 @@ class LessonRepository(Repository):
     async def links(self, scope: Scope, record_id: str) -> list[dict[str, str]]:
         """Return the links of a record."""
         await self.get(scope, record_id)
-        return [dict(row) for row in await self.db.rows("link_list", scoped(scope, from_id=record_id))]
+        return [
+            dict(row) for row in await self.db.rows("link_list", scoped(scope, from_id=record_id))
+        ]
 
     @transaction
-    def set_state(self, tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str) -> Lesson:
+    def set_state(
+        self, tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str
+    ) -> Lesson:
         """Retire, archive or restore a lesson; its former state stays in its history."""
         now = self.clock.now()
         lesson = set_state(tx, scope, lesson_id, state, reason, now)
         if state is State.ACTIVE:  # another one gives way to what a person restored
-            archive_excess(tx, Scope(scope.tenant, lesson.project), self.context.size, now, spare=lesson_id)
+            archive_excess(
+                tx, Scope(scope.tenant, lesson.project), self.context.size, now, spare=lesson_id
+            )
         return lesson
 
     @transaction
-    def decide(self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool, of_agents: bool = False) -> Lesson:
+    def decide(
+        self, tx: Writing, scope: Scope, lesson_id: str, *, approved: bool, of_agents: bool = False
+    ) -> Lesson:
         """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not.
 
         With `of_agents` one that an agent stored, and nobody vouched for, waits for it too.
@@ -204,7 +241,11 @@ class LessonRepository(Repository):
 
         def read(reading: Reading) -> list[Call]:
             runs = reading.rows("latest_runs", scoped(scope, limit=_MOST_RUNS))
-            calls = [Call(tool, arguments) for run in runs for tool, arguments in _calls_of(json.loads(run["trace"]))]
+            calls = [
+                Call(tool, arguments)
+                for run in runs
+                for tool, arguments in _calls_of(json.loads(run["trace"]))
+            ]
             failed = reading.rows("failing_calls", scoped(scope, limit=_MOST_CALLS))
             calls += [Call(row["tool"], json.loads(row["arguments"])[0]) for row in failed]
             return calls[:_MOST_CALLS]
@@ -242,7 +283,9 @@ def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     insert_rows(tx, [lesson_rows(scope, lesson)])
 
 
-_RUNS_COMPARED: Final = 5  # latest runs with whose outputs a lesson is compared that is told without a run
+_RUNS_COMPARED: Final = (
+    5  # latest runs with whose outputs a lesson is compared that is told without a run
+)
 _CHARS_COMPARED: Final = 400_000  # of these outputs, those of the latest run first
 _MAX_WORDS: Final = 50  # symptoms, keywords and tags that a merged lesson collects
 
@@ -281,10 +324,14 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
 
 def supersede(tx: Writing, scope: Scope, old: Lesson, new: Lesson, now: float) -> None:
     """Retire `old`, which `new` replaces, and keep it in the history of `new`."""
-    revise(tx, scope, old, replace(old, state=State.RETIRED, updated_at=now), f"replaced by {new.id}")
+    revise(
+        tx, scope, old, replace(old, state=State.RETIRED, updated_at=now), f"replaced by {new.id}"
+    )
     keep_version(tx, new.id, "other_wording", old)
     change(tx, scope, replace(new, strength=new.strength + old.strength, updated_at=now))
-    tx.run("link_add", {"from_id": new.id, "relation": REPLACES, "to_kind": "lesson", "to_id": old.id})
+    tx.run(
+        "link_add", {"from_id": new.id, "relation": REPLACES, "to_kind": "lesson", "to_id": old.id}
+    )
 
 
 def session_of(run_id: str | None) -> str | None:
@@ -300,7 +347,9 @@ def first_equal(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 
 def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     """Return the stored record after the same was learned again: its confidence gains a fifth of what is missing."""
-    words = {name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS}
+    words = {
+        name: dict.fromkeys((*getattr(stored, name), *getattr(lesson, name))) for name in LISTS
+    }
     apart = ("context", "task_type", "external_id", *GUARD_FIELDS)  # what tells records apart stays
     added = set(screening.TEXT_FIELDS).difference(apart)
     missing = {name: getattr(lesson, name) for name in added if getattr(stored, name) is None}
@@ -335,14 +384,19 @@ def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str
 
 GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
 _VERSION_FIELDS: Final = tuple(
-    name for name in screening.DRAFT_FIELDS if name not in ("kind", "context", *LISTS, "external_id")
+    name
+    for name in screening.DRAFT_FIELDS
+    if name not in ("kind", "context", *LISTS, "external_id")
 )
 
 
 def keep_version(tx: Writing, record_id: str, reason: str, lesson: Lesson) -> None:
     """Keep a wording in a record's history."""
     body = {name: getattr(lesson, name) for name in _VERSION_FIELDS}
-    tx.run("version_add", {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at})
+    tx.run(
+        "version_add",
+        {"record_id": record_id, "reason": reason, "body": body, "now": lesson.updated_at},
+    )
 
 
 def add_links(tx: Writing, record_id: str, links: Sequence[Link]) -> None:
@@ -350,7 +404,9 @@ def add_links(tx: Writing, record_id: str, links: Sequence[Link]) -> None:
     tx.run_many("link_add", [{"from_id": record_id, **asdict(link)} for link in links])
 
 
-def lesson_by_id(reading: Reading, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
+def lesson_by_id(
+    reading: Reading, scope: Scope, lesson_id: str, field: str = "lesson_id"
+) -> Lesson:
     """Return the record of this scope with that id; NotFoundError names `field`."""
     fix = "Send an id that recall_lessons or bank://lessons gave."
     return lesson_from(reading.existing("lesson_by_id", scope, field, lesson_id, fix))
@@ -362,7 +418,9 @@ def find(reading: Reading, scope: Scope, lesson_id: str) -> Lesson | None:
     return None if row is None else lesson_from(row)
 
 
-def set_state(tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str, now: float) -> Lesson:
+def set_state(
+    tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str, now: float
+) -> Lesson:
     """Retire, archive or restore a lesson; its former state stays in its history."""
     before = lesson_by_id(tx, scope, lesson_id)
     if before.state is state:
@@ -387,7 +445,9 @@ def archive_excess(
     """
     archived: list[str] = []
     for kind in RecordKind if size is not None else ():
-        values = scoped(scope, kind=kind, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM)
+        values = scoped(
+            scope, kind=kind, size=size, spare=spare, first=FIRST_BELOW, never=NEVER_FROM
+        )
         for lesson in map(lesson_from, tx.rows("lesson_over_size", values)):
             after = replace(lesson, state=State.ARCHIVED, updated_at=now)
             revise(tx, scope, lesson, after, "archived: the bank is full")
@@ -454,13 +514,18 @@ def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> N
         return
     repeats = lesson.guard_repeats + 1 if worked else 0
     unarmed = _PASSED if repeats >= MOST_REPEATS else lesson.unarmed
-    tx.run("guard_passed", {"id": lesson_id, "repeats": repeats, "unarmed": unarmed, "tenant": scope.tenant})
+    tx.run(
+        "guard_passed",
+        {"id": lesson_id, "repeats": repeats, "unarmed": unarmed, "tenant": scope.tenant},
+    )
     if unarmed:
         tx.run("guard_cut", {"id": lesson_id, "tenant": scope.tenant})
 
 
 def _calls_of(run: Json) -> Iterator[tuple[str, Json]]:
-    events: Sequence[Json] = run["events"] if isinstance(run, dict) and isinstance(run.get("events"), list) else ()  # type: ignore[assignment]
+    events: Sequence[Json] = (
+        run["events"] if isinstance(run, dict) and isinstance(run.get("events"), list) else ()
+    )  # type: ignore[assignment]
     for event in events:
         if isinstance(event, dict) and event.get("type") == "tool_call":
             yield str(event.get("tool")), event.get("arguments")

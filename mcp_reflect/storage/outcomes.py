@@ -20,8 +20,15 @@ from mcp_reflect.storage.repository import BankContext, Repository, Writing, les
 # outcome twice changes nothing. An agent's own word counts least; a test or a measurement that was seen counts whole.
 START: Final = 0.5
 RATE: Final = 0.3  # the share by which one outcome of full weight moves the average
-BACKED_WEIGHT: Final = 0.6  # of an agent's own word with results or a quotation that nobody saw but the agent
-EVIDENCE_WEIGHT: Final = {Evidence.SELF: 0.3, Evidence.USER: 0.8, Evidence.METRIC: 1.0, Evidence.TEST: 1.0}
+BACKED_WEIGHT: Final = (
+    0.6  # of an agent's own word with results or a quotation that nobody saw but the agent
+)
+EVIDENCE_WEIGHT: Final = {
+    Evidence.SELF: 0.3,
+    Evidence.USER: 0.8,
+    Evidence.METRIC: 1.0,
+    Evidence.TEST: 1.0,
+}
 
 # All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no
 # amount of praise lifts a lesson above one that a test has proved.
@@ -81,7 +88,12 @@ class OutcomeRepository(Repository):
         """
         await self._recalls.flush()
         recall_id = draft.recall_id or self.clock.new_id("out")
-        values = {"success": draft.success, "evidence": draft.evidence, "now": self.clock.now(), "recall_id": recall_id}
+        values = {
+            "success": draft.success,
+            "evidence": draft.evidence,
+            "now": self.clock.now(),
+            "recall_id": recall_id,
+        }
 
         def record(tx: Writing) -> tuple[models.Updated, ...]:
             concerned = [] if draft.of_task else _lessons(tx, scope, draft)
@@ -89,13 +101,18 @@ class OutcomeRepository(Repository):
                 link = {"relation": "irrelevant_to", "to_kind": "recall", "to_id": recall_id}
                 tx.run_many("link_add", [{"from_id": lesson.id, **link} for lesson in concerned])
                 return tuple(_answer(lesson, lesson.effectiveness) for lesson in concerned)
-            if draft.recall_id is not None:  # the task's outcome counts whether its lessons were shown or held out
+            if (
+                draft.recall_id is not None
+            ):  # the task's outcome counts whether its lessons were shown or held out
                 tx.run("task_outcome_add", values)
             weight = (BACKED_WEIGHT if draft.backed else EVIDENCE_WEIGHT[draft.evidence]) / (
                 1 if draft.lesson_ids else max(len(concerned), 1)
             )
             for lesson in concerned:
-                tx.run("outcome_add", {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note})
+                tx.run(
+                    "outcome_add",
+                    {**values, "lesson_id": lesson.id, "weight": weight, "note": draft.note},
+                )
             return tuple(_answer(lesson, recompute(tx, scope, lesson)) for lesson in concerned)
 
         return await self.db.write(scope.tenant, record)
@@ -112,7 +129,13 @@ def add_measured_outcome(
     if lesson is None:
         return
     evidence, note = Evidence.METRIC, "seen in the calls after a warning"
-    values = {"recall_id": warning_id, "lesson_id": lesson_id, "success": success, "evidence": evidence, "now": now}
+    values = {
+        "recall_id": warning_id,
+        "lesson_id": lesson_id,
+        "success": success,
+        "evidence": evidence,
+        "now": now,
+    }
     tx.run("outcome_add", {**values, "weight": EVIDENCE_WEIGHT[evidence], "note": note})
     recompute(tx, scope, lesson)
 
@@ -124,7 +147,9 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
         recall = recall_row(tx, scope, draft.recall_id)
         shown = json.loads(recall["lesson_ids"])
         if not shown and not recall["held_out"] and not draft.lesson_ids:
-            raise InputError("recall_id", "that recall showed nothing", "There is no outcome to record for it.")
+            raise InputError(
+                "recall_id", "that recall showed nothing", "There is no outcome to record for it."
+            )
     named: dict[str, Lesson] = {}
     for place, lesson_id in enumerate(draft.lesson_ids):
         field = f"lesson_ids[{place}]"
@@ -134,16 +159,22 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
         named[lesson_id] = lessons.lesson_by_id(tx, scope, lesson_id, field)
     if named:
         return list(named.values())
-    return [lesson for name in shown if (lesson := lessons.find(tx, scope, name))]  # one may have been erased since
+    return [
+        lesson for name in shown if (lesson := lessons.find(tx, scope, name))
+    ]  # one may have been erased since
 
 
 def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
     return models.Updated(
-        id=lesson.id, effectiveness=round(effectiveness or 0.0, 4), times_applied=lesson.times_applied
+        id=lesson.id,
+        effectiveness=round(effectiveness or 0.0, 4),
+        times_applied=lesson.times_applied,
     )
 
 
-def recompute(tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] = frozenset()) -> float | None:
+def recompute(
+    tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] = frozenset()
+) -> float | None:
     """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
 
     The outcomes of a merged record count for the one that it was merged into, whose totals are written too, and no
@@ -151,10 +182,18 @@ def recompute(tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] 
     """
     target = tx.row("merged_into", scoped(scope, lesson_id=lesson.id))
     rows = tx.rows("outcome_fold", {"lesson_id": lesson.id}) if target is None else []
-    totals = total(WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF) for row in rows)
-    proven = any(row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows)
+    totals = total(
+        WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF)
+        for row in rows
+    )
+    proven = any(
+        row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows
+    )
     trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
-    tx.run("lesson_outcome", {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant})
+    tx.run(
+        "lesson_outcome",
+        {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant},
+    )
     if target is None or target["id"] in seen:
         return totals.effectiveness
     return recompute(tx, scope, lesson_from(target), seen | {lesson.id})

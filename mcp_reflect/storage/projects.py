@@ -62,7 +62,9 @@ class ProjectRepository(Repository):
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
         project = _project_of(path, remote, names)
         if stores:
-            if project is None or names.known.get(path) != project:  # the folder or its remote is new
+            if (
+                project is None or names.known.get(path) != project
+            ):  # the folder or its remote is new
                 commit = await asyncio.to_thread(folder.first_commit)
                 owner = commit and names.known.get(commit, commit)
                 project = project or owner or path
@@ -78,13 +80,20 @@ class ProjectRepository(Repository):
         Returns the project; where nothing can be written, the name under which the records are.
         """
         new = [name for name in names if name != project and found.known.get(name) != project]
-        late = [name for name in names if name != project and (name in found.used or name.startswith(COMMIT))]
+        late = [
+            name
+            for name in names
+            if name != project and (name in found.used or name.startswith(COMMIT))
+        ]
         if not new and not late:
             return project
 
         def write(tx: Writing) -> None:
             for name in new:
-                tx.run("project_name_put", {"tenant": tenant, "name": name, "project": project, "given": False})
+                tx.run(
+                    "project_name_put",
+                    {"tenant": tenant, "name": name, "project": project, "given": False},
+                )
             for name in late:
                 _give(tx, tenant, name, project)
 
@@ -115,7 +124,10 @@ class ProjectRepository(Repository):
         def write(tx: Writing) -> int:
             tx.run("project_names_move", {"tenant": tenant, "old": old, "project": project})
             tx.run("project_name_forget", {"tenant": tenant, "name": project})
-            tx.run("project_name_put", {"tenant": tenant, "name": old, "project": project, "given": True})
+            tx.run(
+                "project_name_put",
+                {"tenant": tenant, "name": old, "project": project, "given": True},
+            )
             return _give(tx, tenant, old, project)
 
         return await self.db.write(tenant, write)
@@ -124,7 +136,11 @@ class ProjectRepository(Repository):
 def _names_of(reading: Reading, tenant: str, own: Sequence[str] = ()) -> _Names:
     rows: list[Row] = reading.rows("project_names", {"tenant": tenant})
     known = {row["name"]: row["project"] for row in rows}
-    used = [name for name in own if reading.rows("project_is_used", scoped(Scope(tenant, name)))[0]["used"]]
+    used = [
+        name
+        for name in own
+        if reading.rows("project_is_used", scoped(Scope(tenant, name)))[0]["used"]
+    ]
     return _Names(known, {row["name"] for row in rows if row["given"]}, set(used))
 
 
@@ -163,5 +179,8 @@ def _move(tx: Writing, scope: Scope, lessons: Sequence[Lesson]) -> None:
     for lesson in moved:
         tx.run("project_vectors_drop", {"id": lesson.id})
         values = lesson_values(scope, lesson)
-        tx.run("project_lesson_move", {name: values[name] for name in ("tenant", "project", "digest", "id")})
+        tx.run(
+            "project_lesson_move",
+            {name: values[name] for name in ("tenant", "project", "digest", "id")},
+        )
     index.add(tx, [entry for lesson in moved if (entry := index.entry(scope, lesson))])

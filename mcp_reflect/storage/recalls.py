@@ -26,7 +26,6 @@ from mcp_reflect.models.lesson import (
     Trust,
 )
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.signature import drawn
 from mcp_reflect.storage.repository import (
     BankContext,
     Derived,
@@ -38,9 +37,16 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
-from mcp_reflect.storage.retrieval.vectors import WORDS, Embeddings, QueryVector, VectorIndex, words_query
+from mcp_reflect.storage.retrieval.vectors import (
+    WORDS,
+    Embeddings,
+    QueryVector,
+    VectorIndex,
+    words_query,
+)
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
+from mcp_reflect.text.signature import drawn
 
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
 MOST_WEAK: Final = 2  # weak hits of an answer whose `limit` does not ask for more
@@ -50,7 +56,12 @@ HALF_LIFE_DAYS: Final = 180.0
 _MOST_RELEVANCE: Final = 1.15  # of relevance, task type and context together
 _LEAST_STRONG: Final = 0.5  # the score of a strong hit; a weak one scores less
 _LARGEST_WEAK: Final = 0.499
-_TRUST: Final = {Trust.QUARANTINED: 0.0, Trust.OBSERVED: 0.5, Trust.CONFIRMED: 0.9, Trust.TRUSTED: 1.0}
+_TRUST: Final = {
+    Trust.QUARANTINED: 0.0,
+    Trust.OBSERVED: 0.5,
+    Trust.CONFIRMED: 0.9,
+    Trust.TRUSTED: 1.0,
+}
 _SHOWN: Final = (
     "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
 ).split()
@@ -95,7 +106,9 @@ def _score(candidate: Candidate, now: float) -> float:
     return _LEAST_STRONG + half if candidate.strong else min(half, _LARGEST_WEAK)
 
 
-def _pick(fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]) -> list[Candidate]:
+def _pick(
+    fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]
+) -> list[Candidate]:
     """Choose as many as are wanted, in as many characters, without those that say the same.
 
     Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson. Weak ones
@@ -104,18 +117,29 @@ def _pick(fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]
     weak = 0
     most_weak = query.limit if query.wants_more else MOST_WEAK
     kinds = {candidate.lesson.kind for candidate in fitting}
-    runs = {one.lesson.reflection_id for one in fitting if one.lesson.kind is RecordKind.LESSON} - {None}
+    runs = {one.lesson.reflection_id for one in fitting if one.lesson.kind is RecordKind.LESSON} - {
+        None
+    }
     chosen: list[Candidate] = []
     left = query.max_chars
     for candidate in fitting:
         lesson = candidate.lesson
-        if not query.kinds and lesson.kind is RecordKind.REFLECTION and kinds != {RecordKind.REFLECTION}:
+        if (
+            not query.kinds
+            and lesson.kind is RecordKind.REFLECTION
+            and kinds != {RecordKind.REFLECTION}
+        ):
             hidden["reflection"] += 1
-        elif not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs:
+        elif (
+            not query.kinds and lesson.kind is RecordKind.STRATEGY and lesson.reflection_id in runs
+        ):
             hidden["similar"] += 1
         elif len(chosen) >= query.limit or (weak >= most_weak and not candidate.strong):
             hidden["over_limit"] += 1
-        elif sum(same_text(lesson.text, one.lesson.text, SAME_HIT) for one in chosen) > query.limit // SIMILAR_HITS:
+        elif (
+            sum(same_text(lesson.text, one.lesson.text, SAME_HIT) for one in chosen)
+            > query.limit // SIMILAR_HITS
+        ):
             hidden["similar"] += 1
         elif len(lesson.text) > left:
             hidden["over_max_chars"] += 1
@@ -126,7 +150,9 @@ def _pick(fitting: Sequence[Candidate], query: RecallQuery, hidden: Counter[str]
     return chosen
 
 
-def _hit(candidate: Candidate, score: float, query: RecallQuery, now: float, rival: str | None) -> Hit:
+def _hit(
+    candidate: Candidate, score: float, query: RecallQuery, now: float, rival: str | None
+) -> Hit:
     lesson = candidate.lesson
     return Hit(
         **{name: getattr(lesson, name) for name in _SHOWN},
@@ -146,7 +172,10 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     close = (match.close or 0.0) >= CLOSE
     found = bool(words or match.names or candidate.by_error or close)
     clauses = (
-        (candidate.by_error, "has an error of this form" if candidate.misfit else "has this very error"),
+        (
+            candidate.by_error,
+            "has an error of this form" if candidate.misfit else "has this very error",
+        ),
         (match.names, f"both name {' and '.join(match.names[:_MOST_LISTED])}"),
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
@@ -157,7 +186,10 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (lesson.strength > 1, f"learned {lesson.strength} times"),
         (lesson.source is Source.IMPORT, ORIGINS["imported"]),
         (lesson.outside, ORIGINS["repeated"]),
-        (lesson.kind is RecordKind.REFLECTION and not query.kinds, "a reflection: there is no lesson on this yet"),
+        (
+            lesson.kind is RecordKind.REFLECTION and not query.kinds,
+            "a reflection: there is no lesson on this yet",
+        ),
     )
     first, *more = [clause for holds, clause in clauses if holds]
     if candidate.misfit:  # in the first clause, the only one of a short answer
@@ -189,7 +221,9 @@ class RecallRepository(Repository):
     A recall is counted at once if no other process writes, else later, so that no recall waits.
     """
 
-    def __init__(self, context: BankContext, *, embeddings: Embeddings | None, words_only: bool) -> None:
+    def __init__(
+        self, context: BankContext, *, embeddings: Embeddings | None, words_only: bool
+    ) -> None:
         super().__init__(context)
         self._embeddings = embeddings
         self._words_only = words_only
@@ -209,7 +243,9 @@ class RecallRepository(Repository):
     async def _renew(self, tenant: str) -> None:
         """Update the index entries of an older release, some records at a time."""
         with suppress(BankReadOnlyError, BankBusyError):  # the next process goes on
-            while await self.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}):
+            while await self.db.row(
+                "index_outdated", {"version": ANALYZER, "limit": 1, "tenant": tenant}
+            ):
                 if not await self.db.write(tenant, lambda tx: renew_outdated(tx, _RENEWED)):
                     break  # the rest is damaged
 
@@ -250,10 +286,16 @@ class RecallRepository(Repository):
         values = scoped(scope, name=embedder.name if embedder else WORDS)
         (counts,) = await self.db.rows("vector_counts", values)
         name = (embedder.name or "none") if embedder else "words"
-        state: dict[str, Json] = {"embedder": name, "lessons": counts["lessons"], "with_vector": counts["vectors"]}
+        state: dict[str, Json] = {
+            "embedder": name,
+            "lessons": counts["lessons"],
+            "with_vector": counts["vectors"],
+        }
         return {**state, "problem": embedder.problem} if embedder and embedder.problem else state
 
-    async def recall(self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0) -> Recall:
+    async def recall(
+        self, scope: Scope, ask: RecallQuery, *, applied: bool = True, holdout: float = 0.0
+    ) -> Recall:
         """Return the few lessons of a scope that fit a task best, each with how well it fits, and log the recall.
 
         They count as `applied` or not. `holdout` is the share (0..1) of tasks whose lessons are not shown.
@@ -269,10 +311,14 @@ class RecallRepository(Repository):
         if query is None and not self._words_only:
             query = words_query(text)
         rank = partial(_ranked, scope=scope, index=self._vectors, now=now)
-        hits, hidden = await self.db.look(scope.tenant, lambda reading: rank(reading, ask=ask, query=query))
+        hits, hidden = await self.db.look(
+            scope.tenant, lambda reading: rank(reading, ask=ask, query=query)
+        )
         if ask.task_type and not hits and not ask.strong_only:
             of_type = replace(ask, task=ask.task_type, symptoms=())
-            hits, hidden = await self.db.look(scope.tenant, lambda reading: rank(reading, ask=of_type, query=None))
+            hits, hidden = await self.db.look(
+                scope.tenant, lambda reading: rank(reading, ask=of_type, query=None)
+            )
             hits = tuple(
                 replace(hit, fit=Fit.WEAK, score=min(hit.score, _LARGEST_WEAK), why=_OF_TYPE)
                 for hit in hits
@@ -285,8 +331,12 @@ class RecallRepository(Repository):
         task = clean_text(ask.task) if ask.symptoms else text
         task = task[:2000]  # redacted before it is cut: half a secret is not recognized
         ids = Derived(json.dumps([hit.id for hit in hits]))
-        values = scoped(scope, id=Derived(recall_id), task=Derived(task), lesson_ids=ids, now=self.clock.now())
-        self._queue.append({**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)})
+        values = scoped(
+            scope, id=Derived(recall_id), task=Derived(task), lesson_ids=ids, now=self.clock.now()
+        )
+        self._queue.append(
+            {**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)}
+        )
         await self.settle()
         return Recall(
             recall_id=recall_id,
@@ -303,24 +353,42 @@ class RecallRepository(Repository):
         def read(reading: Reading) -> list[Lesson]:
             shown = recall_row(reading, scope, recall_id)["lesson_ids"]
             lessons = [
-                lesson for name in json.loads(shown) for lesson in reading.lessons("lesson_by_id", scope, id=name)
+                lesson
+                for name in json.loads(shown)
+                for lesson in reading.lessons("lesson_by_id", scope, id=name)
             ]
-            return [one for one in lessons if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED]
+            return [
+                one
+                for one in lessons
+                if one.state is State.ACTIVE and one.trust is not Trust.QUARANTINED
+            ]
 
         return await self.db.look(scope.tenant, read)
 
 
 def recall_row(reading: Reading, scope: Scope, recall_id: str) -> Row:
     """Return the row of a recall of this scope; NotFoundError if there is none."""
-    return reading.existing("recall_by_id", scope, "recall_id", recall_id, "Send the id that recall_lessons gave.")
+    return reading.existing(
+        "recall_by_id", scope, "recall_id", recall_id, "Send the id that recall_lessons gave."
+    )
 
 
 def _ranked(
-    reading: Reading, *, scope: Scope, ask: RecallQuery, query: QueryVector | None, index: VectorIndex, now: float
+    reading: Reading,
+    *,
+    scope: Scope,
+    ask: RecallQuery,
+    query: QueryVector | None,
+    index: VectorIndex,
+    now: float,
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
     """Return the hits, best first, and how many lessons were left out, by reason."""
-    by_worth = bool(ask.min_importance or ask.min_effectiveness)  # filters that the index does not know
-    search = Search(reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit))
+    by_worth = bool(
+        ask.min_importance or ask.min_effectiveness
+    )  # filters that the index does not know
+    search = Search(
+        reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit)
+    )
     filtered = by_worth or bool(ask.kinds or ask.tags)
     candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
     hidden = Counter(not_relevant=not_relevant)
@@ -341,16 +409,26 @@ def _ranked(
 def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:
     """Return a note with the dates if another lesson of the answer corrects the same mistake differently."""
     for other in chosen:
-        if other.id != lesson.id and lesson.mistake and other.mistake and same_text(lesson.mistake, other.mistake):
+        if (
+            other.id != lesson.id
+            and lesson.mistake
+            and other.mistake
+            and same_text(lesson.mistake, other.mistake)
+        ):
             days = [datetime.fromtimestamp(one.updated_at, UTC).date() for one in (lesson, other)]
             return f"of {days[0]}; {other.id} of {days[1]} has another correction"
     return None
 
 
-def _with_misfits(reading: Reading, ask: RecallQuery, candidates: list[Candidate]) -> list[Candidate]:
+def _with_misfits(
+    reading: Reading, ask: RecallQuery, candidates: list[Candidate]
+) -> list[Candidate]:
     """Mark the candidates that were recorded as irrelevant to a task that shares half of its words with this one."""
-    rows = reading.rows("irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]})
+    rows = reading.rows(
+        "irrelevant_tasks", {"ids": [candidate.lesson.id for candidate in candidates]}
+    )
     misfits = {row["from_id"] for row in rows if alike(ask.task, row["task"]) >= _SAME_TASK}
     return [
-        replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one for one in candidates
+        replace(one, misfit="did not fit a task like this") if one.lesson.id in misfits else one
+        for one in candidates
     ]

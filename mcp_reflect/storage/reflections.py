@@ -43,16 +43,22 @@ class ReflectionRepository(Repository):
         reflection_id = self.clock.new_id("ref")
         run = {name: draft.run.get(name) for name in _RUN_FIELDS}
         parts = self._write_parts(tx, scope, draft, reflection_id, now)
-        tx.run("reflection_add", {"trace": draft.run, "run_digest": draft.run_digest, **run, **parts})
+        tx.run(
+            "reflection_add", {"trace": draft.run, "run_digest": draft.run_digest, **run, **parts}
+        )
         session = lessons.session_of(run["run_id"])
         watched = session is not None and warnings.session_state(tx, scope, session) is not None
         hooks = tx.row("sessions_since", scoped(scope, since=now - _HOOK_SECONDS)) is not None
         # Hooks counted the calls of their sessions when these were made. Beside them, other events are told: no case.
         told = hooks and not watched and run["run_id"] == session
-        case = None if told else session or reflection_id  # a run without a session is one of its own
+        case = (
+            None if told else session or reflection_id
+        )  # a run without a session is one of its own
         again = not (watched or told)
         for failure in draft.failures:
-            warnings.note_failure(tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again)
+            warnings.note_failure(
+                tx, scope, failure, now, reflection_id=reflection_id, session=case, again=again
+            )
         if again:
             warnings.note_worked(tx, scope, draft.worked, now)
         return self._written(tx, scope, draft, reflection_id)
@@ -74,7 +80,9 @@ class ReflectionRepository(Repository):
         # The strategy of the earlier judgment is retired, and lessons of which there is a newer correction.
         earlier = [
             lesson
-            for row in tx.rows("lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant})
+            for row in tx.rows(
+                "lesson_of_reflection", {"reflection_id": before.id, "tenant": scope.tenant}
+            )
             if (lesson := lesson_from(row)).state is State.ACTIVE
         ]
         for strategy in (record for record in earlier if record.kind is RecordKind.STRATEGY):
@@ -84,7 +92,9 @@ class ReflectionRepository(Repository):
         told = [lesson for lesson in earlier if lesson.kind is RecordKind.LESSON]
         for learned in values["body"]["lessons"]:
             if learned["status"] != "quarantined":
-                _replace_earlier(tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now)
+                _replace_earlier(
+                    tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now
+                )
         return self._written(tx, scope, draft, before.id)
 
     @transaction
@@ -94,11 +104,20 @@ class ReflectionRepository(Repository):
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
-        return await self.db.look(scope.tenant, lambda reading: _by_id(reading, scope, reflection_id))
+        return await self.db.look(
+            scope.tenant, lambda reading: _by_id(reading, scope, reflection_id)
+        )
 
-    async def of_same_run(self, scope: Scope, run_digest: str, *, by_model: bool) -> list[StoredReflection]:
+    async def of_same_run(
+        self, scope: Scope, run_digest: str, *, by_model: bool
+    ) -> list[StoredReflection]:
         """Return what a language model (or rules alone) wrote about an equal run, the latest first, at most five."""
-        values = {"run_digest": run_digest, "thinks": "model" if by_model else RULES, "rules": RULES, "host": HOST}
+        values = {
+            "run_digest": run_digest,
+            "thinks": "model" if by_model else RULES,
+            "rules": RULES,
+            "host": HOST,
+        }
         rows = await self.db.rows("reflection_of_same_run", scoped(scope, **values))
         return [_reflection_from(row) for row in rows]
 
@@ -121,7 +140,9 @@ class ReflectionRepository(Repository):
 
     async def metrics_before(self, scope: Scope, component: str) -> dict[str, Json]:
         """Return the metrics of the latest execution of a component that was reflected on; empty if there is none."""
-        row = await self.db.row("reflection_of_component", scoped(scope, component=component.strip()))
+        row = await self.db.row(
+            "reflection_of_component", scoped(scope, component=component.strip())
+        )
         return json.loads(row["trace"])["execution"]["metrics"] if row else {}
 
     async def important(
@@ -135,11 +156,17 @@ class ReflectionRepository(Repository):
         rows = await self.db.rows("reflection_by_importance", values)
         return [await self.by_id(scope, row["id"]) for row in rows]
 
-    def _written(self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str) -> StoredReflection:
+    def _written(
+        self, tx: Writing, scope: Scope, draft: ReflectionDraft, reflection_id: str
+    ) -> StoredReflection:
         """Keep the bank's size; return the reflection for its author, with the texts that wait for a person too."""
         lessons.archive_excess(tx, scope, self.context.size, self.clock.now())
         stored = _by_id(tx, scope, reflection_id)
-        own = {name: draft.body[name] for name in ("reflection", "insights", "tags", "strategy") if name in draft.body}
+        own = {
+            name: draft.body[name]
+            for name in ("reflection", "insights", "tags", "strategy")
+            if name in draft.body
+        }
         return replace(stored, body={**stored.body, **own})
 
     def _write_parts(
@@ -149,7 +176,9 @@ class ReflectionRepository(Repository):
         outside = screening.tool_outputs(draft.run), screening.waiting_records(tx, scope)
 
         def record_of(part: LessonDraft, record_id: str | None = None) -> Lesson:
-            record = screening.screened(screening.record_of(part, scope, self.clock, record_id), *outside)
+            record = screening.screened(
+                screening.record_of(part, scope, self.clock, record_id), *outside
+            )
             return replace(record, reflection_id=reflection_id)
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
@@ -158,12 +187,16 @@ class ReflectionRepository(Repository):
             lessons.insert(tx, scope, summary)
         else:
             lessons.change(tx, scope, summary)
-        if summary.held:  # a text in quarantine is shown to no other call before a person has decided
+        if (
+            summary.held
+        ):  # a text in quarantine is shown to no other call before a person has decided
             body |= {"reflection": waits(summary.held), "insights": None, "tags": []}
         origin = Link(relation="from", to_kind="reflection", to_id=reflection_id)
         # The events that the reflection rests on; another run has an `e1` of its own.
         events = [
-            replace(link, to_id=f"{reflection_id}/{link.to_id}") for link in draft.links if link.to_kind == "event"
+            replace(link, to_id=f"{reflection_id}/{link.to_id}")
+            for link in draft.links
+            if link.to_kind == "event"
         ]
         if draft.strategy is not None:
             strategy = record_of(draft.strategy)
@@ -174,8 +207,12 @@ class ReflectionRepository(Repository):
                 body["strategy"] = waits(strategy.held)
         learned: list[dict[str, str]] = []
         for lesson in map(record_of, draft.lessons):
-            lesson_id, status, _ = lessons.add_or_merge(tx, scope, lesson, lessons.session_of(draft.run.get("run_id")))
-            tools = [link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags]
+            lesson_id, status, _ = lessons.add_or_merge(
+                tx, scope, lesson, lessons.session_of(draft.run.get("run_id"))
+            )
+            tools = [
+                link for link in draft.links if link.to_kind == "tool" and link.to_id in lesson.tags
+            ]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
         for lesson_id, part in draft.evidence:
@@ -183,20 +220,32 @@ class ReflectionRepository(Repository):
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
         return scoped(
-            scope, id=reflection_id, thinker=draft.reflection.thinker, body=body, digest=draft.digest, now=now
+            scope,
+            id=reflection_id,
+            thinker=draft.reflection.thinker,
+            body=body,
+            digest=draft.digest,
+            now=now,
         )
 
 
-def _replace_earlier(tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float) -> None:
+def _replace_earlier(
+    tx: Writing, scope: Scope, new: Lesson, earlier: Sequence[Lesson], now: float
+) -> None:
     """Let a newer correction replace the earlier one of the same mistake, unless a person or a proof backs that."""
     for old in earlier:
         backed = old.trust in (Trust.TRUSTED, Trust.CONFIRMED) or old.source is Source.PERSON
-        same = similarity.closeness(old.mistake or old.text, new.mistake or new.text) >= similarity.NEAR_MEANING
+        same = (
+            similarity.closeness(old.mistake or old.text, new.mistake or new.text)
+            >= similarity.NEAR_MEANING
+        )
         if old.id != new.id and same and not backed and new.created_at >= old.created_at:
             lessons.supersede(tx, scope, old, lessons.lesson_by_id(tx, scope, new.id), now)
 
 
-def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: Sequence[Link] = ()) -> None:
+def _keep_as_evidence(
+    tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: Sequence[Link] = ()
+) -> None:
     """Keep a lesson of rules as evidence of one with that id that an agent, a model or a person told.
 
     It stands in the history of that lesson with its events. Where rules stored it as a lesson, that one is retired and
@@ -204,12 +253,21 @@ def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesso
     """
     if lessons.find(tx, scope, lesson_id) is None:
         return
-    by_rules = [near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES]
+    by_rules = [
+        near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES
+    ]
     equal = lessons.first_equal(evidence, by_rules)
     if equal is not None and equal.id != lesson_id:
-        lessons.change(tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at))
-        tx.run("link_add", {"from_id": lesson_id, "relation": _EVIDENCE, "to_kind": "lesson", "to_id": equal.id})
-    texts = [json.loads(row["body"])["text"] for row in tx.rows("version_list", {"record_id": lesson_id})]
+        lessons.change(
+            tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at)
+        )
+        tx.run(
+            "link_add",
+            {"from_id": lesson_id, "relation": _EVIDENCE, "to_kind": "lesson", "to_id": equal.id},
+        )
+    texts = [
+        json.loads(row["body"])["text"] for row in tx.rows("version_list", {"record_id": lesson_id})
+    ]
     if evidence.text not in texts:
         lessons.keep_version(tx, lesson_id, _EVIDENCE, evidence)
     lessons.add_links(tx, lesson_id, links)
@@ -217,7 +275,9 @@ def _keep_as_evidence(tx: Writing, scope: Scope, lesson_id: str, evidence: Lesso
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:
     fix = "Send the id that reflect gave."
-    return _reflection_from(reading.existing("reflection_by_id", scope, "reflection_id", reflection_id, fix))
+    return _reflection_from(
+        reading.existing("reflection_by_id", scope, "reflection_id", reflection_id, fix)
+    )
 
 
 def _reflection_from(row: Row) -> StoredReflection:

@@ -23,10 +23,21 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
-_HEAD: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)  # then a comment about the query's purpose
+_HEAD: Final = re.compile(
+    r"^-- name: (\w+)$", re.MULTILINE
+)  # then a comment about the query's purpose
 
 # Every field of Lesson is a column, so that a new field needs a migration and no query. These change by other means.
-_FIXED: Final = ("id", "project", "kind", "source", "external_id", "reflection_id", "created_at", "tenant")
+_FIXED: Final = (
+    "id",
+    "project",
+    "kind",
+    "source",
+    "external_id",
+    "reflection_id",
+    "created_at",
+    "tenant",
+)
 _COUNTED: Final = ("times_applied", "effectiveness", "wins", "losses", "proof")
 LESSON_FIELDS: Final = tuple(field.name for field in fields(Lesson))
 _LESSON_COLUMNS: Final = (*LESSON_FIELDS, "tenant", "digest")
@@ -58,7 +69,9 @@ def migrations_in(folder: Path) -> tuple[tuple[int, str], ...]:
 
 Values = Mapping[str, Any]
 _STRUCTURES: Final = (dict, list, tuple)
-_as_json: Final = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder for each value
+_as_json: Final = json.JSONEncoder(
+    ensure_ascii=False
+).encode  # `json.dumps` would make an encoder for each value
 _UNCHANGED: Final = frozenset({int, float, bool, bytes, type(None)})
 
 
@@ -76,7 +89,12 @@ def bound(values: Values) -> Bound:
     """Return values to write: every text redacted, structures as JSON."""
     if isinstance(values, Bound):
         return values
-    return Bound({name: value if type(value) in _UNCHANGED else _bound(value) for name, value in values.items()})
+    return Bound(
+        {
+            name: value if type(value) in _UNCHANGED else _bound(value)
+            for name, value in values.items()
+        }
+    )
 
 
 def _bound(value: Any) -> Any:
@@ -87,7 +105,10 @@ def _bound(value: Any) -> Any:
 
 def compared(values: Values) -> dict[str, Any]:
     """Return values that are only compared: structures as JSON, texts unchanged."""
-    return {name: _as_json(value) if isinstance(value, _STRUCTURES) else value for name, value in values.items()}
+    return {
+        name: _as_json(value) if isinstance(value, _STRUCTURES) else value
+        for name, value in values.items()
+    }
 
 
 def scoped(scope: Scope, **values: Any) -> dict[str, Any]:
@@ -106,7 +127,11 @@ class Row(Protocol):
 _Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
 
-LISTS: Final = ("symptoms", "keywords", "tags")  # the fields of a lesson that are tuples, stored as JSON
+LISTS: Final = (
+    "symptoms",
+    "keywords",
+    "tags",
+)  # the fields of a lesson that are tuples, stored as JSON
 
 # A recall reads dozens of records: looking values up in a dict takes half the time of calling the enum.
 _ENUMS: Final = {"kind": RecordKind, "state": State, "trust": Trust, "source": Source}
@@ -118,13 +143,17 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def record_from(row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]) -> _Record:
+def record_from(
+    row: Row, model: type[_Record], readers: Mapping[str, Callable[[Any], Any]]
+) -> _Record:
     """Return a row as a dataclass whose fields are columns; a reader makes the value of a field from its column's.
 
     BankError if the row is damaged.
     """
     kind: Any = model
-    values = dict(zip(row.keys(), row, strict=True))  # a Row searches all of its names for each lookup
+    values = dict(
+        zip(row.keys(), row, strict=True)
+    )  # a Row searches all of its names for each lookup
     try:
         for name, read in readers.items():
             values[name] = read(values[name])
@@ -163,7 +192,9 @@ def lesson_values(scope: Scope, lesson: Lesson) -> dict[str, Any]:
     values = {name: getattr(lesson, name) for name in LESSON_FIELDS}
     digest = None
     if lesson.kind is RecordKind.LESSON:
-        words = "\0".join((scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson))))
+        words = "\0".join(
+            (scope.tenant, lesson.project, *(clean_text(part or "") for part in _wording(lesson)))
+        )
         digest = int.from_bytes(blake2b(words.encode(), digest_size=8).digest(), signed=True)
     return {**values, "tenant": scope.tenant, "digest": digest}
 
@@ -176,7 +207,14 @@ def says_nothing_new(lesson: Lesson, stored: Lesson) -> bool:
 
 
 def _wording(lesson: Lesson) -> tuple[str | None, ...]:
-    return (lesson.mistake, lesson.correction, lesson.why, lesson.task_type, lesson.context, lesson.external_id)
+    return (
+        lesson.mistake,
+        lesson.correction,
+        lesson.why,
+        lesson.task_type,
+        lesson.context,
+        lesson.external_id,
+    )
 
 
 def damaged(row: Row) -> BankError:
@@ -191,7 +229,9 @@ def name_of(row: Row) -> str:
     return str(row["id"]) if "id" in row.keys() else f"of {row[0]}"  # noqa: SIM118 - a Row iterates its values
 
 
-_MAX_DROPPED: Final = 40  # rows of a kind that one write drops: far more than it adds, and quickly done
+_MAX_DROPPED: Final = (
+    40  # rows of a kind that one write drops: far more than it adds, and quickly done
+)
 
 
 class Reading(ABC):
@@ -300,14 +340,18 @@ class Database(ABC):
         """Return the first row of a named query, None if there is none."""
         return await self.look(values["tenant"], lambda reading: reading.row(name, values))
 
-    async def look(self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False) -> _Result:
+    async def look(
+        self, tenant: str, work: Callable[[Reading], _Result], *, long: bool = False
+    ) -> _Result:
         """Return the result of `work`, which reads as of one moment, outside of the event loop.
 
         With `long`, recalls do not wait for it.
         """
         return await self._transact("long read" if long else "read", tenant, work)
 
-    async def write(self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False) -> _Result:
+    async def write(
+        self, tenant: str, work: Callable[[Writing], _Result], *, brief: bool = False
+    ) -> _Result:
         """Return the result of `work`, a transaction that is kept then, and undone if it fails.
 
         Those of a tenant run one after the other, except `brief` ones: a power cut may lose one of them, no caller
@@ -325,7 +369,9 @@ class Database(ABC):
         return result
 
     @abstractmethod
-    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result: ...
+    async def _transact(
+        self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]
+    ) -> _Result: ...
 
     @abstractmethod
     async def truncate_log(self) -> None:
@@ -372,7 +418,9 @@ class Repository:
 
     async def lessons(self, name: str, scope: Scope, **values: Any) -> list[Lesson]:
         """Return the records of a named query; a damaged one is logged and left out."""
-        return await self.db.look(scope.tenant, lambda reading: reading.lessons(name, scope, **values))
+        return await self.db.look(
+            scope.tenant, lambda reading: reading.lessons(name, scope, **values)
+        )
 
 
 _Owner = TypeVar("_Owner", bound=Repository)
@@ -380,12 +428,16 @@ _Arguments = ParamSpec("_Arguments")
 
 
 def transaction(
-    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result], *, brief: bool = False
+    method: Callable[Concatenate[_Owner, Writing, Scope, _Arguments], _Result],
+    *,
+    brief: bool = False,
 ) -> Callable[Concatenate[_Owner, Scope, _Arguments], Coroutine[Any, Any, _Result]]:
     """Make a method that gets a transaction one that is awaited, and runs as `Database.write` says."""
 
     @wraps(method)
-    async def run(self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+    async def run(
+        self: _Owner, scope: Scope, *args: _Arguments.args, **options: _Arguments.kwargs
+    ) -> _Result:
         def work(tx: Writing) -> _Result:
             return method(self, tx, scope, *args, **options)
 

@@ -14,7 +14,15 @@ from typing import Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, lesson_text
+from mcp_reflect.models.lesson import (
+    Lesson,
+    LessonDraft,
+    RecordKind,
+    Source,
+    State,
+    Trust,
+    lesson_text,
+)
 from mcp_reflect.security.injection import RULES_VERSION, repeats, suspicion
 from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.storage.repository import Reading
@@ -27,13 +35,25 @@ DRAFT_FIELDS: Final = tuple(field.name for field in fields(LessonDraft))
 TEXT_FIELDS: Final = tuple(
     field.name
     for field in fields(LessonDraft)
-    if "str" in str(field.type) and field.name not in ("kind", "state", "trust", "source", "guard_mode")
+    if "str" in str(field.type)
+    and field.name not in ("kind", "state", "trust", "source", "guard_mode")
 )
 
-_PREFIX: Final = {RecordKind.LESSON: "les", RecordKind.STRATEGY: "str", RecordKind.REFLECTION: "ref"}
-_OUTPUTS: Final = ("tool_response", "tool_call", "observation", "error_event")  # a call may hold its own output
+_PREFIX: Final = {
+    RecordKind.LESSON: "les",
+    RecordKind.STRATEGY: "str",
+    RecordKind.REFLECTION: "ref",
+}
+_OUTPUTS: Final = (
+    "tool_response",
+    "tool_call",
+    "observation",
+    "error_event",
+)  # a call may hold its own output
 _HELD_BEFORE: Final = "it was in quarantine where it comes from"
-_SINGLE: Final = re.compile(r"(?<!\w)'([^'\n]+)'(?!\w)")  # a text with double quotation marks is put in single ones
+_SINGLE: Final = re.compile(
+    r"(?<!\w)'([^'\n]+)'(?!\w)"
+)  # a text with double quotation marks is put in single ones
 _MIN_QUOTE: Final = 12  # characters; a shorter one is a name or a number
 _MOST_WAITING: Final = 200  # newest records in quarantine with which a new one is compared
 _PLAIN_NAME: Final = re.compile(r"[\w.@/-]{1,40}")  # one word, which cannot be an order
@@ -45,20 +65,33 @@ def tool_outputs(run: Json) -> list[str]:
     return [
         content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
         for event in (events if isinstance(events, list) else ())
-        if isinstance(event, dict) and event.get("type") in _OUTPUTS and (content := event.get("content"))
+        if isinstance(event, dict)
+        and event.get("type") in _OUTPUTS
+        and (content := event.get("content"))
     ]
 
 
 def waiting_records(reading: Reading, scope: Scope) -> list[Lesson]:
     """Return the newest records in quarantine: words that an agent must not make its own by typing them again."""
-    return reading.lessons("lesson_list_held", scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING)
+    return reading.lessons(
+        "lesson_list_held", scope, kind=None, state=State.ACTIVE, limit=_MOST_WAITING
+    )
 
 
-def record_of(draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None) -> Lesson:
+def record_of(
+    draft: LessonDraft, scope: Scope, clock: Clock, lesson_id: str | None = None
+) -> Lesson:
     """Return a draft as a record with an id and times, its words as they are."""
     now, record_id = clock.now(), lesson_id or clock.new_id(_PREFIX[draft.kind])
     values = {name: getattr(draft, name) for name in DRAFT_FIELDS}
-    return Lesson(**values, id=record_id, project=scope.project, agent=AGENT.get(), created_at=now, updated_at=now)
+    return Lesson(
+        **values,
+        id=record_id,
+        project=scope.project,
+        agent=AGENT.get(),
+        created_at=now,
+        updated_at=now,
+    )
 
 
 def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Lesson] = ()) -> Lesson:
@@ -72,18 +105,28 @@ def screened(lesson: Lesson, outputs: Sequence[str] = (), waiting: Sequence[Less
     """
     if lesson.mistake and lesson.correction:  # of which an edit may have changed one
         lesson = replace(lesson, text=lesson_text(lesson.mistake, lesson.correction))
-    values: list[str | tuple[str, ...] | None] = [getattr(lesson, name) for name in TEXT_FIELDS if name != "context"]
+    values: list[str | tuple[str, ...] | None] = [
+        getattr(lesson, name) for name in TEXT_FIELDS if name != "context"
+    ]
     # Parts and whole: beside much honest text an order weighs less, and halves of one may each look harmless.
     texts = [value if isinstance(value, str) else "\n".join(value) for value in values if value]
     others = (*outputs, *(other.text for other in waiting))
     lesson = replace(lesson, outside=lesson.outside or repeats("\n".join(texts), others))
     if same := next((other for other in waiting if same_record(lesson, other)), None):
-        held = {} if lesson.trust is Trust.TRUSTED else {"trust": Trust.QUARANTINED, "held": same.held}
+        held = (
+            {} if lesson.trust is Trust.TRUSTED else {"trust": Trust.QUARANTINED, "held": same.held}
+        )
         lesson = replace(lesson, outside=True, **held)
     quotes: list[str] = []
-    if lesson.source is Source.RULES:  # the plain words of rules around a quote make an order look like a report
+    if (
+        lesson.source is Source.RULES
+    ):  # the plain words of rules around a quote make an order look like a report
         for text in (lesson.text, lesson.why or ""):
-            quotes += [quote for quote in (*text.split('"'), *_SINGLE.findall(text)) if len(quote) >= _MIN_QUOTE]
+            quotes += [
+                quote
+                for quote in (*text.split('"'), *_SINGLE.findall(text))
+                if len(quote) >= _MIN_QUOTE
+            ]
     reason = suspicion((*texts, *quotes)) if _is_from_outside(lesson) else None
     if lesson.agent and not _PLAIN_NAME.fullmatch(lesson.agent) and suspicion((lesson.agent,)):
         lesson = replace(lesson, agent=None)
@@ -105,7 +148,9 @@ def redacted(lesson: Lesson) -> Lesson:
     for name in TEXT_FIELDS:
         value: str | tuple[str, ...] | None = getattr(lesson, name)
         if name != "external_id" and value is not None:
-            texts[name] = clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
+            texts[name] = (
+                clean_text(value) if isinstance(value, str) else tuple(map(clean_text, value))
+            )
     if lesson.mistake and lesson.correction:
         # A secret may be recognized by the end of its line: both texts are redacted before they are joined.
         texts["text"] = clean_text(lesson_text(texts["mistake"], texts["correction"]))
@@ -115,7 +160,11 @@ def redacted(lesson: Lesson) -> Lesson:
 def judged(lesson: Lesson) -> Lesson:
     """Return a record with the verdict of the rules on the text that hooks and prompts would show."""
     texts = (lesson.text, lesson.mistake, lesson.correction)
-    return replace(lesson, suspicion=suspicion(texts, own=not _is_from_outside(lesson)), rules_version=RULES_VERSION)
+    return replace(
+        lesson,
+        suspicion=suspicion(texts, own=not _is_from_outside(lesson)),
+        rules_version=RULES_VERSION,
+    )
 
 
 def suspicion_of(lesson: Lesson) -> str | None:

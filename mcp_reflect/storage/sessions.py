@@ -71,7 +71,10 @@ class SearchRepository(Repository):
         if version is None:
             tx.run("search_add", {"id": search_id, "body": body, **own})
             tx.drop_old("search", now, self.context.keep_days)
-        elif tx.run("search_replace", {"id": search_id, "body": body, "version": version, **own}) == 0:
+        elif (
+            tx.run("search_replace", {"id": search_id, "body": body, "version": version, **own})
+            == 0
+        ):
             return False
         # The text of a catalog is redacted already, and is stored unchanged: its hash names it.
         if catalog is not None:
@@ -153,14 +156,22 @@ PREFIX: Final = "mcpr_"
 """Begins every token, so that people and scanners of secrets recognize one."""
 
 _RANDOM_BYTES: Final = 32  # so that a plain digest tells nothing about the token
-_ALL: Final = ""  # the tenant of transactions about tokens: a request's tenant is known only after them
+_ALL: Final = (
+    ""  # the tenant of transactions about tokens: a request's tenant is known only after them
+)
 
 
 class TokenRepository(Repository):
     """The tokens of all tenants. No scope: a token is what tells the scope."""
 
     async def add(
-        self, name: str, *, tenant: str, projects: Sequence[str], role: Role, days: float | None = None
+        self,
+        name: str,
+        *,
+        tenant: str,
+        projects: Sequence[str],
+        role: Role,
+        days: float | None = None,
     ) -> str:
         """Store a token under a name that no other has, and return it: nobody can read it again."""
         token_id = self.clock.new_id("tok").removeprefix("tok_")
@@ -180,7 +191,9 @@ class TokenRepository(Repository):
         def add(tx: Writing) -> None:
             if tx.row("token_by_name", values) is not None:
                 raise InputError(
-                    "name", f"'{quoted(name)}' is the name of another token", "Choose another, or revoke it."
+                    "name",
+                    f"'{quoted(name)}' is the name of another token",
+                    "Choose another, or revoke it.",
                 )
             tx.run("token_add", values)
 
@@ -216,4 +229,6 @@ def _digest(text: str) -> bytes:
 
 
 def _token(row: Row) -> Token:
-    return record_from(row, Token, {"projects": lambda value: tuple(json.loads(value)), "role": Role})
+    return record_from(
+        row, Token, {"projects": lambda value: tuple(json.loads(value)), "role": Role}
+    )

@@ -9,11 +9,11 @@ from typing import Final
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecordKind
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.index import TermCounts, find_rows, telling_words
 from mcp_reflect.storage.retrieval.scoring import lessons_at, weigh
-from mcp_reflect.word_vectors import shared_table
+from mcp_reflect.text.stemmer import stem
+from mcp_reflect.text.word_vectors import shared_table
 
 # Two texts say the same if one has the words of the other, and few more, and none of these changes the point: numbers,
 # identifiers, paths, code, negations, opposites. Word vectors cannot tell here: they take unsafe for safe, received for
@@ -25,7 +25,9 @@ SAME_WORDS: Final = 0.7
 NEAR_MEANING: Final = 0.7
 """The cosine of the word vectors of two lessons that may say the same in other words: whoever stores one decides."""
 
-_MOST_EMBEDDED: Final = 2  # lessons whose meaning is compared with a new one's: making a vector takes a while
+_MOST_EMBEDDED: Final = (
+    2  # lessons whose meaning is compared with a new one's: making a vector takes a while
+)
 
 SAME_HIT: Final = 0.9
 """The same for two hits of one answer, the second of which is left out."""
@@ -62,8 +64,14 @@ def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
 
     `near` are ordered by shared words: the first few are compared.
     """
-    others = [other for other in near if other.id != lesson.id and not (other.outside or other.suspicion or other.held)]
-    best = max(others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None)
+    others = [
+        other
+        for other in near
+        if other.id != lesson.id and not (other.outside or other.suspicion or other.held)
+    ]
+    best = max(
+        others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None
+    )
     return best if best and closeness(lesson.text, best.text) >= NEAR_MEANING else None
 
 
@@ -95,7 +103,10 @@ def _in_order(one: str, other: str) -> bool:
     if _NEGATIONS.isdisjoint(token.lower() for token in tokens(one)):
         return True
     known = telling_words(one) & telling_words(other) | _NEGATIONS
-    orders = ([word for token in tokens(text) if (word := stem(token.lower())) in known] for text in (one, other))
+    orders = (
+        [word for token in tokens(text) if (word := stem(token.lower())) in known]
+        for text in (one, other)
+    )
     return next(orders) == next(orders)
 
 
@@ -145,5 +156,9 @@ def nearest(reading: Reading, scope: Scope, lesson: Lesson) -> list[Lesson]:
     counts = TermCounts(reading, scope)
     rows = find_rows(counts, weigh(counts, lesson.text).own, COMPARED)
     words = telling_words(lesson.text)
-    near = [other for other in lessons_at(reading, scope, rows).values() if other.kind is RecordKind.LESSON]
+    near = [
+        other
+        for other in lessons_at(reading, scope, rows).values()
+        if other.kind is RecordKind.LESSON
+    ]
     return sorted(near, key=lambda other: (-shared(words, telling_words(other.text)), other.id))

@@ -24,7 +24,10 @@ def append(bank: str, *records: dict[str, Any]) -> bool:
     """Append records, redacted, each as a line with its checksum; return whether all of them fitted."""
     from mcp_reflect.security.redact import clean  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
-    texts = [json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace") for record in records]
+    texts = [
+        json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace")
+        for record in records
+    ]
     lines = [b"%08x %s\n" % (zlib.crc32(text), text) for text in texts]
     left = 0
     with _locked(bank + ENDING) as file:
@@ -130,7 +133,9 @@ def note_project(bank: str, folder: str, project: str) -> None:
     known.pop(folder, None)
     kept = dict([*known.items(), (folder, project)][-_MOST_FOLDERS:])
     draft = f"{bank}{_FOLDERS}.{os.getpid()}"
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+    ) as file:
         json.dump(kept, file, ensure_ascii=False)
     os.replace(draft, bank + _FOLDERS)  # noqa: PTH105 - pathlib takes as long to import as all of this
 

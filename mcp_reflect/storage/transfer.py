@@ -56,19 +56,27 @@ class Transfer(Repository):
             past: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
             for kind, record, names in _PAST:
                 for row in await self.db.rows(f"{kind}_page", {"ids": ids, "tenant": tenant}):
-                    own = {name: json.loads(row[name]) if name == "body" else row[name] for name in names}
+                    own = {
+                        name: json.loads(row[name]) if name == "body" else row[name]
+                        for name in names
+                    }
                     own["created_at"] = iso(row["created_at"], exact=True)
                     past[f"{kind}s", row[record]].append(own)
             for lesson in lessons_from(rows, self.context.log):
                 if lesson.kind is RecordKind.LESSON:
                     line = {name: getattr(lesson, name) for name in _EXPORTED}
                     line |= {name: list(line[name]) for name in LISTS}
-                    line |= {name: iso(getattr(lesson, name), exact=True) for name in ("created_at", "updated_at")}
+                    line |= {
+                        name: iso(getattr(lesson, name), exact=True)
+                        for name in ("created_at", "updated_at")
+                    }
                     line |= {name: past[name, lesson.id] for name in ("versions", "outcomes")}
                     yield {name: value for name, value in line.items() if value not in (None, [])}
             after = ids[-1]
 
-    async def import_lessons(self, drafts: Sequence[tuple[Scope, LessonDraft]]) -> AsyncIterator[list[Stored]]:
+    async def import_lessons(
+        self, drafts: Sequence[tuple[Scope, LessonDraft]]
+    ) -> AsyncIterator[list[Stored]]:
         """Store checked drafts, each with its scope, and yield the results of each batch, in order.
 
         A lesson that is there word for word is a `duplicate` and stays as it is, in any state. Records are redacted,
@@ -78,7 +86,9 @@ class Transfer(Repository):
             batch = drafts[start : start + _BATCH]
 
             def prepare(batch: Sequence[tuple[Scope, LessonDraft]] = batch) -> list[_Record]:
-                records = [(scope, screening.record_of(draft, scope, self.clock)) for scope, draft in batch]
+                records = [
+                    (scope, screening.record_of(draft, scope, self.clock)) for scope, draft in batch
+                ]
                 screened = [(scope, screening.screened(record)) for scope, record in records]
                 return [(scope, lesson, lesson_rows(scope, lesson)) for scope, lesson in screened]
 
@@ -89,7 +99,9 @@ class Transfer(Repository):
                 return results
 
             records = await asyncio.to_thread(prepare)
-            yield await self.db.write(batch[0][0].tenant, lambda tx, records=records: store(tx, records))
+            yield await self.db.write(
+                batch[0][0].tenant, lambda tx, records=records: store(tx, records)
+            )
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
@@ -97,7 +109,9 @@ class Transfer(Repository):
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
             batch = records[start : start + _BATCH]
-            results += await self.db.write(batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch))
+            results += await self.db.write(
+                batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch)
+            )
         return results
 
 
@@ -120,13 +134,18 @@ def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
         same.append(lesson)
         new.append(rows)
         status = "quarantined" if lesson.held else "stored"
-        results.append(Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope)))
+        results.append(
+            Stored(lesson_id=lesson.id, status=status, reason=lesson.held, scope=str(scope))
+        )
     lessons.insert_rows(tx, new)
     return results
 
 
 def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
-    taken = {row["id"] for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})}
+    taken = {
+        row["id"]
+        for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})
+    }
     results: list[Stored] = []
     for scope, sent, versions, outcomes in batch:
         status = "duplicate" if sent.id in taken else "restored"

@@ -29,7 +29,10 @@ class Views(Repository):
         """Return the outcomes of a record, oldest first, and the latest 100 recalls that showed it, newest first."""
         values = scoped(scope, lesson_id=record_id, limit=_MOST_RECALLS)
         return {
-            "outcomes": [dict(row) for row in await self.db.rows("outcome_list", scoped(scope, lesson_id=record_id))],
+            "outcomes": [
+                dict(row)
+                for row in await self.db.rows("outcome_list", scoped(scope, lesson_id=record_id))
+            ],
             "recalls": [dict(row) for row in await self.db.rows("recalls_of_lesson", values)],
         }
 
@@ -40,7 +43,11 @@ class Views(Repository):
         """
         values = scoped(scope, kind=kind, name=name, shared=list(_SHARED), limit=_MOST_NEAR)
         return [
-            {key: row[key] for key in ("relation", "through", "id", "kind", "state", "text") if row[key] is not None}
+            {
+                key: row[key]
+                for key in ("relation", "through", "id", "kind", "state", "text")
+                if row[key] is not None
+            }
             for row in await self.db.rows("graph_step", values)
         ]
 
@@ -52,7 +59,9 @@ class Views(Repository):
         """
         now = self.clock.now()
         return await self.db.look(
-            scope.tenant, lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole), long=True
+            scope.tenant,
+            lambda reading: _board(reading, scope, most or MOST_LESSONS, now, whole=whole),
+            long=True,
         )
 
     async def stats(self, scope: Scope) -> dict[str, Json]:
@@ -66,7 +75,9 @@ class Views(Repository):
         lessons = await self.db.rows("stats_lessons", where)
         reflections = await self.db.rows("stats_reflections", where)
         with_outcome = sum(row["with_outcome"] for row in lessons if row["kind"] == "lesson")
-        effectiveness = sum(row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson")
+        effectiveness = sum(
+            row["effectiveness"] or 0.0 for row in lessons if row["kind"] == "lesson"
+        )
         active = [row for row in lessons if row["state"] == "active"]
         return {
             "scope": str(scope),
@@ -75,9 +86,14 @@ class Views(Repository):
             "strategies_stored": sum(row["count"] for row in lessons if row["kind"] == "strategy"),
             "records_by_state": counts(lessons, "state", "none"),
             "records_by_trust": counts(lessons, "trust", "none"),
-            **{f"reflections_by_{name}": counts(reflections, name, "none") for name in _REFLECTION_COUNTS},
+            **{
+                f"reflections_by_{name}": counts(reflections, name, "none")
+                for name in _REFLECTION_COUNTS
+            },
             "quarantined": sum(row["count"] for row in active if row["trust"] == "quarantined"),
-            "average_lesson_effectiveness": round(effectiveness / with_outcome, 4) if with_outcome else None,
+            "average_lesson_effectiveness": round(effectiveness / with_outcome, 4)
+            if with_outcome
+            else None,
             "lessons_applied": sum(row["applied"] or 0 for row in lessons),
             "uplift": _uplift(await self.db.rows("task_arms", where)),
             **dict(await self.db.row("stats_counts", where) or {}),
@@ -86,7 +102,10 @@ class Views(Repository):
 
 def _uplift(rows: Iterable[Row]) -> dict[str, Json]:
     """Return how often tasks succeed (0..1) if their lessons are shown and if they are held out; each counts once."""
-    found = {"held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"])) for row in rows}
+    found = {
+        "held_out" if row["held"] else "shown": (float(row["good"]), int(row["cases"]))
+        for row in rows
+    }
     arms = {name: found.get(name, (0.0, 0)) for name in ("shown", "held_out")}
     return {
         name: {"tasks": cases, "success": round(good / cases, 4) if cases else None}
@@ -103,16 +122,57 @@ MOST_LESSONS: Final = 20_000
 MOST_EVENTS: Final = 1000  # the latest recalls and warnings that are listed; charts count all
 
 LESSON_COLUMNS: Final = (
-    *("id", "kind", "state", "trust", "source", "is_global", "task_type", "text", "mistake", "correction", "why"),
-    *("symptoms", "keywords", "tags", "importance", "confidence", "strength", "uses", "effectiveness"),
+    *(
+        "id",
+        "kind",
+        "state",
+        "trust",
+        "source",
+        "is_global",
+        "task_type",
+        "text",
+        "mistake",
+        "correction",
+        "why",
+    ),
+    *(
+        "symptoms",
+        "keywords",
+        "tags",
+        "importance",
+        "confidence",
+        "strength",
+        "uses",
+        "effectiveness",
+    ),
     *("wins", "losses", "rate", "harmful", "held", "reflection_id", "external_id", "agent"),
     *("created_at", "updated_at"),
 )
-_WORDS: Final = ("task_type", "mistake", "correction", "why", "symptoms", "keywords", "tags", "external_id")
+_WORDS: Final = (
+    "task_type",
+    "mistake",
+    "correction",
+    "why",
+    "symptoms",
+    "keywords",
+    "tags",
+    "external_id",
+)
 _OUTCOME_COLUMNS: Final = ("lesson", "at", "success", "evidence", "wins", "losses", "note")
 _RECALL_COLUMNS: Final = ("id", "at", "task", "lesson_ids", "held_out", "success", "evidence")
 _WARNING_COLUMNS: Final = (
-    *("at", "tool", "arguments", "error", "times", "match", "certainty", "shown", "sequel", "lesson_id"),
+    *(
+        "at",
+        "tool",
+        "arguments",
+        "error",
+        "times",
+        "match",
+        "certainty",
+        "shown",
+        "sequel",
+        "lesson_id",
+    ),
 )
 
 Table = dict[str, Any]
@@ -122,7 +182,9 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     where = scoped(scope)
     events = {"limit": MOST_EVENTS, **where}
 
-    def order(lesson: Lesson) -> tuple[Any, ...]:  # active records by rate, then those in quarantine or out of use
+    def order(
+        lesson: Lesson,
+    ) -> tuple[Any, ...]:  # active records by rate, then those in quarantine or out of use
         held = lesson.trust is Trust.QUARANTINED
         return lesson.state is not State.ACTIVE, held, -lesson.rate, -lesson.importance, lesson.id
 
@@ -132,7 +194,9 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     places = {record_id: place for place, record_id in enumerate(ids)}
     links = reading.rows("board_links", {"ids": ids})
     archived = {record.id for record in records if record.state is State.ARCHIVED}
-    merged = [link for link in links if link["relation"] == "merged_into" and link["from_id"] in archived]
+    merged = [
+        link for link in links if link["relation"] == "merged_into" and link["from_id"] in archived
+    ]
     into = {link["from_id"]: link["to_id"] for link in merged}
     outcomes = _outcomes(reading.rows("board_outcomes", {"ids": ids}), into, places)
     table: Table = {
@@ -148,7 +212,11 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
             if link["from_id"] in places and link["to_id"] in places
         ],
         "recalls": _table(
-            reading.log, reading.rows("board_recalls", events), _RECALL_COLUMNS, at=int, lesson_ids=json.loads
+            reading.log,
+            reading.rows("board_recalls", events),
+            _RECALL_COLUMNS,
+            at=int,
+            lesson_ids=json.loads,
         ),
         "recall_days": [list(row) for row in reading.rows("board_recall_days", where)],
         "warnings": _table(
@@ -161,7 +229,12 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
         ),
         "warning_days": [list(row) for row in reading.rows("board_warning_days", where)],
     }
-    hidden = (("recalls", "task"), ("outcomes", "note"), ("warnings", "arguments"), ("warnings", "tool"))
+    hidden = (
+        ("recalls", "task"),
+        ("outcomes", "note"),
+        ("warnings", "arguments"),
+        ("warnings", "tool"),
+    )
     for name, column in () if whole else hidden:  # each that reads as an order to its reader
         place = table[name]["columns"].index(column)
         for row in table[name]["rows"]:
@@ -170,7 +243,9 @@ def _board(reading: Reading, scope: Scope, most: int, now: float, *, whole: bool
     return table
 
 
-def _table(log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]) -> Table:
+def _table(
+    log: Log, rows: Iterable[Row], columns: Sequence[str], **readers: Callable[[Any], Any]
+) -> Table:
     def values(row: Row) -> list[Any]:
         return [readers[name](row[name]) if name in readers else row[name] for name in columns]
 
@@ -188,15 +263,20 @@ def lesson_row(lesson: Lesson, *, whole: bool = True) -> list[Any]:
         "updated_at": int(lesson.updated_at),
     }
     if lesson.trust is Trust.QUARANTINED and not whole:
-        values |= dict.fromkeys(_WORDS) | {"text": waits(lesson.held or "a person has to look at it")}
+        values |= dict.fromkeys(_WORDS) | {
+            "text": waits(lesson.held or "a person has to look at it")
+        }
     elif lesson.mistake is not None and lesson.correction is not None:
         values["text"] = None
     return [
-        round(value, 4) if isinstance(value, float) else None if value == () else value for value in values.values()
+        round(value, 4) if isinstance(value, float) else None if value == () else value
+        for value in values.values()
     ]
 
 
-def _outcomes(rows: Iterable[Row], into: Mapping[str, str], places: Mapping[str, int]) -> Iterable[list[Any]]:
+def _outcomes(
+    rows: Iterable[Row], into: Mapping[str, str], places: Mapping[str, int]
+) -> Iterable[list[Any]]:
     """Yield each outcome, the oldest first, with its weight as wins and losses.
 
     Those of a merged record count for the record that it was merged into, at any distance (`into`).
@@ -209,7 +289,15 @@ def _outcomes(rows: Iterable[Row], into: Mapping[str, str], places: Mapping[str,
         if lesson_id in places:
             wins = round(row["weight"] * row["success"], 4)
             losses, note = round(row["weight"] - wins, 4), row["note"] and row["note"][:300]
-            yield [places[lesson_id], int(row["created_at"]), row["success"], row["evidence"], wins, losses, note]
+            yield [
+                places[lesson_id],
+                int(row["created_at"]),
+                row["success"],
+                row["evidence"],
+                wins,
+                losses,
+                note,
+            ]
 
 
 def _call(arguments: str | None) -> str | None:

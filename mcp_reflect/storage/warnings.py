@@ -68,7 +68,15 @@ class WarningRepository(Repository):
         return [row["digest"] for row in await self.db.rows("outputs_since", values)]
 
     async def known_calls(
-        self, scope: Scope, session: str, *, held_out: bool, bare: str, loose: str, head: str, call: Call
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        held_out: bool,
+        bare: str,
+        loose: str,
+        head: str,
+        call: Call,
     ) -> tuple[SessionState, KnownCalls]:
         """Return the state of a session (a new one with `held_out`), and what is known of a call that is made in it.
 
@@ -78,9 +86,13 @@ class WarningRepository(Repository):
         def read(reading: Reading) -> tuple[SessionState, KnownCalls]:
             calls = _failures(reading, "failure_calls", scope, bare=bare, loose=loose)
             heads = _failures(reading, "failure_heads", scope, session=session, head=head)
-            state = session_state(reading, scope, session) or SessionState(id=session, held_out=held_out)
+            state = session_state(reading, scope, session) or SessionState(
+                id=session, held_out=held_out
+            )
             lessons = _lessons(reading, scope, (*calls, *heads))
-            against = tuple(lesson for lesson in guards_met(reading, scope, call) if not suspicion_of(lesson))
+            against = tuple(
+                lesson for lesson in guards_met(reading, scope, call) if not suspicion_of(lesson)
+            )
             mode = guard_mode(reading, scope) if against else None
             told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
             return state, KnownCalls(same_call=calls, same_head=heads, **told)
@@ -89,14 +101,18 @@ class WarningRepository(Repository):
 
     async def session(self, scope: Scope, session: str, *, held_out: bool) -> SessionState:
         """Return the state of a session; a new one with `held_out` if it is not known."""
-        state = await self.db.look(scope.tenant, lambda reading: session_state(reading, scope, session))
+        state = await self.db.look(
+            scope.tenant, lambda reading: session_state(reading, scope, session)
+        )
         return state or SessionState(id=session, held_out=held_out)
 
     async def same_error(self, scope: Scope, tool: str, fingerprint: str) -> KnownCalls:
         """Return a tool's failures with the same error that may have a correction, the latest first, as `same_call`."""
 
         def read(reading: Reading) -> KnownCalls:
-            found = _failures(reading, "failure_by_error", scope, tool=tool, fingerprint=fingerprint)
+            found = _failures(
+                reading, "failure_by_error", scope, tool=tool, fingerprint=fingerprint
+            )
             return KnownCalls(same_call=found, lessons=_lessons(reading, scope, found))
 
         return await self.db.look(scope.tenant, read)
@@ -132,7 +148,10 @@ class WarningRepository(Repository):
         if warning is None:
             return None
         warning_id = self.clock.new_id("warn")
-        tx.run("warning_add", {**own, **warning, "id": warning_id, "session": state.id, "shown": not state.held_out})
+        tx.run(
+            "warning_add",
+            {**own, **warning, "id": warning_id, "session": state.id, "shown": not state.held_out},
+        )
         return warning_id
 
     @brief_transaction
@@ -166,7 +185,9 @@ class WarningRepository(Repository):
             note_worked(tx, scope, (call,), now)
             worked[head] = step
         last = dict(sorted(worked.items(), key=lambda item: item[1])[-MOST_HEADS:])
-        values = scoped(scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed)
+        values = scoped(
+            scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed
+        )
         tx.run("session_called", {**values, "worked": last, "now": now})
         own = scoped(scope, session=state.id, step=step)
         tx.run("output_add", {**own, "worked": failure is None, "digest": output})
@@ -175,7 +196,14 @@ class WarningRepository(Repository):
 
     @brief_transaction
     def settle_guards(
-        self, tx: Writing, scope: Scope, state: SessionState, call: Call, exact: str, *, worked: bool
+        self,
+        tx: Writing,
+        scope: Scope,
+        state: SessionState,
+        call: Call,
+        exact: str,
+        *,
+        worked: bool,
     ) -> None:
         """Record what the agent did after it was told of a lesson: the same call, or a correct one of the same kind.
 
@@ -186,16 +214,27 @@ class WarningRepository(Repository):
         for watched in notes.guarded:
             lesson_id, key = watched.split(" ")[:2]
             again = key == exact
-            followed = not again and worked and lesson_id not in met and is_guarded(tx, scope, lesson_id, call)
+            followed = (
+                not again
+                and worked
+                and lesson_id not in met
+                and is_guarded(tx, scope, lesson_id, call)
+            )
             if watched.endswith(SETTLED) or not (again or followed):
                 continue
-            if again and watched.endswith(TOLD):  # the call at which the agent was told: the next one counts
+            if again and watched.endswith(
+                TOLD
+            ):  # the call at which the agent was told: the next one counts
                 after = watched.removesuffix(TOLD)
             else:
                 success, after = float(followed or not worked), watched.removesuffix(TOLD) + SETTLED
-                add_measured_outcome(tx, scope, lesson_id, self.clock.new_id("warn"), success=success, now=now)
+                add_measured_outcome(
+                    tx, scope, lesson_id, self.clock.new_id("warn"), success=success, now=now
+                )
                 note_passed(tx, scope, lesson_id, worked=again and worked)
-            notes = replace(notes, guarded=tuple(after if one == watched else one for one in notes.guarded))
+            notes = replace(
+                notes, guarded=tuple(after if one == watched else one for one in notes.guarded)
+            )
             tx.run("session_noted", scoped(scope, id=state.id, notes=asdict(notes), now=now))
 
     @brief_transaction
@@ -218,9 +257,15 @@ class WarningRepository(Repository):
         where = scoped(scope)
         sessions = {row["held_out"]: row for row in await self.db.rows("session_counts", where)}
         warnings = await self.db.rows("warning_counts", where)
-        notes = [_SESSION_READERS["notes"](row["notes"]) for row in await self.db.rows("session_notes", where)]
+        notes = [
+            _SESSION_READERS["notes"](row["notes"])
+            for row in await self.db.rows("session_notes", where)
+        ]
         shown = [row for row in warnings if row["shown"]]
-        given, characters = sum(row["count"] for row in shown), sum(row["characters"] for row in shown)
+        given, characters = (
+            sum(row["count"] for row in shown),
+            sum(row["characters"] for row in shown),
+        )
         return {
             "warned": _group(sessions.get(0), shown),
             "held_out": _group(sessions.get(1), [row for row in warnings if not row["shown"]]),
@@ -228,7 +273,10 @@ class WarningRepository(Repository):
             "warnings_by_match": counts(shown, "match", "open"),
             "characters": characters,
             "characters_per_warning": round(characters / given, 1) if given else None,
-            "last_messages": {name: sum(getattr(one.last_word, name) for one in notes) for name in LAST_WORD_COUNTS},
+            "last_messages": {
+                name: sum(getattr(one.last_word, name) for one in notes)
+                for name in LAST_WORD_COUNTS
+            },
         }
 
     def _begin(self, tx: Writing, scope: Scope, state: SessionState) -> None:
@@ -238,15 +286,23 @@ class WarningRepository(Repository):
             tx.drop_old("warning", now, self.context.keep_days)
 
 
-def _failures(reading: Reading, query: str, scope: Scope, **values: Any) -> tuple[KnownFailure, ...]:
+def _failures(
+    reading: Reading, query: str, scope: Scope, **values: Any
+) -> tuple[KnownFailure, ...]:
     rows = reading.rows(query, scoped(scope, **values))
-    return tuple(readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log))
+    return tuple(
+        readable(rows, lambda row: record_from(row, KnownFailure, _FAILURE_READERS), reading.log)
+    )
 
 
-def _lessons(reading: Reading, scope: Scope, failures: Iterable[KnownFailure]) -> dict[str, tuple[Lesson, ...]]:
+def _lessons(
+    reading: Reading, scope: Scope, failures: Iterable[KnownFailure]
+) -> dict[str, tuple[Lesson, ...]]:
     """Return the active lessons that may be shown, by the reflection that noted one of the failures last."""
     names = {known.reflection_id for known in failures if known.reflection_id}
-    lessons = [(name, reading.lessons("failure_lesson", scope, reflection_id=name)) for name in names]
+    lessons = [
+        (name, reading.lessons("failure_lesson", scope, reflection_id=name)) for name in names
+    ]
     return {name: tuple(one for one in some if not suspicion_of(one)) for name, some in lessons}
 
 
@@ -256,7 +312,9 @@ def session_state(reading: Reading, scope: Scope, session: str) -> SessionState 
     return None if row is None else record_from(row, SessionState, _SESSION_READERS)
 
 
-def _settle(tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float) -> bool:
+def _settle(
+    tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool, now: float
+) -> bool:
     """Settle open warnings: the same call shows whether its warning was right, another call that it was heeded.
 
     Parallel calls end in any order, so the same call also settles a warning that seemed heeded. Returns whether a
@@ -273,14 +331,18 @@ def _settle(tx: Writing, scope: Scope, session: str, exact: str, *, worked: bool
         if sequel is Sequel.WORKED:
             values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
             tx.run("failure_was_wrong", values)
-        if worked and row["shown"] and row["lesson_id"]:  # the lesson was followed, for better or worse
+        if (
+            worked and row["shown"] and row["lesson_id"]
+        ):  # the lesson was followed, for better or worse
             success = float(sequel is Sequel.HEEDED)
             add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=success, now=now)
     return shown
 
 
 def _close(tx: Writing, row: Row, sequel: Sequel, now: float) -> None:
-    tx.run("warning_settle", {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]})
+    tx.run(
+        "warning_settle", {"id": row["id"], "sequel": sequel, "now": now, "tenant": row["tenant"]}
+    )
 
 
 def note_failure(
@@ -297,11 +359,17 @@ def note_failure(
 ) -> None:
     """Note a failing call; with `again` false it was counted before, with `judged` its error is kept already."""
     # An error that gives orders to its reader is not kept, because a warning would repeat it.
-    held = None if judged else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
+    held = (
+        None
+        if judged
+        else suspicion((failure.error, json.dumps(failure.worked, ensure_ascii=False)))
+    )
     worked = None if failure.worked is None or held else [failure.worked]
     error = failure.error if held is None else f"(left out: {held})"
     values = {**asdict(failure), "arguments": [failure.arguments], "worked": worked, "error": error}
-    values |= scoped(scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now)
+    values |= scoped(
+        scope, reflection_id=reflection_id, session=session, step=step, again=again, now=now
+    )
     tx.run("failure_add", values)
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.reflection import ACTIONS, Assessment, Insights, Reflection, Validation
-from mcp_reflect.runs.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.schemas.search import is_object
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.sessions.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.systems import run
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
@@ -47,11 +47,18 @@ def reflection_node(
     checked = validate(decision, result, allowed_actions, state)
     if not checked.valid:
         make_engine().log.warning("decision_rejected", failed_check=checked.failed_check)
-        return {"validation_results": _validation(checked, success=False), "error": checked.checks[-1].detail}
+        return {
+            "validation_results": _validation(checked, success=False),
+            "error": checked.checks[-1].detail,
+        }
     about = decision_of(decision)
     others = _others(state, {decision_key, result_key, *_TEXTS})
     sent: dict[str, Any] = {
-        **{name: state[name] for name in _TEXTS if isinstance(state.get(name), str) and state[name].strip()},
+        **{
+            name: state[name]
+            for name in _TEXTS
+            if isinstance(state.get(name), str) and state[name].strip()
+        },
         "decision": {**(decision or {}), "state": others} if others else decision,
         "execution": result,
         "allowed_actions": list(allowed_actions),
@@ -65,9 +72,16 @@ def reflection_node(
         reflection = run(work)
     except McpReflectError as error:
         ran: dict[str, Any] = result or {}  # its structure was checked
-        return _failed(state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error))
+        return _failed(
+            state, checked, fallback(about, ran.get("metrics") or {}, str(error)), str(error)
+        )
     if reflection.validation is not None and reflection.validation.reflection_success is False:
-        return _failed(state, checked, reflection.reflection, reflection.note or "the language model gave nothing")
+        return _failed(
+            state,
+            checked,
+            reflection.reflection,
+            reflection.note or "the language model gave nothing",
+        )
     insights, assessment = reflection.insights or Insights(), reflection.assessment or Assessment()
     by_rules = reflection.insights is not None and reflection.thinker == RULES
     text = markdown(insights.raw_sections) if by_rules else reflection.reflection
@@ -104,12 +118,18 @@ def _title(text: str) -> str | None:
 
 
 def _gained(
-    state: Mapping[str, Any], checked: Validation, text: str, *, success: bool, note: str | None = None
+    state: Mapping[str, Any],
+    checked: Validation,
+    text: str,
+    *,
+    success: bool,
+    note: str | None = None,
 ) -> dict[str, Any]:
     return {
         "reflection": text,
         "reflections": [*(state.get("reflections") or ()), text],
-        "validation_results": _validation(checked, success=success) | ({"note": note} if note else {}),
+        "validation_results": _validation(checked, success=success)
+        | ({"note": note} if note else {}),
     }
 
 
@@ -124,9 +144,17 @@ def _failed(state: Mapping[str, Any], checked: Validation, text: str, error: str
             "recommendation": f"Debug error: {error}",
             "error": error,
         },
-        "reflection_analysis": {**dict.fromkeys(_VERDICTS, False), "confidence": "low", "error": True},
+        "reflection_analysis": {
+            **dict.fromkeys(_VERDICTS, False),
+            "confidence": "low",
+            "error": True,
+        },
     }
 
 
 def _validation(checked: Validation, *, success: bool) -> dict[str, Any]:
-    return {**asdict(checked), "checks": [*map(asdict, checked.checks)], "reflection_success": success}
+    return {
+        **asdict(checked),
+        "checks": [*map(asdict, checked.checks)],
+        "reflection_success": success,
+    }

@@ -26,8 +26,8 @@ from mcp_reflect.security.redact import context_hash
 from mcp_reflect.services.critique import improvement_prompt, review_prompt
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
-from mcp_reflect.signature import digest
 from mcp_reflect.systems import run
+from mcp_reflect.text.signature import digest
 
 _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
@@ -38,7 +38,12 @@ _SCORE: Final = re.compile(
     |(?<![\d/])(\d+(?:\.\d+)?\s*(?:/|out\ of)\s*(?:5|10|100))(?=\s*(?:[.,;:!)\n-]|$))\.?"""
 )
 _COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
-_OF_BANK: Final = ("lessons_stored", "bank_capacity", "average_lesson_effectiveness", "quality_threshold")
+_OF_BANK: Final = (
+    "lessons_stored",
+    "bank_capacity",
+    "average_lesson_effectiveness",
+    "quality_threshold",
+)
 
 
 class ReflectionTrigger(StrEnum):
@@ -146,19 +151,27 @@ class ReflectionEngine:
         relevant_lessons: Sequence[ReflectionLesson] | None = None,
     ) -> str:
         """Return the prompt that asks for a critique of `response` as JSON."""
-        lessons = "\n".join(f"- {lesson.mistake}: {lesson.correction}" for lesson in relevant_lessons or ())
+        lessons = "\n".join(
+            f"- {lesson.mistake}: {lesson.correction}" for lesson in relevant_lessons or ()
+        )
         results = [_evidence(result) for result in tool_results]
-        prompt = review_prompt(self._engine().context, goal, response, results, step_description, lessons)
+        prompt = review_prompt(
+            self._engine().context, goal, response, results, step_description, lessons
+        )
         return f"{prompt.system}\n\n{prompt.user}"
 
-    def parse_reflection(self, llm_response: str, trigger: ReflectionTrigger | str) -> ReflectionResult:
+    def parse_reflection(
+        self, llm_response: str, trigger: ReflectionTrigger | str
+    ) -> ReflectionResult:
         """Read a critique: JSON, headings or prose. Where it names no score, its words give one: .3, .5 or .8."""
         began = time.perf_counter()
         opinion, named = _read(llm_response)
         score = _score_of_words(opinion, llm_response) if named is None else named
         passes = score >= self.settings.quality_threshold
         guidance = (
-            opinion.suggested_fix or "; ".join(opinion.issues) or "The reply names no fault: check the work again."
+            opinion.suggested_fix
+            or "; ".join(opinion.issues)
+            or "The reply names no fault: check the work again."
         )
         self._did["total_reflections"] += 1
         self._did["retries_triggered"] += not passes
@@ -173,7 +186,9 @@ class ReflectionEngine:
             reflection_time_ms=(time.perf_counter() - began) * 1000,
         )
 
-    def build_improvement_prompt(self, original_response: str, issues: Sequence[str], goal: str) -> str:
+    def build_improvement_prompt(
+        self, original_response: str, issues: Sequence[str], goal: str
+    ) -> str:
         """Return the prompt that asks for `original_response` without the issues."""
         self._did["improvements_made"] += 1
         prompt = improvement_prompt(self._engine().context, goal, original_response, issues, ())
@@ -181,27 +196,43 @@ class ReflectionEngine:
 
     # Lessons.
 
-    def store_lesson(self, task_type: str, mistake: str, correction: str, context: str = "") -> ReflectionLesson:
+    def store_lesson(
+        self, task_type: str, mistake: str, correction: str, context: str = ""
+    ) -> ReflectionLesson:
         """Store a lesson. A near-duplicate strengthens the one that is stored, which is returned."""
 
         async def work(engine: Engine) -> Lesson:
-            sent = {"task_type": task_type, "mistake": mistake, "correction": correction, "context": context or None}
+            sent = {
+                "task_type": task_type,
+                "mistake": mistake,
+                "correction": correction,
+                "context": context or None,
+            }
             stored = await engine.store_lesson(**sent)
             return await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id, "lesson_id")
 
         return _lesson(self._in_bank(work))
 
-    def get_relevant_lessons(self, task_type: str, context: str = "", limit: int = 5) -> list[ReflectionLesson]:
+    def get_relevant_lessons(
+        self, task_type: str, context: str = "", limit: int = 5
+    ) -> list[ReflectionLesson]:
         """Return lessons of the task type: those of the same context first, then the most effective ones."""
 
         async def work(engine: Engine) -> list[Lesson]:
             asked = {"task_type": task_type, "context": context or None, "limit": limit}
             hits = await engine.get_relevant_lessons(**asked)
-            return [await engine.bank.lessons.get(engine.scopes.own, hit.id, "lesson_id") for hit in hits]
+            return [
+                await engine.bank.lessons.get(engine.scopes.own, hit.id, "lesson_id")
+                for hit in hits
+            ]
 
-        lessons = [_lesson(lesson) for lesson in self._in_bank(work) if lesson.task_type == task_type]
+        lessons = [
+            _lesson(lesson) for lesson in self._in_bank(work) if lesson.task_type == task_type
+        ]
         same = context_hash(context) or digest("")
-        return sorted(lessons, key=lambda lesson: (lesson.context_hash != same, -lesson.effectiveness))
+        return sorted(
+            lessons, key=lambda lesson: (lesson.context_hash != same, -lesson.effectiveness)
+        )
 
     def record_lesson_outcome(self, lesson_id: str, success: bool) -> None:
         """Record whether a lesson helped; its effectiveness moves toward it."""
@@ -210,7 +241,9 @@ class ReflectionEngine:
     def get_stats(self) -> dict[str, Any]:
         """Return counts of this engine's calls and of its lessons; the average is None before the first outcome."""
         stats = self._in_bank(lambda engine: engine.get_stats())
-        return {name: self._did[name] for name in _COUNTED} | {name: stats[name] for name in _OF_BANK}
+        return {name: self._did[name] for name in _COUNTED} | {
+            name: stats[name] for name in _OF_BANK
+        }
 
     def _engine(self) -> Engine:
         return Engine(self.settings, tenant_id=_TENANT)
@@ -227,7 +260,11 @@ def _evidence(result: Mapping[str, Any]) -> dict[str, Any]:
     """A tool result of any form as the prompt shows one."""
     name = result.get("tool") or result.get("tool_name") or result.get("name")
     content = result.get("content")
-    text = content if isinstance(content, str) else json.dumps(dict(result), ensure_ascii=False, default=str)
+    text = (
+        content
+        if isinstance(content, str)
+        else json.dumps(dict(result), ensure_ascii=False, default=str)
+    )
     return {"tool": name, "content": text, "exit_code": result.get("exit_code")}
 
 
@@ -251,7 +288,11 @@ def _read(reply: str) -> tuple[Opinion, float | None]:
     text: Json = reply
     if found is not None:
         sent, issues = found.get("quality_score", found.get("score")), found.get("issues")
-        issues = [_issue(item) for item in cast("list[Json]", issues)] if isinstance(issues, list) else issues
+        issues = (
+            [_issue(item) for item in cast("list[Json]", issues)]
+            if isinstance(issues, list)
+            else issues
+        )
         text = {"issues": issues, "suggested_fix": as_text(found.get("suggested_fix"))}
     elif match := _SCORE.search(reply):
         sent = match[1] or match[2]
@@ -262,8 +303,16 @@ def _read(reply: str) -> tuple[Opinion, float | None]:
         opinion = read_opinion(text, "reply")
     except InputError:
         opinion = Opinion()
-    if isinstance(text, str) and not opinion.issues and score is not None and score < _START and " " in text:
-        opinion = replace(opinion, issues=(text,))  # a low score in prose: the words beside it are the fault
+    if (
+        isinstance(text, str)
+        and not opinion.issues
+        and score is not None
+        and score < _START
+        and " " in text
+    ):
+        opinion = replace(
+            opinion, issues=(text,)
+        )  # a low score in prose: the words beside it are the fault
     return opinion, score
 
 
@@ -271,7 +320,10 @@ def _issue(item: Json) -> Json:
     if not isinstance(item, dict):
         return item
     texts = [value for value in item.values() if isinstance(value, str)]
-    return next((item[key] for key in ("issue", "description", "text", "message") if item.get(key)), ": ".join(texts))
+    return next(
+        (item[key] for key in ("issue", "description", "text", "message") if item.get(key)),
+        ": ".join(texts),
+    )
 
 
 def _score_of_words(opinion: Opinion, reply: str) -> float:

@@ -11,15 +11,18 @@ from mcp_reflect.models.search import CatalogEntry, SearchPlan, SearchRequest, S
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.signature import digest
 from mcp_reflect.systems import run
+from mcp_reflect.text.signature import digest
 
 _MODES: Final = ("faceted", "master")
 """The search modes of the document, which a graph without a catalog need not name."""
 
 
 def reflect_and_replan(
-    state: Mapping[str, Any], clock: Clock | None = None, *, make_engine: Callable[[], Engine] = Engine
+    state: Mapping[str, Any],
+    clock: Clock | None = None,
+    *,
+    make_engine: Callable[[], Engine] = Engine,
 ) -> dict[str, Any]:
     """Plan again for the queries that found nothing: relax, rewrite or pivot.
 
@@ -62,9 +65,16 @@ def _advance(
     original = list(state.get("original_planned_queries") or planned)
     thoughts = list(state.get("thinking_updates") or ())
     request = _request(state, planned)
-    earlier = [query for thought in thoughts if is_object(thought) for query in thought.get("new_queries") or ()]
+    earlier = [
+        query
+        for thought in thoughts
+        if is_object(thought)
+        for query in thought.get("new_queries") or ()
+    ]
     tried = read_queries([*original, *earlier], "original_planned_queries")
-    attempts = SearchState(search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried))
+    attempts = SearchState(
+        search_id=request.search_id, tried=tuple(Tried(query=query) for query in tried)
+    )
     plan = planner(request, attempts)
     pairs = list(zip(planned, request.queries, strict=True))
     thought = {
@@ -72,13 +82,21 @@ def _advance(
         "strategy": plan.strategy.value,
         "retry_count": plan.retry_count,
         "ts": (clock or Clock()).now(),
-        "new_queries": [asdict(query) for query in plan.new_queries],  # so that later retries know what was tried
+        "new_queries": [
+            asdict(query) for query in plan.new_queries
+        ],  # so that later retries know what was tried
     }
     new = [item for item, query in pairs if query in plan.kept_queries]
-    for query in plan.new_queries:  # with the graph's own keys of the query that it comes from, and no others
+    for query in (
+        plan.new_queries
+    ):  # with the graph's own keys of the query that it comes from, and no others
         origins = [item for item, other in pairs if other.table == query.table] or planned
         values = asdict(query)
-        own = {name: value for name, value in origins[0].items() if values.get(name, value)} if origins else {}
+        own = (
+            {name: value for name, value in origins[0].items() if values.get(name, value)}
+            if origins
+            else {}
+        )
         new.append({**own, **{name: value for name, value in values.items() if value}})
     return {
         "planned_queries": new,
@@ -92,13 +110,22 @@ def _advance(
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
-    message, retries = _last_question(state.get("messages") or ()), int(state.get("retry_count") or 0)
-    queries, catalog = read_queries(planned, "planned_queries"), read_catalog(list(state.get("catalog") or ()))
+    message, retries = (
+        _last_question(state.get("messages") or ()),
+        int(state.get("retry_count") or 0),
+    )
+    queries, catalog = (
+        read_queries(planned, "planned_queries"),
+        read_catalog(list(state.get("catalog") or ())),
+    )
     if any(query.search_mode in _MODES for query in queries):
         catalog = catalog or tuple(
             CatalogEntry(table=table) for table in dict.fromkeys(query.table for query in queries)
         )
-        catalog = tuple(entry if entry.search_modes else replace(entry, search_modes=_MODES) for entry in catalog)
+        catalog = tuple(
+            entry if entry.search_modes else replace(entry, search_modes=_MODES)
+            for entry in catalog
+        )
     return SearchRequest(
         search_id=str(state.get("search_id") or digest(message)),
         user_message=message,
@@ -115,8 +142,13 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
 
 
 def _last_question(messages: Sequence[Any]) -> str:
-    texts = [(_part(message, "type") or _part(message, "role"), _part(message, "content")) for message in messages]
-    of_people = [text for author, text in texts if author in ("human", "user")] or [text for _, text in texts]
+    texts = [
+        (_part(message, "type") or _part(message, "role"), _part(message, "content"))
+        for message in messages
+    ]
+    of_people = [text for author, text in texts if author in ("human", "user")] or [
+        text for _, text in texts
+    ]
     return of_people[-1] if of_people else ""
 
 
@@ -126,5 +158,7 @@ def _part(message: Any, name: str) -> str:
         return message if name == "content" else ""
     value: Any = message.get(name) if is_object(message) else getattr(message, name, None)
     if is_list(value):
-        return " ".join(str(part.get("text", "")) if is_object(part) else str(part) for part in value)
+        return " ".join(
+            str(part.get("text", "")) if is_object(part) else str(part) for part in value
+        )
     return value if isinstance(value, str) else ""

@@ -59,8 +59,12 @@ LONGEST: Final = 70  # words of a text; the teacher reads 256 tokens, and lesson
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--unpacked", type=Path, required=True, help="where the packages were unpacked")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--unpacked", type=Path, required=True, help="where the packages were unpacked"
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     roots = [given.unpacked, Path("/usr/share"), Path("/usr/lib/node_modules")]
@@ -82,7 +86,9 @@ def main() -> int:
             kept = unseen(texts(), seen)
             random.Random(17).shuffle(kept)  # noqa: S311
             out.writelines(f"{source}\t{text}\n" for text in kept[: LIMITS[source]])
-            print(f"{source:12} {min(len(kept), LIMITS[source]):8,} of {len(kept):,}", file=sys.stderr)
+            print(
+                f"{source:12} {min(len(kept), LIMITS[source]):8,} of {len(kept):,}", file=sys.stderr
+            )
     return 0
 
 
@@ -92,7 +98,11 @@ def unseen(texts: Iterable[str], seen: set[str]) -> list[str]:
     for raw in texts:
         text = " ".join(raw.split())
         words = WORD.findall(text)
-        if not 2 <= len(words) <= LONGEST or len(text) > 600 or sum(map(len, words)) < 0.55 * len(text):
+        if (
+            not 2 <= len(words) <= LONGEST
+            or len(text) > 600
+            or sum(map(len, words)) < 0.55 * len(text)
+        ):
             continue
         if not text.isascii() and sum(not c.isascii() for c in text) > 0.03 * len(text):
             continue
@@ -128,17 +138,24 @@ def files(roots: Iterable[Path], *patterns: str) -> Iterator[Path]:
 
 
 def documents(roots: Iterable[Path]) -> Iterator[str]:
-    names = [f"*.{kind}{packed}" for kind in ("txt", "md", "rst", "html", "page", "xhp") for packed in ("", ".gz")]
+    names = [
+        f"*.{kind}{packed}"
+        for kind in ("txt", "md", "rst", "html", "page", "xhp")
+        for packed in ("", ".gz")
+    ]
     numbers = random.Random(1)  # noqa: S311
     for path in files(roots, *names, "README*", "NEWS*", "changelog*.gz"):
         where = str(path)
         if re.search(
-            r"/help/(?!C/)[a-z]{2}|licen[cs]e|copyright|/debian-handbook/html/(?!en)|/(de|fr|es|pt|ja)/", where
+            r"/help/(?!C/)[a-z]{2}|licen[cs]e|copyright|/debian-handbook/html/(?!en)|/(de|fr|es|pt|ja)/",
+            where,
         ):
             continue
         text = read(path)
         if re.search(r"\.(html|page|xhp)", path.name):
-            text = html.unescape(MARKUP.sub("", re.sub(r"</(p|li|td|dd|dt|h\d|title)>|<br", "\n\n<br", text)))
+            text = html.unescape(
+                MARKUP.sub("", re.sub(r"</(p|li|td|dd|dt|h\d|title)>|<br", "\n\n<br", text))
+            )
         found = list(passages(text, numbers))
         yield from found if len(found) <= 150 else numbers.sample(found, 150)
 
@@ -157,12 +174,19 @@ def man_pages(roots: Iterable[Path]) -> Iterator[str]:
             else:
                 lines.append(line)
         text = re.sub(r"\\f(\[\w+\]|\(\w\w|\w)|\\[&,/|%:^]|\\s[-+]?\d", "", "\n".join(lines))
-        text = re.sub(r"\\\((aq|cq|oq)", "'", text).replace("\\-", "-").replace("\\e", "\\").replace("\\(bu", "")
+        text = (
+            re.sub(r"\\\((aq|cq|oq)", "'", text)
+            .replace("\\-", "-")
+            .replace("\\e", "\\")
+            .replace("\\(bu", "")
+        )
         found = list(passages(text, numbers))
         yield from found if len(found) <= 60 else numbers.sample(found, 60)
 
 
-def python_texts(roots: Iterable[Path], texts_of: Callable[[ast.AST], Iterator[str]]) -> Iterator[str]:
+def python_texts(
+    roots: Iterable[Path], texts_of: Callable[[ast.AST], Iterator[str]]
+) -> Iterator[str]:
     for path in files(roots, "*.py"):
         try:
             tree = ast.parse(read(path))
@@ -190,11 +214,21 @@ def error_texts(tree: ast.AST) -> Iterator[str]:
     """Yield the texts that calls such as `ValueError(...)` and `log.warning(...)` are given."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             if CALLS.search(name):
                 text = "".join(
-                    part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else " "
-                    for part in (node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else node.args[:1])
+                    part.value
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                    else " "
+                    for part in (
+                        node.args[0].values
+                        if isinstance(node.args[0], ast.JoinedStr)
+                        else node.args[:1]
+                    )
                 )
                 text = re.sub(r"%[-\d.]*[srdfx]|%\(\w+\)[srd]|\{[^}]*\}", " ", text)
                 yield f"{name}: {text}" if name[0].isupper() and text.strip() else text
@@ -230,7 +264,9 @@ def api_descriptions(unpacked: Path) -> Iterator[str]:
                 yield from walk(inner)
 
     for path in files(
-        [unpacked / "pip/botocore/data", unpacked / "pip/googleapiclient"], "*.json", "service-2.json.gz"
+        [unpacked / "pip/botocore/data", unpacked / "pip/googleapiclient"],
+        "*.json",
+        "service-2.json.gz",
     ):
         try:
             found = list(walk(json.loads(read(path, 50_000_000))))
@@ -241,7 +277,12 @@ def api_descriptions(unpacked: Path) -> Iterator[str]:
 
 
 def package_descriptions() -> Iterator[str]:
-    listing = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=False).stdout  # noqa: S607
+    listing = subprocess.run(
+        ["apt-cache", "dumpavail"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
     for name, description in re.findall(r"(?ms)^Package: (\S+)$.*?^Description: (.*?)$", listing):
         yield description if len(description) % 2 else f"{name}: {description}"
 
@@ -253,7 +294,10 @@ def wordnet(unpacked: Path) -> Iterator[str]:
                 continue
             fields, gloss = line.split(" | ", 1)
             parts = fields.split()
-            lemmas = [re.sub(r"\(\w+\)", "", parts[4 + 2 * n]).replace("_", " ") for n in range(int(parts[3], 16))]
+            lemmas = [
+                re.sub(r"\(\w+\)", "", parts[4 + 2 * n]).replace("_", " ")
+                for n in range(int(parts[3], 16))
+            ]
             meaning = gloss.split('; "')[0].strip()
             yield f"{', '.join(lemmas)}: {meaning}" if len(gloss) % 2 else meaning
             yield from re.findall(r'"([^"]+)"', gloss)
@@ -284,7 +328,9 @@ def requests(unpacked: Path) -> Iterator[str]:
         for line in read(path).splitlines():
             for _ in range(3):
                 text = re.sub(r"\(([^()]*)\)", lambda m: numbers.choice(m[1].split("|")), line)
-                text = re.sub(r"\[([^\[\]]*)\]", lambda m: numbers.choice([*m[1].split("|"), ""]), text)
+                text = re.sub(
+                    r"\[([^\[\]]*)\]", lambda m: numbers.choice([*m[1].split("|"), ""]), text
+                )
                 yield re.sub(r"[{}_]", " ", text)
 
 

@@ -28,7 +28,9 @@ def weights_of(path: Path) -> dict[str, torch.Tensor]:
     data = path.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     return {
-        name: torch.frombuffer(bytearray(data[start + a : start + b]), dtype=torch.float32).reshape(entry["shape"])
+        name: torch.frombuffer(bytearray(data[start + a : start + b]), dtype=torch.float32).reshape(
+            entry["shape"]
+        )
         for name, entry in json.loads(data[8:start]).items()
         if name != "__metadata__" and entry["dtype"] == "F32"
         for a, b in [entry["data_offsets"]]
@@ -37,7 +39,9 @@ def weights_of(path: Path) -> dict[str, torch.Tensor]:
 
 class Teacher:
     def __init__(self, folder: Path, kind: torch.dtype = torch.bfloat16) -> None:
-        self.weights = {name: value.to(kind) for name, value in weights_of(folder / "model.safetensors").items()}
+        self.weights = {
+            name: value.to(kind) for name, value in weights_of(folder / "model.safetensors").items()
+        }
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.enable_truncation(TOKENS)
         self.tokenizer.enable_padding()
@@ -49,18 +53,27 @@ class Teacher:
         ids = torch.tensor([one.ids for one in encoded])
         mask = torch.tensor([one.attention_mask for one in encoded]).bool()
         w, (batch, length) = self.weights, ids.shape
-        x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:length]
+        x = (
+            w["embeddings.word_embeddings.weight"][ids]
+            + w["embeddings.position_embeddings.weight"][:length]
+        )
         x = self.norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings")
         for n in range(LAYERS):
             layer = f"encoder.layer.{n}."
             q, k, v = (
-                self.linear(x, f"{layer}attention.self.{part}").view(batch, length, HEADS, -1).transpose(1, 2)
+                self.linear(x, f"{layer}attention.self.{part}")
+                .view(batch, length, HEADS, -1)
+                .transpose(1, 2)
                 for part in ("query", "key", "value")
             )
             read = scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
-            read = self.linear(read.transpose(1, 2).reshape(batch, length, WIDTH), layer + "attention.output.dense")
+            read = self.linear(
+                read.transpose(1, 2).reshape(batch, length, WIDTH), layer + "attention.output.dense"
+            )
             x = self.norm(x + read, layer + "attention.output")
-            inner = self.linear(gelu(self.linear(x, layer + "intermediate.dense")), layer + "output.dense")
+            inner = self.linear(
+                gelu(self.linear(x, layer + "intermediate.dense")), layer + "output.dense"
+            )
             x = self.norm(x + inner, layer + "output")
         total = (x.float() * mask[..., None]).sum(1)
         return normalize(total, dim=-1)
@@ -70,31 +83,47 @@ class Teacher:
 
     def norm(self, x: torch.Tensor, name: str) -> torch.Tensor:
         name += ".LayerNorm"
-        return layer_norm(x, (WIDTH,), self.weights[name + ".weight"], self.weights[name + ".bias"], 1e-12)
+        return layer_norm(
+            x, (WIDTH,), self.weights[name + ".weight"], self.weights[name + ".bias"], 1e-12
+        )
 
 
 def spelled_out(text: str, known: dict[str, int]) -> str:
     """Split camelCase and snake_case, which the teacher cannot read."""
     parts = text.replace("_", " ").split()
-    return " ".join(part if part.strip(".,:;()").lower() in known else HUMP.sub(" ", part) for part in parts)
+    return " ".join(
+        part if part.strip(".,:;()").lower() in known else HUMP.sub(" ", part) for part in parts
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="the folder with model.safetensors, tokenizer.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        required=True,
+        help="the folder with model.safetensors, tokenizer.json",
+    )
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=600.0)
     given = parser.parse_args()
     torch.set_num_threads(1)
     teacher = Teacher(given.model)
-    lines = (line.partition("\t")[2] for line in given.corpus.read_text(encoding="utf-8").splitlines())
+    lines = (
+        line.partition("\t")[2] for line in given.corpus.read_text(encoding="utf-8").splitlines()
+    )
     texts = [spelled_out(text, teacher.words) for text in lines if not re.fullmatch(r"\w+:", text)]
     texts += [word for word in teacher.words if re.fullmatch("[a-z]{2,}", word)]
     random.Random(5).shuffle(texts)  # noqa: S311
     given.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with (given.out / "texts.txt").open("w") as written, (given.out / "vectors.f16").open("wb") as vectors:
+    with (
+        (given.out / "texts.txt").open("w") as written,
+        (given.out / "vectors.f16").open("wb") as vectors,
+    ):
         for start in range(0, len(texts), CHUNK):
             chunk = sorted(texts[start : start + CHUNK], key=len)
             for first in range(0, len(chunk), 64):
@@ -104,7 +133,9 @@ def main() -> int:
             vectors.flush()
             written.flush()
             minutes = (time.monotonic() - began) / 60
-            print(f"{start + len(chunk):,} of {len(texts):,} texts in {minutes:.1f} min", flush=True)
+            print(
+                f"{start + len(chunk):,} of {len(texts):,} texts in {minutes:.1f} min", flush=True
+            )
             if minutes > given.minutes:
                 break
     return 0

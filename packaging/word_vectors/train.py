@@ -27,7 +27,7 @@ from teacher import Teacher
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-from mcp_reflect.word_vectors import BIAS, HEADER, LARGEST_SCALE, MAGIC, VERSION, pieces, words
+from mcp_reflect.text.word_vectors import BIAS, HEADER, LARGEST_SCALE, MAGIC, VERSION, pieces, words
 
 DIMENSIONS, TOKENS = 256, 30_000
 BATCH, PEAK_RATE, EPOCHS = 1_024, 0.004, 6
@@ -48,11 +48,15 @@ def vocabulary(bert: dict[str, int], texts: list[str]) -> list[str]:
         if len(numbers) > 1 and re.fullmatch(r"[a-z][a-z0-9]{2,19}", word):
             split[word] = count
     latin = [token for token in bert if re.fullmatch(r"(##)?[a-z0-9]+", token)]
-    short = {token for token in latin if len(token.removeprefix("##")) == 1}  # every Latin word can be spelled
+    short = {
+        token for token in latin if len(token.removeprefix("##")) == 1
+    }  # every Latin word can be spelled
     ranked = sorted(latin, key=lambda token: (token not in short, -used[token], bert[token]))
     added = [word for word, count in split.most_common(5_000) if count >= 6]
     kept = ranked[: TOKENS - len(added)]
-    print(f"{len(kept):,} of BERT's {len(latin):,} Latin tokens, {len(added):,} more: {added[:8]} … {added[-4:]}")
+    print(
+        f"{len(kept):,} of BERT's {len(latin):,} Latin tokens, {len(added):,} more: {added[:8]} … {added[-4:]}"
+    )
     return kept + added
 
 
@@ -73,13 +77,20 @@ def principal_components(vectors: npt.NDArray[np.float16]) -> Tensor:
     """Return the 384 x 256 matrix of the directions in which the teacher's vectors differ most."""
     sample = torch.from_numpy(vectors[:: max(1, len(vectors) // 60_000)].astype(np.float32))
     values, directions = torch.linalg.eigh(sample.T @ sample)
-    print(f"{float(values[-DIMENSIONS:].sum() / values.sum()):.3f} of the length is in {DIMENSIONS} dimensions")
+    print(
+        f"{float(values[-DIMENSIONS:].sum() / values.sum()):.3f} of the length is in {DIMENSIONS} dimensions"
+    )
     return directions[:, -DIMENSIONS:].flip(1).contiguous()
 
 
-def starting_rows(teacher: Teacher, tokens: list[str], counts: npt.NDArray[np.int64], reduced: Tensor) -> Tensor:
+def starting_rows(
+    teacher: Teacher, tokens: list[str], counts: npt.NDArray[np.int64], reduced: Tensor
+) -> Tensor:
     alone = torch.cat(
-        [teacher.embed([t.removeprefix("##") for t in tokens[n : n + 256]]) for n in range(0, len(tokens), 256)]
+        [
+            teacher.embed([t.removeprefix("##") for t in tokens[n : n + 256]])
+            for n in range(0, len(tokens), 256)
+        ]
     )
     rows = normalize((alone - alone.mean(0)) @ reduced, dim=-1)
     share = torch.from_numpy(counts / counts.sum()).float()
@@ -87,7 +98,11 @@ def starting_rows(teacher: Teacher, tokens: list[str], counts: npt.NDArray[np.in
 
 
 def train(
-    table: Tensor, rows: list[list[int]], taught: npt.NDArray[np.float16], reduced: Tensor, epochs: int
+    table: Tensor,
+    rows: list[list[int]],
+    taught: npt.NDArray[np.float16],
+    reduced: Tensor,
+    epochs: int,
 ) -> Tensor:
     """Turn the sums of the rows of each text's tokens towards the teacher's vectors."""
     parts = (torch.from_numpy(part.astype(np.float32)) for part in np.array_split(taught, 64))
@@ -95,7 +110,9 @@ def train(
 
     def distance(chosen: npt.NDArray[np.int64]) -> Tensor:
         lengths = [len(rows[n]) for n in chosen]
-        flat = torch.from_numpy(np.fromiter((token for n in chosen for token in rows[n]), np.int64, sum(lengths)))
+        flat = torch.from_numpy(
+            np.fromiter((token for n in chosen for token in rows[n]), np.int64, sum(lengths))
+        )
         starts = torch.from_numpy(np.cumsum([0, *lengths[:-1]]))
         student = normalize(embedding_bag(flat, table, starts, mode="sum"), dim=-1)
         return 1 - (student * targets[chosen]).sum(-1).mean()
@@ -104,7 +121,9 @@ def train(
     optimizer = torch.optim.Adam([table], lr=PEAK_RATE, betas=(0.9, 0.99), fused=True)
     numbers = np.random.default_rng(7)
     steps, began = epochs * ((len(rows) - HELD_BACK) // BATCH), time.monotonic()
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, PEAK_RATE, total_steps=steps + 1, pct_start=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, PEAK_RATE, total_steps=steps + 1, pct_start=0.05
+    )
     for epoch in range(epochs):
         order = numbers.permutation(np.arange(HELD_BACK, len(rows)))
         for start in range(0, len(order) - BATCH + 1, BATCH):
@@ -139,12 +158,16 @@ def write_table(path: Path, tokens: list[str], table: npt.NDArray[np.float32]) -
     ends = np.cumsum([len(text) for text in texts]).astype("<u4")
     header = HEADER.pack(MAGIC, VERSION, table.shape[1], 0, len(tokens), count, int(ends[-1]))
     rows = values.astype(np.uint8).tobytes()
-    path.write_bytes(header + slots.tobytes() + ends.tobytes() + scales.tobytes() + rows + b"".join(texts))
+    path.write_bytes(
+        header + slots.tobytes() + ends.tobytes() + scales.tobytes() + rows + b"".join(texts)
+    )
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=Path, required=True, help="the teacher's folder")
     parser.add_argument("--taught", type=Path, required=True, help="what teacher.py wrote")
     parser.add_argument("--out", type=Path, required=True)
@@ -163,7 +186,9 @@ def main() -> int:
     order = np.random.default_rng(3).permutation(full)
     rows, taught = [rows[n] for n in order], taught[order]
     counts = np.bincount([token for row in rows for token in row], minlength=len(tokens))
-    print(f"{len(rows):,} texts, {counts.sum():,} tokens, {(counts == 0).sum():,} tokens never seen")
+    print(
+        f"{len(rows):,} texts, {counts.sum():,} tokens, {(counts == 0).sum():,} tokens never seen"
+    )
     reduced = principal_components(taught)
     table = starting_rows(teacher, tokens, counts, reduced)
     trained = train(table, rows, taught, reduced, given.epochs)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from benchmarks.learning import bad_outcomes_until_gone, good_one_stays, kendall, praise_against_proof, ranking
+from benchmarks.learning import (
+    bad_outcomes_until_gone,
+    good_one_stays,
+    kendall,
+    praise_against_proof,
+    ranking,
+)
 
 
 async def test_recall_ranks_by_true_worth_as_well_as_the_sample_mean_does() -> None:

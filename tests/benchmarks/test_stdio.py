@@ -51,7 +51,10 @@ def test_a_server_that_ends_is_reported_with_its_stderr_and_exit_code() -> None:
 
 
 def test_a_silent_server_is_given_up_on() -> None:
-    with stand_in("silent", timeout=0.2) as server, pytest.raises(ServerDiedError, match="said nothing"):
+    with (
+        stand_in("silent", timeout=0.2) as server,
+        pytest.raises(ServerDiedError, match="said nothing"),
+    ):
         server.request("anything")
     assert server.close() == 0
 

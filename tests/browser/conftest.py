@@ -61,7 +61,9 @@ class Opened:
 def browser() -> Generator[Any]:
     from playwright.sync_api import sync_playwright
 
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     with sync_playwright() as playwright:
         flags = [flag.replace("+", " ") for flag in FLAGS.split()]
         opened = playwright.chromium.launch(executable_path=chromium, headless=True, args=flags)
@@ -95,7 +97,9 @@ def written(settings: Settings, file: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def file(made_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(Settings(bank=made_bank, project=PROJECT), tmp_path_factory.mktemp("file") / "board.html")
+    return written(
+        Settings(bank=made_bank, project=PROJECT), tmp_path_factory.mktemp("file") / "board.html"
+    )
 
 
 @pytest.fixture
@@ -113,8 +117,12 @@ def open_page(browser: Any) -> Generator[Open]:
     contexts: list[Any] = []
     pages: list[Opened] = []
 
-    def opened(address: str, *, theme: str = "light", width: int = 1280, height: int = 900, **more: Any) -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **more)
+    def opened(
+        address: str, *, theme: str = "light", width: int = 1280, height: int = 900, **more: Any
+    ) -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, **more
+        )
         contexts.append(context)
         made = Opened(context.new_page())
         pages.append(made)
@@ -127,9 +135,15 @@ def open_page(browser: Any) -> Generator[Open]:
         made.page.on("request", asked)
         made.page.on("pageerror", lambda error: made.faults.append(f"error {error}"))
         made.page.on(
-            "console", lambda told: made.faults.append(told.text) if told.type in ("error", "warning") else None
+            "console",
+            lambda told: (
+                made.faults.append(told.text) if told.type in ("error", "warning") else None
+            ),
         )
-        made.page.on("dialog", lambda dialog: made.faults.append(f"dialog {dialog.message}") or dialog.dismiss())
+        made.page.on(
+            "dialog",
+            lambda dialog: made.faults.append(f"dialog {dialog.message}") or dialog.dismiss(),
+        )
         made.page.goto(address)
         made.page.wait_for_selector("#main > *")
         return made

@@ -31,10 +31,14 @@ def lessons(bank: Path) -> list[Lesson]:
 
     async def work() -> list[Lesson]:
         async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
-            found = await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None, limit=1000)
+            found = await engine.bank.lessons.latest(
+                engine.scopes.own, kind=None, state=None, limit=1000
+            )
             return [
                 *found,
-                *await engine.bank.lessons.latest(engine.scopes.own, kind=None, state=None, limit=1000, held=True),
+                *await engine.bank.lessons.latest(
+                    engine.scopes.own, kind=None, state=None, limit=1000, held=True
+                ),
             ]
 
     return ran(work)
@@ -105,7 +109,10 @@ def test_a_lesson_is_edited_and_its_history_shown(acting: Opened, bank: Path) ->
     acting.page.locator("[data-action=save]").click()
     expect(acting.page.locator("#said")).to_contain_text("Changed")
     lesson = one(bank, name)
-    assert (lesson.correction, lesson.importance) == ("Deploy on a Monday, when people are there", 0.77)
+    assert (lesson.correction, lesson.importance) == (
+        "Deploy on a Monday, when people are there",
+        0.77,
+    )
     assert (lesson.why, lesson.tags) == ("Nobody mends it on a Saturday", ("deploy", "weekday"))
     assert "Deploy on a Monday" in acting.page.locator(".detail").inner_text()
     acting.page.locator("[data-action=history]").click()
@@ -150,7 +157,9 @@ def test_a_held_lesson_is_decided_about_where_it_is_looked_at(acting: Opened, ba
 def test_a_person_chooses_another_project_of_the_bank(acting: Opened, bank: Path) -> None:
     async def work() -> None:
         async with Engine(Settings(bank=bank, project="/srv/tea")) as engine:
-            await engine.store_lesson(mistake="Boiled the green tea", correction="Pour it at 80 degrees")
+            await engine.store_lesson(
+                mistake="Boiled the green tea", correction="Pour it at 80 degrees"
+            )
 
     ran(work)
     acting.page.locator("#reload").click()
@@ -165,7 +174,9 @@ def test_a_person_chooses_another_project_of_the_bank(acting: Opened, bank: Path
 def test_refresh_shows_what_was_stored_meanwhile(acting: Opened, bank: Path) -> None:
     async def store() -> None:
         async with Engine(Settings(bank=bank, project=PROJECT)) as engine:
-            await engine.store_lesson(mistake="Shipped the quokka by sea", correction="Send it by air")
+            await engine.store_lesson(
+                mistake="Shipped the quokka by sea", correction="Send it by air"
+            )
 
     ran(store)
     acting.page.locator("#reload").click()
@@ -183,7 +194,9 @@ def test_a_refresh_does_not_take_the_search_from_a_person_who_types(acting: Open
     expect(acting.page.locator(".row").filter(has_text="Friday").first).to_be_visible()
 
 
-def test_the_address_that_the_browser_is_started_with_opens_it_once(open_page: Open, served: Served) -> None:
+def test_the_address_that_the_browser_is_started_with_opens_it_once(
+    open_page: Open, served: Served
+) -> None:
     ticket = served.board.issue_ticket()
     opened = open_page(f"http://{served.place}/#{ticket}")
     opened.page.locator(".row").first.wait_for()
@@ -219,17 +232,24 @@ def test_hostile_words_stay_words_in_every_view(open_page: Open, tmp_path: Path)
     async def store(engine: Engine) -> None:
         for text in HOSTILE:
             stored = await engine.store_lesson(
-                mistake=f"Saw {text} once", correction=f"Leave {text}", task_type=text[:40], tags=[text[:40]]
+                mistake=f"Saw {text} once",
+                correction=f"Leave {text}",
+                task_type=text[:40],
+                tags=[text[:40]],
             )
             await engine.recall(task=f"Saw {text} once", task_type=text[:40])
             await engine.record_outcome(success=True, lesson_ids=[stored.lesson_id], note=text)
             for session in "abc":
                 await engine.before_call("bash", {"command": text}, session=session)
-                await engine.after_call("bash", {"command": text}, error=f"failed {text}", session=session)
+                await engine.after_call(
+                    "bash", {"command": text}, error=f"failed {text}", session=session
+                )
 
     path = tmp_path / "bank.db"
     with_bank(path, store)
-    opened = open_page(written(Settings(bank=path, project=PROJECT), tmp_path / "hostile.html").as_uri())
+    opened = open_page(
+        written(Settings(bank=path, project=PROJECT), tmp_path / "hostile.html").as_uri()
+    )
     for name in ("lessons", "time", "recalled", "repeats", "clusters", "deciding"):
         opened.view(name)
         assert opened.page.locator("img, b, iframe, main script, main a").count() == 0
@@ -244,7 +264,11 @@ def test_hostile_words_stay_words_in_every_view(open_page: Open, tmp_path: Path)
 
 
 def test_an_empty_bank_says_what_to_do(open_page: Open, tmp_path: Path) -> None:
-    opened = open_page(written(Settings(bank=tmp_path / "new.db", project=PROJECT), tmp_path / "empty.html").as_uri())
+    opened = open_page(
+        written(
+            Settings(bank=tmp_path / "new.db", project=PROJECT), tmp_path / "empty.html"
+        ).as_uri()
+    )
     text = opened.page.locator("main").inner_text()
     assert "Nothing was learned here yet" in text
     assert "mcp-reflect install HOST" in text

@@ -46,7 +46,10 @@ def called(bank: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """What the server answers to a call that the page has the host make."""
 
     async def work() -> dict[str, Any]:
-        async with Engine(Settings(bank=bank, project=PROJECT)) as engine, Client(build(engine=engine)) as client:
+        async with (
+            Engine(Settings(bank=bank, project=PROJECT)) as engine,
+            Client(build(engine=engine)) as client,
+        ):
             if method == "resources/read":
                 found: Any = await client.read_resource(params["uri"])
             else:
@@ -65,8 +68,13 @@ def hosted(browser: Any, bank: Path) -> Generator[Callable[[dict[str, Any]], Any
     def opened(capabilities: dict[str, Any]) -> Any:
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda request: faults.append(request.url) if request.url.startswith("http") else None)
-        page.expose_function("ask", lambda method, params: json.dumps(called(bank, method, json.loads(params))))
+        page.on(
+            "request",
+            lambda request: faults.append(request.url) if request.url.startswith("http") else None,
+        )
+        page.expose_function(
+            "ask", lambda method, params: json.dumps(called(bank, method, json.loads(params)))
+        )
         (content,) = called(bank, "resources/read", {"uri": "ui://mcp-reflect/board"})["contents"]
         page.evaluate(HOST, [content["text"], capabilities])
         return page
@@ -76,17 +84,23 @@ def hosted(browser: Any, bank: Path) -> Generator[Callable[[dict[str, Any]], Any
     assert faults == []
 
 
-def test_a_host_shows_the_board_in_its_own_theme_and_learns_its_size(hosted: Callable[..., Any]) -> None:
+def test_a_host_shows_the_board_in_its_own_theme_and_learns_its_size(
+    hosted: Callable[..., Any],
+) -> None:
     page = hosted({})
     board = page.frame_locator("iframe")
     expect(board.locator(".row").first).to_be_visible()
     expect(board.locator("#theme")).to_have_text("Theme: dark")
     assert page.evaluate("heard")[0] == "ui/initialize"
     page.wait_for_timeout(100)
-    assert {"ui/notifications/initialized", "ui/notifications/size-changed"} <= set(page.evaluate("heard"))
+    assert {"ui/notifications/initialized", "ui/notifications/size-changed"} <= set(
+        page.evaluate("heard")
+    )
     board.locator(".row").first.click()
     expect(board.locator("[data-action]")).to_have_count(0)
-    page.evaluate("tell({method: 'ui/notifications/host-context-changed', params: {theme: 'light'}})")
+    page.evaluate(
+        "tell({method: 'ui/notifications/host-context-changed', params: {theme: 'light'}})"
+    )
     expect(board.locator("#theme")).to_have_text("Theme: light")
     page.evaluate("tell({id: 9, method: 'ping'})")
 
@@ -120,7 +134,9 @@ def test_where_the_host_passes_calls_on_a_lesson_is_forgotten_and_its_history_re
     assert ran(state) is State.RETIRED
 
 
-def test_what_the_agent_recalled_is_shown_alone_until_all_is_asked_for(hosted: Callable[..., Any]) -> None:
+def test_what_the_agent_recalled_is_shown_alone_until_all_is_asked_for(
+    hosted: Callable[..., Any],
+) -> None:
     page = hosted({})
     board = page.frame_locator("iframe")
     ids = board.locator(".row").evaluate_all("all => all.length")

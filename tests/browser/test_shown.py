@@ -20,7 +20,9 @@ VIEWS = ("lessons", "time", "recalled", "repeats", "clusters", "deciding")
 
 def count(opened: Opened) -> int:
     """How many lessons the filters leave."""
-    return int(opened.page.locator("#view-lessons .found").inner_text().split(" of ")[0].replace(",", ""))
+    return int(
+        opened.page.locator("#view-lessons .found").inner_text().split(" of ")[0].replace(",", "")
+    )
 
 
 def chosen(opened: Opened) -> str:
@@ -41,7 +43,9 @@ def test_search_and_filters_narrow_the_list_and_escape_clears_it(shown: Opened) 
     for name in ("kind", "trust", "type", "source"):
         select = shown.page.locator(f"#by-{name}")
         for value in [
-            option for option in select.locator("option").evaluate_all("all => all.map(one => one.value)") if option
+            option
+            for option in select.locator("option").evaluate_all("all => all.map(one => one.value)")
+            if option
         ]:
             select.select_option(value)
             assert count(shown) > 0
@@ -65,8 +69,12 @@ def fact(opened: Opened, name: str) -> str:
 
 
 ORDERS: dict[str, Callable[[Opened], float]] = {
-    "worth": lambda opened: float(opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0]),
-    "doubt": lambda opened: -float(opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0]),
+    "worth": lambda opened: float(
+        opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0]
+    ),
+    "doubt": lambda opened: (
+        -float(opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0])
+    ),
     "uses": lambda opened: float(fact(opened, "Used").split()[0]),
     "importance": lambda opened: float(fact(opened, "Importance")),
     "evidence": lambda opened: float(fact(opened, "Outcomes").replace("none", "0 of 0").split()[2]),
@@ -99,7 +107,10 @@ def test_the_arrows_move_through_the_list_and_the_reader_is_told_the_row(shown: 
         seen.append(chosen(shown))
         row = shown.page.locator("#list").get_attribute("aria-activedescendant")
         assert shown.page.locator(f"#{row}").get_attribute("aria-selected") == "true"
-        box, frame = shown.page.locator(f"#{row}").bounding_box(), shown.page.locator("#list").bounding_box()
+        box, frame = (
+            shown.page.locator(f"#{row}").bounding_box(),
+            shown.page.locator("#list").bounding_box(),
+        )
         assert frame["y"] - 1 <= box["y"] <= frame["y"] + frame["height"]
     assert seen[0] == seen[2] == seen[6]
     assert len(set(seen)) >= 4
@@ -112,9 +123,9 @@ def test_tabs_move_by_arrows_and_only_the_chosen_one_is_in_the_order_of_tab(show
         assert shown.page.evaluate("document.activeElement.id") == f"tab-{name}"
         assert shown.page.locator(f"#view-{name}").is_visible()
     shown.page.keyboard.press("End")
-    assert shown.page.locator("[role=tab][tabindex='0']").evaluate_all("all => all.map(one => one.id)") == [
-        "tab-deciding"
-    ]
+    assert shown.page.locator("[role=tab][tabindex='0']").evaluate_all(
+        "all => all.map(one => one.id)"
+    ) == ["tab-deciding"]
     shown.page.keyboard.press("ArrowRight")
     assert shown.page.evaluate("document.activeElement.id") == "tab-lessons"
 
@@ -164,7 +175,9 @@ def test_effectiveness_is_drawn_for_all_and_for_a_type_and_told_as_a_table(shown
 
 
 @pytest.mark.parametrize(("name", "events"), [("recalled", "recalls"), ("repeats", "warnings")])
-def test_events_are_drawn_filtered_and_told_one_by_one(shown: Opened, name: str, events: str) -> None:
+def test_events_are_drawn_filtered_and_told_one_by_one(
+    shown: Opened, name: str, events: str
+) -> None:
     view = shown.view(name)
     assert drawn(view) > 10
     rows = view.locator("section table tbody tr")
@@ -207,7 +220,11 @@ def test_the_time_axis_ends_today_and_one_figure_says_how_often_lessons_work(sho
     today = shown.page.locator("#scope").inner_text().split("as of ")[1][:10]
     view = shown.view("time")
     assert view.locator(".uplot").first.get_attribute("data-until") == today
-    (tile,) = [text for text in shown.page.locator("#tiles > div").all_inner_texts() if "Lessons work" in text]
+    (tile,) = [
+        text
+        for text in shown.page.locator("#tiles > div").all_inner_texts()
+        if "Lessons work" in text
+    ]
     assert tile.splitlines()[1] in view.locator(".reading").inner_text()
 
 
@@ -228,7 +245,9 @@ def test_a_written_board_shows_what_waits_and_does_nothing(shown: Opened) -> Non
     assert shown.page.locator("[data-action]").count() == 0
 
 
-def test_on_a_phone_a_lesson_opens_over_the_list_and_nothing_is_cut_off(open_page: Open, file: Path) -> None:
+def test_on_a_phone_a_lesson_opens_over_the_list_and_nothing_is_cut_off(
+    open_page: Open, file: Path
+) -> None:
     opened = open_page(file.as_uri(), width=360, height=740, has_touch=True)
     for name in VIEWS:
         opened.view(name)
@@ -275,7 +294,8 @@ def test_the_rate_of_the_page_is_the_banks(shown: Opened) -> None:
     cases = [(2.0, 2.0), (0.3, 3.7), (9.5, 1.25), (250.0, 40.0), (1200.0, 3.0), (1.0, 1.0)]
     script = (ASSETS / "rate.js").read_text(encoding="utf-8")
     told = shown.page.evaluate(
-        f"cases => {{ {script}; return cases.map(([a, b]) => posterior(a, b).mean) }}", [list(case) for case in cases]
+        f"cases => {{ {script}; return cases.map(([a, b]) => posterior(a, b).mean) }}",
+        [list(case) for case in cases],
     )
     for (wins, losses), found in zip(cases, told, strict=True):
         lesson = Lesson(

@@ -17,7 +17,9 @@ from tests.server.servers import LESSON, ROOT, server, started_server, told
 
 TASK = {"task": "deploy on a Friday"}
 # Mounting changes the machine: only a machine that is there for tests.
-MAY_CHANGE_THE_MACHINE = sys.platform == "linux" and os.geteuid() == 0 and bool(os.environ.get("CI"))
+MAY_CHANGE_THE_MACHINE = (
+    sys.platform == "linux" and os.geteuid() == 0 and bool(os.environ.get("CI"))
+)
 
 
 @pytest.fixture
@@ -26,7 +28,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if not MAY_CHANGE_THE_MACHINE or subprocess.run(mounted, capture_output=True, check=False).returncode:
+    if (
+        not MAY_CHANGE_THE_MACHINE
+        or subprocess.run(mounted, capture_output=True, check=False).returncode
+    ):
         pytest.skip("a small disk is mounted by root, if CI is set")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
@@ -45,13 +50,18 @@ def test_a_full_disk_is_told_and_recalls_go_on_and_room_is_all_it_needs(small_di
             _fill(small_disk / "filler")
         said = ""
         for number in range(30):
-            long = {"mistake": f"Filled the disk {number} " + "x" * 4000, "correction": "Free some space"}
+            long = {
+                "mistake": f"Filled the disk {number} " + "x" * 4000,
+                "correction": "Free some space",
+            }
             result = running.call_tool("store_lesson", long)
             if result.get("isError"):
                 said = str(result["content"])
                 break
         assert "cannot grow: the disk is full. Free some space and try again" in said
-        assert [hit["id"] for hit in told(running, "recall_lessons", TASK)["lessons"]] == [stored["lesson_id"]]
+        assert [hit["id"] for hit in told(running, "recall_lessons", TASK)["lessons"]] == [
+            stored["lesson_id"]
+        ]
         (small_disk / "filler").unlink()
         told(running, "store_lesson", {**LESSON, "mistake": "Filled the disk"})
 
@@ -63,15 +73,21 @@ def test_who_starts_on_a_full_disk_recalls_and_room_is_all_it_needs(small_disk: 
         _fill(small_disk / "filler")
     with server(small_disk / "bank.db") as running:
         assert told(running, "recall_lessons", TASK)["lessons"]
-        said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Filled the disk"})["content"])
+        said = str(
+            running.call_tool("store_lesson", {**LESSON, "mistake": "Filled the disk"})["content"]
+        )
         assert "the disk is full. Free some space" in said
         (small_disk / "filler").unlink()
-        stored = told(running, "store_lesson", {"mistake": "Filled the disk", "correction": "Free some space"})
+        stored = told(
+            running, "store_lesson", {"mistake": "Filled the disk", "correction": "Free some space"}
+        )
         found = told(running, "recall_lessons", {"task": "filled the disk"})["lessons"]
         assert [hit["id"] for hit in found] == [stored["lesson_id"]]
 
 
-def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_seen(small_disk: Path) -> None:
+def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_seen(
+    small_disk: Path,
+) -> None:
     with server(small_disk / "bank.db") as running:
         told(running, "store_lesson", LESSON)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
@@ -81,9 +97,15 @@ def test_a_disk_that_is_only_read_can_be_copied_and_what_others_write_later_is_s
         assert backup(small_disk / "bank.db", copy) > 0
         subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
         with server(small_disk / "bank.db") as other:
-            told(other, "store_lesson", {"mistake": "Filled the disk", "correction": "Free some space"})
+            told(
+                other,
+                "store_lesson",
+                {"mistake": "Filled the disk", "correction": "Free some space"},
+            )
         assert told(running, "recall_lessons", {"task": "filled the disk"})["lessons"]
-        stored = told(running, "store_lesson", {"mistake": "Lost the key", "correction": "Hang the key up"})
+        stored = told(
+            running, "store_lesson", {"mistake": "Lost the key", "correction": "Hang the key up"}
+        )
         found = told(running, "recall_lessons", {"task": "lost the key"})["lessons"]
         assert [hit["id"] for hit in found] == [stored["lesson_id"]]
     with server(copy) as copied:
@@ -110,7 +132,9 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user"
+)
 @pytest.mark.parametrize(
     ("file", "folder", "write", "read"),
     [
@@ -119,8 +143,14 @@ asyncio.run(main())
         (0o644, 0o755, "can only be read: the file or its folder may not be written", "1"),
     ],
 )
-def test_who_has_no_right_is_told_or_reads(bank_path: Path, file: int, folder: int, write: str, read: str) -> None:
-    for above in (bank_path.parent.parent, bank_path.parent.parent.parent, bank_path.parent.parent.parent.parent):
+def test_who_has_no_right_is_told_or_reads(
+    bank_path: Path, file: int, folder: int, write: str, read: str
+) -> None:
+    for above in (
+        bank_path.parent.parent,
+        bank_path.parent.parent.parent,
+        bank_path.parent.parent.parent.parent,
+    ):
         if above.is_relative_to("/tmp/pytest-of-root"):  # noqa: S108 - where pytest keeps a user's folders
             above.chmod(0o755)
     with server(bank_path) as running:
@@ -128,7 +158,11 @@ def test_who_has_no_right_is_told_or_reads(bank_path: Path, file: int, folder: i
     bank_path.chmod(file)
     bank_path.parent.chmod(folder)
     done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(bank_path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", AS_NOBODY, str(bank_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if "ModuleNotFoundError" in done.stderr or "Permission denied: " in done.stderr:
         pytest.skip("another user cannot run this checkout")
@@ -169,7 +203,9 @@ def shared_sqlite() -> str | None:
 
 
 @pytest.mark.parametrize("made_elsewhere", [False, True])
-def test_where_no_memory_can_be_shared_the_bank_is_refused(bank_path: Path, *, made_elsewhere: bool) -> None:
+def test_where_no_memory_can_be_shared_the_bank_is_refused(
+    bank_path: Path, *, made_elsewhere: bool
+) -> None:
     library = shared_sqlite()
     if library is None:
         pytest.skip("Python brings its own SQLite")
@@ -197,7 +233,11 @@ def test_a_suspended_writer_is_told_and_recalls_go_on(bank_path: Path) -> None:
         os.kill(holding.pid, signal.SIGSTOP)
         with started_server(bank_path, command=(sys.executable, "-c", HASTY)) as running:
             assert told(running, "recall_lessons", TASK)["lessons"]
-            said = str(running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})["content"])
+            said = str(
+                running.call_tool("store_lesson", {**LESSON, "mistake": "Waited for a sleeper"})[
+                    "content"
+                ]
+            )
             assert "is held by another process. Try again, or end the process that holds it" in said
             os.kill(holding.pid, signal.SIGCONT)
             holding.communicate("now\n", timeout=60)
@@ -240,7 +280,11 @@ class BackwardClock(Clock):
 async def test_a_clock_that_is_set_back_loses_and_mixes_up_nothing(bank_path: Path) -> None:
     async with Engine(Settings(bank=bank_path, project="app"), clock=BackwardClock()) as engine:
         ids = [
-            (await engine.store_lesson(mistake=f"Mistake number {number}x", correction=f"Mend {number}x")).lesson_id
+            (
+                await engine.store_lesson(
+                    mistake=f"Mistake number {number}x", correction=f"Mend {number}x"
+                )
+            ).lesson_id
             for number in range(5)
         ]
         found = await engine.recall(task="Mistake number 3x", limit=5)

@@ -45,7 +45,8 @@ def storm(bank: Path, kills: int, at_once: int) -> Storm:
     done = cut_off = 0
     while done < kills:
         lives = [
-            _Life(forked_server(bank), f"{done}-{number}", refused) for number in range(min(at_once, kills - done))
+            _Life(forked_server(bank), f"{done}-{number}", refused)
+            for number in range(min(at_once, kills - done))
         ]
         for life in lives:
             life.kill.join()
@@ -101,7 +102,11 @@ def _holds(bank: Path, kills: int, at_once: int) -> None:
     assert (lost(bank, found.written), found.refused) == ([], [])
     assert found.written
     with server(bank) as after:
-        told(after, "store_lesson", {"mistake": "Was killed in the middle", "correction": "Start again"})
+        told(
+            after,
+            "store_lesson",
+            {"mistake": "Was killed in the middle", "correction": "Start again"},
+        )
         assert told(after, "recall_lessons", {"task": "was killed in the middle"})["lessons"]
     assert sound(bank)
     print(  # noqa: T201

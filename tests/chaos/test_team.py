@@ -8,7 +8,9 @@ import pytest
 pytestmark = pytest.mark.postgresql
 
 
-def test_no_acknowledged_store_is_lost_and_no_call_fails_while_replicas_and_connections_end() -> None:
+def test_no_acknowledged_store_is_lost_and_no_call_fails_while_replicas_and_connections_end() -> (
+    None
+):
     from benchmarks import team  # noqa: PLC0415 - few test environments have psycopg
 
     words = "faults --lessons 100 --clients 6 --kills 8 --cuts 4 --seconds 300"

@@ -56,5 +56,7 @@ class Command:
 
     def file(self, name: str, lines: list[Any]) -> str:
         path = self.folder / name
-        path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+        path.write_text(
+            "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines)
+        )
         return str(path)

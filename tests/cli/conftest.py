@@ -8,7 +8,9 @@ from tests.cli.commands import Command
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Command:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
     return Command(capsys, tmp_path)

@@ -16,12 +16,23 @@ from mcp_reflect.cli.lessons import format_document, parse_document
 from tests.cli.commands import Command
 from tests.cli.typed import Person
 
-ADDED = ("lessons", "add", "--mistake", "Deployed on a Friday", "--correction", "Deploy on a Tuesday")
+ADDED = (
+    "lessons",
+    "add",
+    "--mistake",
+    "Deployed on a Friday",
+    "--correction",
+    "Deploy on a Tuesday",
+)
 terminal = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
 
 
 def env(command: Command, **more: str) -> dict[str, str]:
-    return {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app", **more}
+    return {
+        "MCP_REFLECT_BANK": str(command.folder / "bank.db"),
+        "MCP_REFLECT_PROJECT": "app",
+        **more,
+    }
 
 
 def test_a_lesson_written_by_a_person_is_trusted_and_recalled(command: Command) -> None:
@@ -35,22 +46,39 @@ def test_a_lesson_written_by_a_person_is_trusted_and_recalled(command: Command) 
 def test_a_lesson_has_the_visibility_and_importance_that_it_was_given(command: Command) -> None:
     here = command.json(*ADDED)["lesson_id"]
     everywhere = command.json(
-        "lessons", "add", "--mistake", "Fed the quokka", "--correction", "Feed it at noon", "--global"
+        "lessons",
+        "add",
+        "--mistake",
+        "Fed the quokka",
+        "--correction",
+        "Feed it at noon",
+        "--global",
     )["lesson_id"]
     shown = [command.json("lessons", "show", lesson_id) for lesson_id in (here, everywhere)]
-    assert [(lesson.get("project"), lesson["importance"]) for lesson in shown] == [("app", 0.5), (None, 0.5)]
+    assert [(lesson.get("project"), lesson["importance"]) for lesson in shown] == [
+        ("app", 0.5),
+        (None, 0.5),
+    ]
 
 
 TEXTS = st.text(min_size=1).map(str.strip)
 ITEMS = st.lists(st.text(alphabet="a- #\\\n", min_size=1).map(str.strip).filter(bool))
 
 
-@given(st.fixed_dictionaries({"mistake": TEXTS, "correction": TEXTS, "symptoms": ITEMS, "tags": ITEMS}))
+@given(
+    st.fixed_dictionaries({"mistake": TEXTS, "correction": TEXTS, "symptoms": ITEMS, "tags": ITEMS})
+)
 def test_a_document_holds_each_field_as_it_is(fields: dict[str, Any]) -> None:
     others = {"why": None, "context": "", "keywords": (), "task_type": "deploy", "importance": 0.5}
     read = parse_document(format_document({**others, **fields}))
-    assert [read[name] or "" for name in ("mistake", "correction")] == [fields["mistake"], fields["correction"]]
-    assert [read[name] for name in ("symptoms", "tags")] == [tuple(fields["symptoms"]), tuple(fields["tags"])]
+    assert [read[name] or "" for name in ("mistake", "correction")] == [
+        fields["mistake"],
+        fields["correction"],
+    ]
+    assert [read[name] for name in ("symptoms", "tags")] == [
+        tuple(fields["symptoms"]),
+        tuple(fields["tags"]),
+    ]
     assert (read["why"], read["task_type"], read["importance"]) == (None, "deploy", 0.5)
 
 
@@ -86,7 +114,9 @@ def test_without_an_editor_in_the_environment_vi_is_taken(command: Command) -> N
     vi.write_text("#!/bin/sh\necho vi was here\n")
     vi.chmod(0o755)
     lesson_id = command.json(*ADDED)["lesson_id"]
-    person = Person(["lessons", "edit", lesson_id], env(command, EDITOR="", VISUAL="", PATH=str(programs)))
+    person = Person(
+        ["lessons", "edit", lesson_id], env(command, EDITOR="", VISUAL="", PATH=str(programs))
+    )
     assert person.leaves() == 0, person.screen
     assert "vi was here" in person.screen
 
@@ -96,7 +126,9 @@ def test_an_id_is_named_by_its_first_or_last_characters(command: Command) -> Non
     for part in (lesson_id[:-1], lesson_id[-6:]):
         assert command.json("lessons", "show", part)["id"] == lesson_id
     assert command.json("lessons", "forget", lesson_id[-6:])["id"] == lesson_id
-    other = command.json("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")["lesson_id"]
+    other = command.json("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")[
+        "lesson_id"
+    ]
     said = command("lessons", "show", "les_", code=2)
     assert f"'les_' is the start or end of {lesson_id}, {other}. Give more characters." in said
     assert "there is no 'zz'" in command("lessons", "show", "zz", code=2)
@@ -116,10 +148,14 @@ def test_a_recall_by_hand_is_no_use_of_a_lesson(command: Command) -> None:
     assert command.json("lessons", "show", lesson_id)["times_applied"] == 0
 
 
-def test_other_projects_of_the_bank_are_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_projects_of_the_bank_are_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command(*ADDED)
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
-    assert "This bank has lessons of other projects: app (1)." in command("recall", "deploy on a friday")
+    assert "This bank has lessons of other projects: app (1)." in command(
+        "recall", "deploy on a friday"
+    )
     assert command.json("doctor")["projects_in_bank"] == {"app": 1}
     assert re.search(r"projects in bank +app \(1\)\n", command("doctor"))
 
@@ -156,8 +192,12 @@ def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path)
     assert main(["restore", str(copy), "--yes"]) == 0
 
 
-def test_the_demo_recalls_its_lesson_from_a_new_server_and_raises_its_effectiveness(command: Command) -> None:
+def test_the_demo_recalls_its_lesson_from_a_new_server_and_raises_its_effectiveness(
+    command: Command,
+) -> None:
     shown = command("demo")
     stored = re.findall(r"Lesson (les_\w+) is stored", shown)
     assert "PYTHONPATH=src pytest tests/billing" in shown
-    assert float(re.findall(rf"Effectiveness of {stored[0]}: not known yet → (\S+)", shown)[0]) > 0.5
+    assert (
+        float(re.findall(rf"Effectiveness of {stored[0]}: not known yet → (\S+)", shown)[0]) > 0.5
+    )

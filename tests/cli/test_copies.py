@@ -16,10 +16,13 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup, copy_daily, restore
 from mcp_reflect.storage.sqlite.files import newest
-from tests.runs.past_home import claude_file
 from tests.server.servers import LESSON, server, told
+from tests.sessions.past_home import claude_file
 
-LATER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
+LATER: dict[str, Any] = {
+    "mistake": "Read the wrong configuration",
+    "correction": "Name the configuration",
+}
 
 
 @pytest.fixture
@@ -43,7 +46,9 @@ def test_a_copy_taken_and_put_back_under_a_running_server(bank: Path, tmp_path: 
         assert copy.stat().st_mode & 0o777 == 0o600
         told(running, "store_lesson", LATER)
         assert main(["restore", str(copy), "--yes"]) == 0
-        assert not told(running, "recall_lessons", {"task": "read the configuration"}).get("lessons")
+        assert not told(running, "recall_lessons", {"task": "read the configuration"}).get(
+            "lessons"
+        )
         assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
         told(running, "store_lesson", {**LESSON, "mistake": "Stored after the restore"})
     (kept,) = bank.parent.glob("bank.db.before-restore-*")
@@ -77,7 +82,10 @@ def test_doctor_tells_of_damage_and_the_bank_begins_with_its_copy(
     assert copy
     bank.write_bytes(b"\x00" * 4096 + bank.read_bytes()[4096:])
     assert main(["doctor", "--json"]) == 1
-    assert f"The next call uses the copy {copy.name}" in json.loads(capsys.readouterr().out)["degraded"][-1]
+    assert (
+        f"The next call uses the copy {copy.name}"
+        in json.loads(capsys.readouterr().out)["degraded"][-1]
+    )
     assert main(["doctor", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
@@ -120,7 +128,11 @@ def empty(path: Path) -> None:
     ],
 )
 def test_what_is_no_sound_copy_is_not_restored(
-    bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], None], said: str
+    bank: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[Path], None],
+    said: str,
 ) -> None:
     fill(bank)
     copy = tmp_path / "copy.db"
@@ -134,12 +146,17 @@ def test_what_is_no_sound_copy_is_not_restored(
     assert not list(bank.parent.glob("*restor*"))
 
 
-def test_copies_made_at_once_are_each_whole_and_none_takes_anothers_name(bank: Path, tmp_path: Path) -> None:
+def test_copies_made_at_once_are_each_whole_and_none_takes_anothers_name(
+    bank: Path, tmp_path: Path
+) -> None:
     fill(bank)
     copy = tmp_path / "copy.db"
     with ThreadPoolExecutor(4) as threads:
         made = [threads.submit(backup, bank, copy) for _ in range(4)]
-        assert sorted(type(one.exception()).__name__ for one in made) == [*["BankError"] * 3, "NoneType"]
+        assert sorted(type(one.exception()).__name__ for one in made) == [
+            *["BankError"] * 3,
+            "NoneType",
+        ]
         put_back = [threads.submit(restore, bank, copy, 0.0, 10.0) for _ in range(4)]
         kept = {one.result() for one in put_back}
     assert len(kept) == 4
@@ -171,7 +188,10 @@ def test_transcripts_are_reflected_on_for_the_project_of_their_sessions(
     monkeypatch.chdir(tmp_path)
     for name in ("shop", "site"):
         (tmp_path / name).mkdir()
-        steps = [("says", "Push"), ("runs", "git push origin main", f"Exit code 1\nremote: {name} is protected")]
+        steps = [
+            ("says", "Push"),
+            ("runs", "git push origin main", f"Exit code 1\nremote: {name} is protected"),
+        ]
         claude_file(tmp_path / "sessions" / f"{name}.jsonl", steps, cwd=str(tmp_path / name))
     said(capsys, "reflect", str(tmp_path / "sessions"))
     listed = json.loads(said(capsys, "projects", "--json"))
@@ -189,7 +209,17 @@ def test_a_person_finds_the_project_of_a_folder_that_moved(
     old.rename(new)
     monkeypatch.chdir(new)
     assert f"projects rename {old} {new}" in said(capsys, "doctor")
-    said(capsys, "lessons", "add", "--mistake", "Ran tsx", "--correction", "Run tsc", "--project", "shop")
+    said(
+        capsys,
+        "lessons",
+        "add",
+        "--mistake",
+        "Ran tsx",
+        "--correction",
+        "Run tsc",
+        "--project",
+        "shop",
+    )
     assert said(capsys, "projects").count("folder gone") == 1
     said(capsys, "projects", "rename", str(old), str(new))
     assert "tsc --noEmit" in said(capsys, "recall", "run tsc")
@@ -202,7 +232,11 @@ def learned(capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[str, object]]
     shown = json.loads(said(capsys, "lessons", "show", lesson["id"], "--json"))
     history = json.loads(said(capsys, "lessons", "history", lesson["id"], "--json"))
     versions = [(version["reason"], version["text"]) for version in history["versions"]]
-    return lesson["id"], {"trust": shown["trust"], "at": round(shown["created_at"], 3), "versions": versions}
+    return lesson["id"], {
+        "trust": shown["trust"],
+        "at": round(shown["created_at"], 3),
+        "versions": versions,
+    }
 
 
 def test_a_persons_own_export_comes_into_the_project_that_they_work_in(
@@ -221,7 +255,9 @@ def test_a_persons_own_export_comes_into_the_project_that_they_work_in(
     said(capsys, "export", file)
     assert said(capsys, "import", "--own", file) == "1 lesson: 1 duplicate.\n"
 
-    assert said(capsys, "import", "--own", "--project", str(other), file) == "1 lesson: 1 duplicate.\n"
+    assert (
+        said(capsys, "import", "--own", "--project", str(other), file) == "1 lesson: 1 duplicate.\n"
+    )
     assert learned(capsys) == (lesson_id, before)
 
     old.rename(new)

@@ -36,7 +36,9 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
     return report, capsys.readouterr().out
 
 
-def test_nobody_thinks_and_all_is_well(environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_thinks_and_all_is_well(
+    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     del environment
     report, text = doctor(capsys)
     assert set(report["language_models"].values()) == {"off"}
@@ -61,7 +63,10 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
         "evaluator": "anthropic:claude-sonnet-5-5",
         "dreamer": "off",
     }
-    assert "critic openai:qwen3@http://localhost:11434/v1, corrector anthropic:claude-sonnet-5-5" in text
+    assert (
+        "critic openai:qwen3@http://localhost:11434/v1, corrector anthropic:claude-sonnet-5-5"
+        in text
+    )
     assert KEY not in text + json.dumps(report)
 
 
@@ -78,7 +83,11 @@ def test_each_role_has_its_language_model_and_no_key_is_shown(
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_setting_is_said(
-    environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+    environment: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    value: str,
+    said: str,
 ) -> None:
     environment.setenv(name, value)
     report, text = doctor(capsys)
@@ -129,10 +138,15 @@ def test_a_misspelt_setting_is_logged_once_when_the_server_starts(
     (line,) = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert event["event"] == "setting_unknown"
-    assert event["problem"] == "MCP_REFLECT_LLM_CRITIQUE is not a setting. Did you mean 'MCP_REFLECT_LLM_CRITIC'?"
+    assert (
+        event["problem"]
+        == "MCP_REFLECT_LLM_CRITIQUE is not a setting. Did you mean 'MCP_REFLECT_LLM_CRITIC'?"
+    )
 
 
-def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_follows_stderr_where_a_program_puts_another_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for _ in range(2):
         stderr = io.StringIO()
         monkeypatch.setattr(sys, "stderr", stderr)
@@ -163,14 +177,18 @@ def test_list_says_who_serves(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert listed[NAMES.index("critique")]["problem"].startswith(f"{folder / 'critique.md'}:1: ")
 
 
-def test_what_show_prints_can_be_saved_as_an_override(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_show_prints_can_be_saved_as_an_override(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in NAMES:
         assert main(["prompts", "show", name]) == 0
         write(folder, capsys.readouterr().out, name)
     assert all(Prompts(folder).load(name).overridden for name in NAMES)
 
 
-def test_show_as_json_has_the_front_matter_and_the_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_as_json_has_the_front_matter_and_the_text(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(folder, GOOD)
     assert main(["prompts", "show", "correct", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -204,7 +222,9 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)
 
 
-def test_without_the_setting_there_is_nothing_to_do(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_setting_there_is_nothing_to_do(
+    bank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert bank
     assert main(["embed"]) == 2
     assert "MCP_REFLECT_EMBEDDINGS: it names no embedder" in capsys.readouterr().err
@@ -220,12 +240,17 @@ def test_every_lesson_gets_its_vector_now_and_doctor_and_stats_count_them(
     assert said(capsys, "stats")["embeddings"] == none_yet
     assert said(capsys, "embed") == {"embedded": 2, **none_yet, "with_vector": 2}
     assert main(["embed"]) == 0
-    assert "0 lessons embedded: letters:small, 2 of 2 lessons have a vector." in capsys.readouterr().out
+    assert (
+        "0 lessons embedded: letters:small, 2 of 2 lessons have a vector."
+        in capsys.readouterr().out
+    )
     report = said(capsys, "doctor")
     assert report["embeddings"] == {**none_yet, "with_vector": 2}
     assert report["degraded"] == []
     main(["doctor"])
-    assert "embeddings        letters:small, 2 of 2 lessons have a vector\n" in capsys.readouterr().out
+    assert (
+        "embeddings        letters:small, 2 of 2 lessons have a vector\n" in capsys.readouterr().out
+    )
 
 
 def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_goes_on(
@@ -234,7 +259,9 @@ def test_a_setting_that_cannot_be_used_is_said_by_doctor_and_embed_and_recall_go
     assert bank
     monkeypatch.setenv("MCP_REFLECT_EMBEDDINGS", "olama:x")
     (problem,) = said(capsys, "doctor")["degraded"]
-    assert problem.startswith('Recall compares word vectors only. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"')
+    assert problem.startswith(
+        'Recall compares word vectors only. MCP_REFLECT_EMBEDDINGS: there is no provider "olama"'
+    )
     assert main(["embed"]) == 1
     assert "there is no provider" in capsys.readouterr().out
     found = said(capsys, "recall", "mistake 1")

@@ -25,7 +25,11 @@ pytestmark = pytest.mark.usefixtures("command")
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
 def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command) -> None:
-    quarantined = {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"}
+    quarantined = {
+        "mistake": "Fed the wombat",
+        "correction": "Feed it once",
+        "trust": "quarantined",
+    }
     plain = {"mistake": "Fed the fern", "correction": "Water it"}
     command("import", command.file("lessons.jsonl", [quarantined, plain]))
     env = {"MCP_REFLECT_BANK": str(command.folder / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
@@ -36,8 +40,12 @@ def test_the_first_ctrl_c_ends_a_command_that_asks(command: Command) -> None:
     assert "Traceback" not in person.screen
 
 
-@pytest.mark.parametrize("words", [["recall", "x"], ["lessons", "list"], ["stats"], ["doctor"], ["export"]])
-def test_a_bank_whose_folder_cannot_be_used_is_said_in_a_line(tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["recall", "x"], ["lessons", "list"], ["stats"], ["doctor"], ["export"]]
+)
+def test_a_bank_whose_folder_cannot_be_used_is_said_in_a_line(
+    tmp_path: Path, words: list[str]
+) -> None:
     (tmp_path / "file").write_text("")
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o000)
@@ -61,7 +69,11 @@ def test_doctor_checks_a_bank_in_a_folder_that_may_only_be_read(command: Command
     command.folder.chmod(0o555)
     report = command.json_status("doctor", code=1)
     command.folder.chmod(0o755)
-    assert (report["read_only"], report["bank_works"], report["projects_in_bank"]) == (True, True, {"app": 1})
+    assert (report["read_only"], report["bank_works"], report["projects_in_bank"]) == (
+        True,
+        True,
+        {"app": 1},
+    )
     assert any("can only be read" in fault for fault in report["degraded"])
 
 
@@ -92,7 +104,9 @@ WORDS = [
 
 @pytest.mark.parametrize("before", [0, 20, 50, 70, 77])
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
-def test_no_half_of_a_key_is_repeated(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], before: int) -> None:
+def test_no_half_of_a_key_is_repeated(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], before: int
+) -> None:
     hidden = f"{'w ' * (before // 2)}{KEY} after"
     try:
         code = main([word.replace("{}", hidden) for word in words])
@@ -103,7 +117,9 @@ def test_no_half_of_a_key_is_repeated(capsys: pytest.CaptureFixture[str], words:
     assert KEY[4:12] not in said.out + said.err
 
 
-@pytest.mark.parametrize("name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_TOKENS_PER_DAY"])
+@pytest.mark.parametrize(
+    "name", ["LOG_LEVEL", "ENABLED", "MAX_EVENTS", "HOLDOUT", "LLM", "LLM_TOKENS_PER_DAY"]
+)
 def test_no_half_of_a_key_in_a_setting_is_repeated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -115,10 +131,14 @@ def test_no_half_of_a_key_in_a_setting_is_repeated(
 
 
 def test_a_name_that_is_no_setting_is_repeated_without_the_key_in_it() -> None:
-    assert KEY[4:12] not in str(Settings.from_env({f"MCP_REFLECT_{'X_' * 25}{KEY}": "1"}).misspelled())
+    assert KEY[4:12] not in str(
+        Settings.from_env({f"MCP_REFLECT_{'X_' * 25}{KEY}": "1"}).misspelled()
+    )
 
 
-def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_beside_it(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.txt"
     replace_file(path, "old\r\n", 0o640)
     with pytest.raises(UnicodeEncodeError):
@@ -132,7 +152,11 @@ def test_more_than_a_file_may_hold_is_refused_from_a_file_and_from_stdin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = Limits(max_file_bytes=10)
-    for text, name in ((text, name) for text in ("ten signs.", "eleven sign") for name in ("-", str(tmp_path / "a"))):
+    for text, name in (
+        (text, name)
+        for text in ("ten signs.", "eleven sign")
+        for name in ("-", str(tmp_path / "a"))
+    ):
         (tmp_path / "a").write_text(text, "utf-8")
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
         if len(text) <= 10:
@@ -176,21 +200,32 @@ def test_a_device_is_written_through_to_and_stays(command: Command, words: tuple
 
 
 @pytest.mark.parametrize("words", WRITERS)
-def test_a_file_of_others_is_overwritten_only_with_force(command: Command, words: tuple[str, ...]) -> None:
+def test_a_file_of_others_is_overwritten_only_with_force(
+    command: Command, words: tuple[str, ...]
+) -> None:
     path = command.folder / "thesis.txt"
     path.write_text("three years of work", "utf-8")
-    assert "exists and is not from this command. Name another, or add --force." in command(*words, str(path), code=2)
+    assert "exists and is not from this command. Name another, or add --force." in command(
+        *words, str(path), code=2
+    )
     assert path.read_text("utf-8") == "three years of work"
     command(*words, str(path), "--force")
     assert "three years" not in path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("words", WRITERS)
-def test_a_file_of_the_same_command_is_replaced_whole_and_is_private(command: Command, words: tuple[str, ...]) -> None:
+def test_a_file_of_the_same_command_is_replaced_whole_and_is_private(
+    command: Command, words: tuple[str, ...]
+) -> None:
     command("import", command.file("lessons.jsonl", [LINE]))
     path = command.folder / "out"
     assert command.json(*words, str(path))["file"] == str(path)
-    command("import", command.file("lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]))
+    command(
+        "import",
+        command.file(
+            "lessons.jsonl", [{"mistake": "Fed the quokka", "correction": "Feed it at noon"}]
+        ),
+    )
     command(*words, str(path))
     assert "quokka" in path.read_text("utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -200,4 +235,6 @@ def test_a_file_of_the_same_command_is_replaced_whole_and_is_private(command: Co
 def test_what_cannot_be_written_is_named(command: Command, words: tuple[str, ...]) -> None:
     if words != ("export",):  # which writes Markdown files into a folder
         assert "cannot be written: Is a directory" in command(*words, str(command.folder), code=2)
-    assert "cannot be written: No such file" in command(*words, str(command.folder / "none" / "x"), code=2)
+    assert "cannot be written: No such file" in command(
+        *words, str(command.folder / "none" / "x"), code=2
+    )

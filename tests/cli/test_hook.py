@@ -21,7 +21,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
-from tests.runs import sessions
+from tests.sessions import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
@@ -33,7 +33,9 @@ NO_NAMES: list[Any] = [5, [], {}, ""]
 class Host:
     """Sends hook input as a host does, and takes the answer."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path
+    ) -> None:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self.bank = folder / "bank.db"
@@ -61,7 +63,9 @@ class Host:
         """The push fails in these sessions, and another one works in the last."""
         for session in sessions:
             self.send("PostToolUseFailure", session, **PUSH, error=REFUSED)
-        self.send("PostToolUse", sessions[-1], **TOPIC, tool_response={"stdout": "pushed", "stderr": ""})
+        self.send(
+            "PostToolUse", sessions[-1], **TOPIC, tool_response={"stdout": "pushed", "stderr": ""}
+        )
 
     def context(self, event: str, session: str = "s1", **values: Any) -> str:
         found = self.send(event, session, **values)["hookSpecificOutput"]
@@ -70,11 +74,15 @@ class Host:
 
 
 @pytest.fixture
-def host(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
+def host(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Host:
     for name in ("BANK", "PROJECT"):  # options set them, and this sets them back
         monkeypatch.setenv(f"MCP_REFLECT_{name}", str(tmp_path / "bank.db"))
     monkeypatch.delenv("MCP_REFLECT_PROJECT")
-    monkeypatch.setattr("mcp_reflect.cli.quick_hook.MAX_SECONDS", 600)  # it ends the process, and that is pytest's here
+    monkeypatch.setattr(
+        "mcp_reflect.cli.quick_hook.MAX_SECONDS", 600
+    )  # it ends the process, and that is pytest's here
     return Host(capsys, monkeypatch, tmp_path)
 
 
@@ -85,7 +93,9 @@ def test_a_failure_of_one_session_is_told_before_the_same_call_of_another(host: 
     host.send("PostToolUseFailure", "s3", **PUSH, error=REFUSED)
     assert host.send("PreToolUse", "s2", **PUSH) is None  # nobody knows what is right
     host.send("PostToolUse", "s3", **TOPIC, tool_response={"stdout": "pushed", "stderr": ""})
-    said = host.context("PreToolUse", "s2", tool_name="Bash", tool_input={"command": "git  push origin main"})
+    said = host.context(
+        "PreToolUse", "s2", tool_name="Bash", tool_input={"command": "git  push origin main"}
+    )
     assert "GH006" in said
     assert "git push origin topic" in said
     assert "permissionDecision" not in said
@@ -97,7 +107,9 @@ def test_a_call_that_is_sure_to_fail_is_refused_once_where_that_was_asked_for(
 ) -> None:
     host.learn("s1")
     monkeypatch.setenv("MCP_REFLECT_HOLD", "1")
-    assert "permissionDecision" not in str(host.send("PreToolUse", "s0", **PUSH))  # it failed in one session alone
+    assert "permissionDecision" not in str(
+        host.send("PreToolUse", "s0", **PUSH)
+    )  # it failed in one session alone
     host.learn("s2")
     held = host.send("PreToolUse", "s3", **PUSH)["hookSpecificOutput"]
     assert (held["hookEventName"], held["permissionDecision"]) == ("PreToolUse", "deny")
@@ -110,18 +122,34 @@ def test_a_call_that_is_sure_to_fail_is_refused_once_where_that_was_asked_for(
 
 
 def test_a_known_correction_is_told_right_after_a_failure(host: Host) -> None:
-    missing: dict[str, Any] = {"error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"}
-    host.send("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest billing"}, **missing)
-    worked: dict[str, Any] = {"tool_response": {"stdout": "42 passed", "stderr": "", "interrupted": False}}
-    host.send("PostToolUse", tool_name="Bash", tool_input={"command": "PYTHONPATH=src pytest billing"}, **worked)
+    missing: dict[str, Any] = {
+        "error": "Exit code 4\nModuleNotFoundError: No module named 'billing'"
+    }
+    host.send(
+        "PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest billing"}, **missing
+    )
+    worked: dict[str, Any] = {
+        "tool_response": {"stdout": "42 passed", "stderr": "", "interrupted": False}
+    }
+    host.send(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "PYTHONPATH=src pytest billing"},
+        **worked,
+    )
     refunds = {"tool_name": "Bash", "tool_input": {"command": "pytest refunds"}}
     said = host.context("PostToolUseFailure", "s2", **refunds, **missing)
     assert "PYTHONPATH=src pytest billing" in said
 
 
-def test_lessons_are_shown_three_at_a_time_and_once_a_session(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lessons_are_shown_three_at_a_time_and_once_a_session(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = [
-        {"mistake": f"Ran migration {word} on the live database", "correction": f"Run migration {word} on a copy first"}
+        {
+            "mistake": f"Ran migration {word} on the live database",
+            "correction": f"Run migration {word} on a copy first",
+        }
         for word in ("alpha", "beta", "gamma", "delta", "omega")
     ]
     file = host.folder / "lessons.jsonl"
@@ -134,7 +162,9 @@ def test_lessons_are_shown_three_at_a_time_and_once_a_session(host: Host, capsys
     assert "\n- " not in str(host.send("UserPromptSubmit", prompt=prompt))
     assert host.send("SessionStart", source="compact") is None
     assert host.context("UserPromptSubmit", prompt=prompt).count("\n- ") == 3
-    assert "migration beta" in host.context("UserPromptSubmit", "s2", prompt="apply migration beta to the database")
+    assert "migration beta" in host.context(
+        "UserPromptSubmit", "s2", prompt="apply migration beta to the database"
+    )
     assert host.send("UserPromptSubmit", "s3", prompt="write a poem on the moon") is None
 
 
@@ -150,7 +180,9 @@ def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) ->
 
     async def learn() -> None:
         async with Engine(settings) as engine:
-            await engine.store_lesson(mistake="deployctl push: E4012 region not set", correction="pass --region eu-1")
+            await engine.store_lesson(
+                mistake="deployctl push: E4012 region not set", correction="pass --region eu-1"
+            )
             analysis = {"mistake": error, "correction": "Set PYTHONPATH=src", "symptoms": [error]}
             await engine.reflect(task="Run the tests", events=run, analysis=analysis)
 
@@ -173,7 +205,11 @@ def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) ->
 @pytest.mark.parametrize(
     ("event", "values", "key"),
     [
-        ("AfterTool", {"tool_response": {"llmContent": "x", "error": {"message": REFUSED}}}, "hookSpecificOutput"),
+        (
+            "AfterTool",
+            {"tool_response": {"llmContent": "x", "error": {"message": REFUSED}}},
+            "hookSpecificOutput",
+        ),
         (
             "AfterTool",
             {
@@ -183,8 +219,16 @@ def test_each_lesson_is_shown_with_a_short_id_that_the_tools_take(host: Host) ->
             },
             "hookSpecificOutput",
         ),
-        ("postToolUseFailure", {"error_message": REFUSED, "failure_type": "error"}, "additional_context"),
-        ("PostToolUse", {"tool_response": f"{REFUSED}\nExit code: 1", "turn_id": "t"}, "hookSpecificOutput"),
+        (
+            "postToolUseFailure",
+            {"error_message": REFUSED, "failure_type": "error"},
+            "additional_context",
+        ),
+        (
+            "PostToolUse",
+            {"tool_response": f"{REFUSED}\nExit code: 1", "turn_id": "t"},
+            "hookSpecificOutput",
+        ),
     ],
 )
 def test_other_hosts_are_told_with_the_result_in_their_own_form(
@@ -207,8 +251,22 @@ def test_cursor_names_the_session_a_conversation_and_has_no_place_before_a_call(
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"{}" * 9, b'{"session_id": 5}', b"[" * 100_000, b"\0" * 100]
-    + [json.dumps({"session_id": "s", "tool_name": name, "tool_input": name}).encode() for name in NO_NAMES],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"\xff\xfe",
+        b"{}" * 9,
+        b'{"session_id": 5}',
+        b"[" * 100_000,
+        b"\0" * 100,
+    ]
+    + [
+        json.dumps({"session_id": "s", "tool_name": name, "tool_input": name}).encode()
+        for name in NO_NAMES
+    ],
 )
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUseFailure", "SessionEnd", "NoSuchEvent"])
 def test_hostile_input_is_met_with_silence(host: Host, text: bytes, event: str) -> None:
@@ -240,7 +298,9 @@ def test_without_a_bank_nothing_is_made_until_something_failed(host: Host) -> No
     assert not host.bank.exists()
 
 
-def test_settings_that_cannot_be_read_are_not_the_host_s_trouble(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_read_are_not_the_host_s_trouble(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MCP_REFLECT_HOLDOUT", "a lot")
     assert host.send("PostToolUseFailure", **PUSH, error=REFUSED) is None
 
@@ -269,7 +329,12 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
     monkeypatch.setenv("MCP_REFLECT_BANK", host.bank.name)  # the process works in another folder
     transcript = host.folder / "c-1.jsonl"
     transcript.write_text(sessions.claude())
-    sent = {"session_id": "c-1", "cwd": str(host.folder), "transcript_path": str(transcript), "reason": "other"}
+    sent = {
+        "session_id": "c-1",
+        "cwd": str(host.folder),
+        "transcript_path": str(transcript),
+        "reason": "other",
+    }
     given = read_hook("SessionEnd", sent)
     assert given is not None
     started = reflect_in_background(given, Settings.from_env())
@@ -282,7 +347,12 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
 
 def test_options_before_the_event_name_the_project_and_the_bank(host: Host, tmp_path: Path) -> None:
     other = tmp_path / "other=1.db"
-    call = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": "make x"}, "error": REFUSED}
+    call = {
+        "session_id": "s1",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make x"},
+        "error": REFUSED,
+    }
     host.raw(json.dumps(call).encode(), "--project=shop", f"--bank={other}", "PostToolUseFailure")
     assert other.exists()
     assert not host.bank.exists()
@@ -299,9 +369,15 @@ def test_of_twenty_hooks_at_once_none_loses_its_failure(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
     for prefix in rounds:
-        processes = [Forked(("hook", "PostToolUseFailure"), {"MCP_REFLECT_BANK": str(host.bank)}) for _ in LETTERS]
+        processes = [
+            Forked(("hook", "PostToolUseFailure"), {"MCP_REFLECT_BANK": str(host.bank)})
+            for _ in LETTERS
+        ]
         for letter, process in zip(LETTERS, processes, strict=True):
-            call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": f"make {prefix}{letter}"}}
+            call: dict[str, Any] = {
+                "tool_name": "Bash",
+                "tool_input": {"command": f"make {prefix}{letter}"},
+            }
             sent = {"session_id": letter, **call, "error": f"No rule {prefix}{letter}"}
             process.stdin.write(json.dumps(sent).encode())
             process.stdin.close()
@@ -314,15 +390,24 @@ def test_of_twenty_hooks_at_once_none_loses_its_failure(
         if not spool.exists() or not spool.stat().st_size:
             break
         host.send("SessionStart")
-    noted = {json.loads(row[0])[0]["command"] for row in host.rows("SELECT arguments FROM failures")}
+    noted = {
+        json.loads(row[0])[0]["command"] for row in host.rows("SELECT arguments FROM failures")
+    }
     assert {f"make {prefix}{letter}" for prefix in rounds for letter in LETTERS} <= noted
     assert not spool.exists() or spool.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_nobody(host: Host) -> None:
+def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_nobody(
+    host: Host,
+) -> None:
     host.learn("before", "before that")
     spool = Spool(host.bank)
-    call = {"tool": "Bash", "arguments": {"command": "make x"}, "result": None, "error": "No rule to make x"}
+    call = {
+        "tool": "Bash",
+        "arguments": {"command": "make x"},
+        "result": None,
+        "error": "No rule to make x",
+    }
     spool.pending.append({**call, "session": "elsewhere", "project": "/srv/elsewhere"})
     spool.keep()
     assert host.context("PreToolUse", session="s2", **PUSH)
@@ -332,7 +417,11 @@ def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_
 
 def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "bank.db")
-    spool.pending += [{"error": "password: hunter2-correct-horse"}, {"error": "x" * 40_000}, {"error": "second"}]
+    spool.pending += [
+        {"error": "password: hunter2-correct-horse"},
+        {"error": "x" * 40_000},
+        {"error": "second"},
+    ]
     spool.keep()
     spool.path.write_bytes(b"00000000 {}\n" + spool.path.read_bytes())
     assert b"hunter2" not in spool.path.read_bytes()
@@ -358,7 +447,11 @@ quick_hook.run_hook(["Stop"])
 
 def test_the_time_limit_holds_whatever_a_hook_does() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SLOW], input=b'{"session_id": "s"}', capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", SLOW],
+        input=b'{"session_id": "s"}',
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert (done.stdout, done.stderr) == (b"", b"")
 
@@ -367,16 +460,23 @@ def test_a_large_output_is_looked_at_by_its_ends(host: Host) -> None:
     secret = "ghp_" + "a1B2" * 9
     lines = f"password=hunter2-{secret}\n" * 200_000
     host.send("PostToolUse", **PUSH, tool_response={"stdout": lines + REFUSED, "stderr": ""})
-    assert host.rows("SELECT arguments FROM failures") == [('[{"command": "git push origin main"}]',)]
+    assert host.rows("SELECT arguments FROM failures") == [
+        ('[{"command": "git push origin main"}]',)
+    ]
     assert secret.encode() not in host.bank.read_bytes()
 
 
-def test_a_call_that_worked_waits_in_the_spool_for_the_next_hook_that_has_an_engine(host: Host) -> None:
+def test_a_call_that_worked_waits_in_the_spool_for_the_next_hook_that_has_an_engine(
+    host: Host,
+) -> None:
     host.send("SessionStart")
     host.learn("s1")
     calls = "SELECT calls FROM sessions WHERE id = 's2'"
     spool = host.bank.with_name("bank.db.spool")
-    done = {"tool_input": {"command": "ls src"}, "tool_response": {"stdout": "app.py", "stderr": ""}}
+    done = {
+        "tool_input": {"command": "ls src"},
+        "tool_response": {"stdout": "app.py", "stderr": ""},
+    }
     for _ in range(3):
         assert host.send("PostToolUse", "s2", tool_name="Bash", **done) is None
     assert (len(spool.read_bytes().splitlines()), host.rows(calls)) == (3, [])
@@ -384,7 +484,9 @@ def test_a_call_that_worked_waits_in_the_spool_for_the_next_hook_that_has_an_eng
     assert (spool.read_bytes(), host.rows(calls)) == (b"", [(3,)])
 
 
-def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corrected_by_what_works(host: Host) -> None:
+def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corrected_by_what_works(
+    host: Host,
+) -> None:
     host.send("SessionStart")
     host.learn("s1")
     spool = host.bank.with_name("bank.db.spool")
@@ -392,7 +494,10 @@ def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corre
     failed = {"error": "Exit code 2\nunknown region: pass --region"}
     assert host.send("PostToolUseFailure", "s2", **build, **failed) is None
     assert len(spool.read_bytes().splitlines()) == 1
-    worked = {"tool_input": {"command": "deployctl build web --region eu"}, "tool_response": {"stdout": "built"}}
+    worked = {
+        "tool_input": {"command": "deployctl build web --region eu"},
+        "tool_response": {"stdout": "built"},
+    }
     said = host.context("PostToolUse", "s2", tool_name="Bash", **worked)
     assert "that worked after a failure" in said
     assert spool.read_bytes() == b""
@@ -404,7 +509,20 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
     calls = ("--wrong-call", "git push --force", "--right-call", "git push --force-with-lease")
-    assert main(["lessons", "add", "--mistake", "Pushed with --force", "--correction", "Use the lease", *calls]) == 0
+    assert (
+        main(
+            [
+                "lessons",
+                "add",
+                "--mistake",
+                "Pushed with --force",
+                "--correction",
+                "Use the lease",
+                *calls,
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     answered: list[Any] = []
 
@@ -414,15 +532,27 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
     with monkeypatch.context() as patched:
         patched.setattr("mcp_reflect.cli.hook.answer_event", answer)
         for command in ("git push --force-with-lease", "git status", "git push 'unbalanced"):
-            assert host.send("PreToolUse", tool_name="Bash", tool_input={"command": command}) is None
+            assert (
+                host.send("PreToolUse", tool_name="Bash", tool_input={"command": command}) is None
+            )
     assert answered == []
-    held = host.send("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"})["hookSpecificOutput"]
-    assert (held["permissionDecision"], "Use the lease" in held["permissionDecisionReason"]) == ("deny", True)
+    held = host.send("PreToolUse", tool_name="Bash", tool_input={"command": "git push --force"})[
+        "hookSpecificOutput"
+    ]
+    assert (held["permissionDecision"], "Use the lease" in held["permissionDecisionReason"]) == (
+        "deny",
+        True,
+    )
 
 
 def test_the_call_that_worked_brings_the_ask_where_no_call_failed(host: Host) -> None:
     shown = "hall: target {}\nstore: target 15"
-    calls = [("set hall 21", "ok"), ("show", shown.format(2)), ("set hall 210", "ok"), ("show", shown.format(21))]
+    calls = [
+        ("set hall 21", "ok"),
+        ("show", shown.format(2)),
+        ("set hall 210", "ok"),
+        ("show", shown.format(21)),
+    ]
     *before, asked = [
         host.send("PostToolUse", tool_name="Bash", tool_input={"command": f"./thermo {command}"},
                   tool_response={"stdout": output, "stderr": "", "interrupted": False})

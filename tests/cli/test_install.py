@@ -87,8 +87,12 @@ def test_a_clean_home_has_it_once_and_nothing_when_it_is_taken_out(name: str, ho
     assert main(["install", name, "--uninstall", "--yes"]) == 0
 
 
-@pytest.mark.parametrize("before", [None, '{"mcpServers": {}}', '{"mcpServers": {"other": {"command": "x"}}}'])
-def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(home: Path, before: str | None) -> None:
+@pytest.mark.parametrize(
+    "before", [None, '{"mcpServers": {}}', '{"mcpServers": {"other": {"command": "x"}}}']
+)
+def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(
+    home: Path, before: str | None
+) -> None:
     path = HOSTS["cursor"].file()
     if before is not None:
         path.parent.mkdir()
@@ -103,7 +107,9 @@ def test_a_second_installation_keeps_the_file_as_it_was_before_the_first(home: P
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_foreign_entries_and_comments_stay_and_the_file_as_it_was_is_kept(name: str, home: Path) -> None:
+def test_foreign_entries_and_comments_stay_and_the_file_as_it_was_is_kept(
+    name: str, home: Path
+) -> None:
     path = HOSTS[name].file()
     before = KEPT[HOSTS[name].language].replace("BLOCK", HOSTS[name].block)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,11 +129,16 @@ def test_foreign_entries_and_comments_stay_and_the_file_as_it_was_is_kept(name: 
     assert not backup.exists()
 
 
-def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_yes_the_change_is_shown_and_not_made(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["install", "cursor"]) == 2
     said = capsys.readouterr()
     assert '+    "mcp-reflect": {' in said.err
-    assert "it changes the host's file as shown above, and there is no terminal to ask in. Add --yes." in said.err
+    assert (
+        "it changes the host's file as shown above, and there is no terminal to ask in. Add --yes."
+        in said.err
+    )
     assert list(home.iterdir()) == []
 
 
@@ -136,7 +147,11 @@ def test_without_a_yes_the_change_is_shown_and_not_made(home: Path, capsys: pyte
     [
         ("cursor", '{\n "a": 1,\n "b" 2\n}', "line 3: it is not JSON: Expecting ':' delimiter."),
         ("cursor", '{"mcpServers": []}', "mcpServers: it is not a table."),
-        ("cursor", '{"a": 1} // mine', "line 1: it is not JSON (comments are not): Extra data. Correct the file, or"),
+        (
+            "cursor",
+            '{"a": 1} // mine',
+            "line 1: it is not JSON (comments are not): Extra data. Correct the file, or",
+        ),
         ("cursor", '{"a": 1} {"b": 2}', "line 1: it is not JSON: Extra data."),
         ("codex", "[mcp_servers\n", "it is not TOML"),
         ("codex", "mcp_servers = [1]\n", "mcp_servers: it is not a table."),
@@ -176,7 +191,9 @@ def test_a_project_file_is_written_where_the_command_runs(
     project.mkdir()
     monkeypatch.chdir(project)
     assert main(["install", "vscode", "--here", "--hooks", "--yes"]) == 0
-    assert json.loads((project / ".vscode" / "mcp.json").read_text("utf-8"))["servers"]["mcp-reflect"]
+    assert json.loads((project / ".vscode" / "mcp.json").read_text("utf-8"))["servers"][
+        "mcp-reflect"
+    ]
     assert list(home.iterdir()) == []
     assert main(["install", "vscode", "--here", "--uninstall", "--yes"]) == 0
     assert list(project.iterdir()) == []
@@ -209,7 +226,9 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
 
 
 @pytest.mark.parametrize("name", HOOK_SETTINGS)
-def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(name: str, home: Path) -> None:
+def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(
+    name: str, home: Path
+) -> None:
     assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
     path = home / HOOK_SETTINGS[name].file
     once = path.read_text("utf-8")
@@ -223,7 +242,9 @@ def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(name: s
 def test_hooks_in_a_file_with_a_version_keep_foreign_ones(home: Path) -> None:
     path = home / ".cursor" / "hooks.json"
     path.parent.mkdir()
-    before = '{\n  "version": 1,\n  "hooks": {\n    "sessionEnd": [{"command": "./mine.sh"}]\n  }\n}\n'
+    before = (
+        '{\n  "version": 1,\n  "hooks": {\n    "sessionEnd": [{"command": "./mine.sh"}]\n  }\n}\n'
+    )
     path.write_text(before, "utf-8")
     assert main(["install", "cursor", "--hooks", "--yes"]) == 0
     written = path.read_text("utf-8")
@@ -235,7 +256,10 @@ def test_hooks_in_a_file_with_a_version_keep_foreign_ones(home: Path) -> None:
 @pytest.mark.parametrize("name", HOOK_SETTINGS)
 def test_a_hook_of_an_earlier_installation_is_replaced(name: str) -> None:
     settings, event = HOOK_SETTINGS[name], HOOK_SETTINGS[name].events[0]
-    old, theirs = {"hooks": [{"type": "command", "command": "/old/mcp-reflect hook X"}]}, {"command": "theirs"}
+    old, theirs = (
+        {"hooks": [{"type": "command", "command": "/old/mcp-reflect hook X"}]},
+        {"command": "theirs"},
+    )
     text = set_hooks(json.dumps({"hooks": {event: [old, theirs]}}), settings, SNIPPET)
     assert "/old/" not in text
     assert len(json.loads(text)["hooks"][event]) == 2
@@ -248,14 +272,19 @@ def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
     command = Command(r"C:\Program Files\mcp-reflect.exe", (), {"MCP_REFLECT_BANK": r"D:\b.db"})
     line = hook_line(command, "SessionEnd", windows=True)
     assert line == r'"C:/Program Files/mcp-reflect.exe" hook --bank=D:\b.db SessionEnd'
-    text = json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}})
+    text = json.dumps(
+        {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}}
+    )
     assert json.loads(set_hooks(text, HOOK_SETTINGS["claude-code"], None)) == {}
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("windsurf", "--hooks"), "--hooks: Windsurf has no hooks that can tell the model anything."),
+        (
+            ("windsurf", "--hooks"),
+            "--hooks: Windsurf has no hooks that can tell the model anything.",
+        ),
         (("cursor", "--distil"), "--distil"),
         (("codex", "--here"), "--here: Codex has no file for a project."),
     ],
@@ -269,13 +298,18 @@ def test_what_a_host_cannot_do_is_refused(
 
 
 def test_an_unknown_host_names_the_nearest_or_all(capsys: pytest.CaptureFixture[str]) -> None:
-    for word, hint in (("cursr", "Did you mean 'cursor'?"), ("emacs", "Choose from claude-code, claude-desktop, ")):
+    for word, hint in (
+        ("cursr", "Did you mean 'cursor'?"),
+        ("emacs", "Choose from claude-code, claude-desktop, "),
+    ):
         with pytest.raises(SystemExit, match="2"):
             main(["install", word])
         assert f"invalid choice: '{word}'. {hint}" in capsys.readouterr().err
 
 
-def test_a_program_is_told_which_files_changed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_is_told_which_files_changed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = HOSTS["cursor"].file()
     path.parent.mkdir()
     path.write_text("{}")
@@ -312,7 +346,11 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
 @pytest.mark.parametrize(
     ("name", "system", "place"),
     [
-        ("claude-desktop", "darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"),
+        (
+            "claude-desktop",
+            "darwin",
+            "~/Library/Application Support/Claude/claude_desktop_config.json",
+        ),
         ("claude-desktop", "win32", "R/Claude/claude_desktop_config.json"),
         ("vscode", "darwin", "~/Library/Application Support/Code/User/mcp.json"),
         ("vscode", "win32", "R/Code/User/mcp.json"),
@@ -323,7 +361,9 @@ def test_the_documents_show_the_entries_that_are_written() -> None:
         ("windsurf", "darwin", "~/.codeium/windsurf/mcp_config.json"),
     ],
 )
-def test_each_system_has_its_place(name: str, system: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_system_has_its_place(
+    name: str, system: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("APPDATA", "R")
     assert HOSTS[name].file(system) == Path(place).expanduser()
 
@@ -358,11 +398,15 @@ def test_a_session_is_read_at_its_end_only_where_that_was_asked_for(
 ) -> None:
     def lines() -> dict[str, str]:
         hooks = json.loads((home / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
-        return {event: str(entries[0]["hooks"][0].get("command")) for event, entries in hooks.items()}
+        return {
+            event: str(entries[0]["hooks"][0].get("command")) for event, entries in hooks.items()
+        }
 
     assert main(["install", "claude-code", "--distil", "--yes"]) == 0
     assert "on your account" in capsys.readouterr().out
-    assert [event for event, line in lines().items() if "--distil=claude-code" in line] == ["SessionEnd"]
+    assert [event for event, line in lines().items() if "--distil=claude-code" in line] == [
+        "SessionEnd"
+    ]
     assert main(["install", "claude-code", "--hooks", "--yes"]) == 0
     assert "--distil" not in str(lines())
     assert main(["install", "claude-code", "--distil", "--yes"]) == 0

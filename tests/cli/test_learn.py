@@ -20,9 +20,9 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.hook_events import read_hook
 from tests.cli.commands import Command
 from tests.llm.test_llm_programs import CLAUDE, StandIn
-from tests.runs import past_home, sessions
-from tests.runs.past_home import FAILS, HARD_WON, PNPM, claude, codex, gemini
 from tests.secrets import SECRETS
+from tests.sessions import past_home, sessions
+from tests.sessions.past_home import FAILS, HARD_WON, PNPM, claude, codex, gemini
 
 GITHUB_TOKEN = SECRETS["github_token"]
 
@@ -70,7 +70,16 @@ def test_a_failure_that_came_back_is_one_finding_with_its_count_and_what_worked(
     assert "database is not migrated" in failure["error"]
     assert failure["draft"]["correction"] == "Run `make migrate` before `make test`."
     assert all(one["date"].startswith("2026-10-01") and one["lines"] for one in failure["sessions"])
-    assert set(failure) >= {"kind", "project", "sessions", "count", "call", "error", "worked", "draft"}
+    assert set(failure) >= {
+        "kind",
+        "project",
+        "sessions",
+        "count",
+        "call",
+        "error",
+        "worked",
+        "draft",
+    }
     assert len([one for one in home.learn() if one["kind"] == "failure"]) == 1
 
 
@@ -100,12 +109,16 @@ def test_stats_open_with_what_it_came_to(home: Home) -> None:
     for name in "ab":
         claude(home.folder, home.project, name, HARD_WON)
     home.learn()
-    home.command("lessons", "approve", *[one["id"] for one in home.command.json("lessons", "review")])
+    home.command(
+        "lessons", "approve", *[one["id"] for one in home.command.json("lessons", "review")]
+    )
     path = claude(home.folder, home.project, "c", HARD_WON)
     path.write_text(path.read_text().replace("2026-10", "2099-10"))
     home.learn()
     first, limits, *_ = home.command("stats").splitlines()
-    assert first.startswith("Lessons were shown 0 times in 0 sessions; what became 1 lesson by a review was met in ")
+    assert first.startswith(
+        "Lessons were shown 0 times in 0 sessions; what became 1 lesson by a review was met in "
+    )
     assert "met in 2 past sessions before and 1 since; 0 last messages were held" in first
     assert "not a comparison" in limits
 
@@ -120,13 +133,18 @@ def test_a_model_writes_the_drafts_after_its_tokens_were_told(
     told = {"id": finding["id"], "mistake": "Ran npm", "correction": "Use pnpm", **calls}
     other = {"id": "fnd_other", "mistake": "x", "correction": "y"}
     stand_in = StandIn(tmp_path, monkeypatch)
-    stand_in.write("claude", json.dumps({**CLAUDE, "result": json.dumps({"lessons": [told, other]})}))
+    stand_in.write(
+        "claude", json.dumps({**CLAUDE, "result": json.dumps({"lessons": [told, other]})})
+    )
     assert main(["learn", "--model", "claude-code"]) == 2
     assert "tokens of claude-code" in home.command.capsys.readouterr().err
     (drafted,), said = home.faults("--model", "claude-code", "--yes")
     assert said == "claude-code wrote 1 drafts with 9 tokens.\n"
     assert PNPM[1] in stand_in.call()["prompt"]
-    assert (drafted["draft"]["correction"], drafted["call"], drafted["worked"]) == ("Use pnpm", *calls.values())
+    assert (drafted["draft"]["correction"], drafted["call"], drafted["worked"]) == (
+        "Use pnpm",
+        *calls.values(),
+    )
     assert home.faults("--model", "claude-code", "--yes")[1] == ""
     home.command("lessons", "approve", drafted["id"])
     (lesson,) = home.command.json("lessons", "list")
@@ -181,17 +199,38 @@ def test_hosts_and_days_choose_the_sessions(home: Home) -> None:
 
 def test_what_a_script_asked_is_not_a_person_s(home: Home) -> None:
     for name in "abc":
-        claude(home.folder, home.project, name, [("says", "We never use npm here")], entrypoint="sdk-cli")
-        claude(home.folder, home.project, f"{name}-agent", [("says", "We never use npm here")], isSidechain=True)
+        claude(
+            home.folder,
+            home.project,
+            name,
+            [("says", "We never use npm here")],
+            entrypoint="sdk-cli",
+        )
+        claude(
+            home.folder,
+            home.project,
+            f"{name}-agent",
+            [("says", "We never use npm here")],
+            isSidechain=True,
+        )
     assert home.learn() == []
 
 
 def test_secrets_are_taken_out_before_anything_is_stored(home: Home) -> None:
     steps = [
-        ("runs", f"curl -H 'Authorization: Bearer {GITHUB_TOKEN}' https://x.example", "Exit code 7\nError: refused")
+        (
+            "runs",
+            f"curl -H 'Authorization: Bearer {GITHUB_TOKEN}' https://x.example",
+            "Exit code 7\nError: refused",
+        )
     ]
     for name in "ab":
-        claude(home.folder, home.project, name, [*steps, ("says", f"We use the token {GITHUB_TOKEN} here, never npm")])
+        claude(
+            home.folder,
+            home.project,
+            name,
+            [*steps, ("says", f"We use the token {GITHUB_TOKEN} here, never npm")],
+        )
     listed = home.command("learn")
     assert "We use the token" in listed
     assert GITHUB_TOKEN not in listed
@@ -215,13 +254,17 @@ BROKEN: dict[str, Callable[[str], str]] = {
     "not JSON": lambda _: "\x00\x01 nothing\n" * 3,
     "empty": lambda _: "",
     "another version": lambda _: '{"type": "turn", "v": 9, "cwd": "SHOP"}\n' * 3,
-    "odd types": lambda _: '{"type":"user","sessionId":1,"cwd":"SHOP","message":{"content":[[1]]}}\n',
+    "odd types": lambda _: (
+        '{"type":"user","sessionId":1,"cwd":"SHOP","message":{"content":[[1]]}}\n'
+    ),
     "one long line": lambda text: text + '{"a": "' + "x" * 9_000_000 + '"}\n',
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_file_that_is_broken_is_named_or_passed_over_and_the_rest_goes_on(home: Home, fault: str) -> None:
+def test_a_file_that_is_broken_is_named_or_passed_over_and_the_rest_goes_on(
+    home: Home, fault: str
+) -> None:
     path = claude(home.folder, home.project, "broken", [FAILS])
     path.write_text(BROKEN[fault](path.read_text()).replace("SHOP", str(home.project)))
     claude(home.folder, home.project, "whole", [PNPM])
@@ -240,7 +283,9 @@ def test_a_gemini_session_of_too_many_bytes_is_named(home: Home) -> None:
 
 def test_links_out_of_the_folder_are_not_followed(home: Home) -> None:
     own = claude(home.folder, home.project, "a", [PNPM])
-    outside = claude(home.folder / "elsewhere", home.project, "b", [("says", "Never commit without asking me")])
+    outside = claude(
+        home.folder / "elsewhere", home.project, "b", [("says", "Never commit without asking me")]
+    )
     (own.parent / "linked.jsonl").symlink_to(outside)
     (own.parent / "folder").symlink_to(outside.parent)
     found, faults = home.faults()
@@ -248,7 +293,9 @@ def test_links_out_of_the_folder_are_not_followed(home: Home) -> None:
     assert faults.count("not followed") == 2
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="rights of files do not hold for this user")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="rights of files do not hold for this user"
+)
 def test_files_without_rights_are_named(home: Home) -> None:
     path = claude(home.folder, home.project, "a", [PNPM])
     path.chmod(0)
@@ -256,7 +303,10 @@ def test_files_without_rights_are_named(home: Home) -> None:
 
 
 def test_a_home_without_sessions_says_so(home: Home) -> None:
-    assert home.command("learn") == "There is no session of claude-code, codex, gemini on this machine yet.\n"
+    assert (
+        home.command("learn")
+        == "There is no session of claude-code, codex, gemini on this machine yet.\n"
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -266,10 +316,16 @@ def test_what_was_read_before_an_interruption_is_not_read_again(home: Home) -> N
         claude(home.folder, home.project, f"s{number}", [*HARD_WON, *filler])
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     words = [sys.executable, "-m", "mcp_reflect", "learn", "--json"]
-    process = subprocess.Popen(words, env=env, cwd=home.project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        words, env=env, cwd=home.project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     bank = Path(os.environ["MCP_REFLECT_BANK"])
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None and not (bank.exists() and _read(bank)):
+    while (
+        time.monotonic() < deadline
+        and process.poll() is None
+        and not (bank.exists() and _read(bank))
+    ):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -290,7 +346,12 @@ def _read(bank: Path) -> int:
 
 
 LESSON = {"mistake": "Ran tool.py without --yes", "correction": "Pass --yes to tool.py"}
-ANALYSIS = {"reflection": "It refuses without --yes.", "importance": 0.7, **LESSON, "lessons": [LESSON]}
+ANALYSIS = {
+    "reflection": "It refuses without --yes.",
+    "importance": 0.7,
+    **LESSON,
+    "lessons": [LESSON],
+}
 
 
 def started(command: Command, llm: str = "claude-code") -> "subprocess.Popen[bytes]":
@@ -312,7 +373,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
         pytest.skip("the stand-in is a script with a shebang")
     made = StandIn(tmp_path, monkeypatch)
     made.write(
-        "claude", json.dumps({**CLAUDE, "result": json.dumps(ANALYSIS)}), body="open(sys.argv[0] + 's', 'a').write('x')"
+        "claude",
+        json.dumps({**CLAUDE, "result": json.dumps(ANALYSIS)}),
+        body="open(sys.argv[0] + 's', 'a').write('x')",
     )
     return made
 
@@ -320,12 +383,16 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
 def test_its_lesson_is_the_model_s_and_stats_count_it(command: Command, stand_in: StandIn) -> None:
     assert started(command).wait(60) == 0
     assert "tool" in stand_in.call()["prompt"]
-    (lesson,) = [one for one in command.json("lessons", "list") if one["mistake"] == LESSON["mistake"]]
+    (lesson,) = [
+        one for one in command.json("lessons", "list") if one["mistake"] == LESSON["mistake"]
+    ]
     assert lesson["source"] == "model"
     assert command.json("stats")["reflections_by_thinker"] == {"claude-code": 1}
 
 
-def test_a_session_is_read_once_by_processes_that_start_together(command: Command, stand_in: StandIn) -> None:
+def test_a_session_is_read_once_by_processes_that_start_together(
+    command: Command, stand_in: StandIn
+) -> None:
     for process in [started(command) for _ in range(3)]:
         assert process.wait(60) == 0
     assert started(command).wait(60) == 0
@@ -333,8 +400,12 @@ def test_a_session_is_read_once_by_processes_that_start_together(command: Comman
     assert command.json("stats")["reflections_by_thinker"] == {"claude-code": 1}
 
 
-def test_a_program_that_fails_leaves_it_to_rules_and_the_log_says_why(command: Command, stand_in: StandIn) -> None:
-    stand_in.write("claude", json.dumps({**CLAUDE, "is_error": True, "result": "Not logged in"}), code=1)
+def test_a_program_that_fails_leaves_it_to_rules_and_the_log_says_why(
+    command: Command, stand_in: StandIn
+) -> None:
+    stand_in.write(
+        "claude", json.dumps({**CLAUDE, "is_error": True, "result": "Not logged in"}), code=1
+    )
     log = Path(f"{os.environ['MCP_REFLECT_BANK']}.distil.log")
     assert started(command).wait(60) == 0
     assert "llm_failed" in log.read_text()
@@ -342,7 +413,9 @@ def test_a_program_that_fails_leaves_it_to_rules_and_the_log_says_why(command: C
     assert command.json("stats")["reflections_by_thinker"] == {"rules": 1}
 
 
-def test_the_hook_asks_the_program_only_with_its_option(command: Command, stand_in: StandIn) -> None:
+def test_the_hook_asks_the_program_only_with_its_option(
+    command: Command, stand_in: StandIn
+) -> None:
     transcript = command.folder / "c-2.jsonl"
     transcript.write_text(sessions.claude())
     sent = {"session_id": "c-2", "cwd": str(command.folder), "transcript_path": str(transcript)}

@@ -13,9 +13,23 @@ from tests.cli.typed import Person
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
 
 LINES = [
-    {"mistake": "Pushed to main", "correction": "Open a pull request", "task_type": "git", "tags": ["git"]},
-    {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday", "task_type": "deploy", "importance": 0.9},
-    {"mistake": "部署在星期五失败了因为没有人值班" * 6, "correction": "在星期二部署\x1b[2J", "task_type": "deploy"},
+    {
+        "mistake": "Pushed to main",
+        "correction": "Open a pull request",
+        "task_type": "git",
+        "tags": ["git"],
+    },
+    {
+        "mistake": "Deployed on a Friday",
+        "correction": "Deploy on a Tuesday",
+        "task_type": "deploy",
+        "importance": 0.9,
+    },
+    {
+        "mistake": "部署在星期五失败了因为没有人值班" * 6,
+        "correction": "在星期二部署\x1b[2J",
+        "task_type": "deploy",
+    },
 ]
 
 
@@ -48,7 +62,9 @@ def at_a_terminal(env: dict[str, str], *words: str) -> str:
     return person.screen
 
 
-def test_a_lesson_is_shown_retired_and_restored_at_a_terminal(env: dict[str, str], ids: list[str]) -> None:
+def test_a_lesson_is_shown_retired_and_restored_at_a_terminal(
+    env: dict[str, str], ids: list[str]
+) -> None:
     listed = at_a_terminal(env)
     assert "\x1b[1m" in listed
     assert "\x1b[2J" not in listed  # control characters of a lesson never reach the terminal
@@ -68,7 +84,9 @@ def test_a_row_never_is_wider_than_the_terminal(env: dict[str, str], ids: list[s
     assert len(ids) == len(LINES)
     (wide,) = [line for line in at_a_terminal(env).splitlines() if "部署" in line]
     assert "…" in wide
-    assert sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in wide.rstrip()) <= 72
+    assert (
+        sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in wide.rstrip()) <= 72
+    )
 
 
 def test_a_merge_says_how_it_is_undone(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +110,10 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
     after = json.loads(said(capsys, "show", ids[1], "--json"))
     assert (after["mistake"], after["importance"]) == ("Deployed on a Saturday", 0.7)
     assert not list(tmp_path.glob("lesson-*"))
-    for change, fault in (("0.7/700.0", "importance: "), ("why/blame", "a lesson has no field 'blame'")):
+    for change, fault in (
+        ("0.7/700.0", "importance: "),
+        ("why/blame", "a lesson has no field 'blame'"),
+    ):
         editor.write_text(f"#!/bin/sh\nsed -i s/{change}/ $1\n")
         person = Person(["lessons", "edit", ids[1]], given)
         assert person.leaves() == 2
@@ -104,7 +125,9 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
     assert "as it was" in at_a_terminal(given, "edit", ids[1])
 
 
-def test_piped_rows_are_whole_cells_parted_by_tabs(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_piped_rows_are_whole_cells_parted_by_tabs(
+    ids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = said(capsys, "list", "--task-type", "deploy").splitlines()
     assert lines[0].split("\t") == ["id", "lesson", "effective", "shown", "state"]
     assert [line.split("\t")[0] for line in lines[1:]] == [ids[2], ids[1]]
@@ -112,7 +135,9 @@ def test_piped_rows_are_whole_cells_parted_by_tabs(ids: list[str], capsys: pytes
     assert "\x1b" not in "".join(lines)
 
 
-def test_each_filter_narrows_and_what_cannot_be_is_named(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_filter_narrows_and_what_cannot_be_is_named(
+    ids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     def found(*words: str) -> list[str]:
         return [one["id"] for one in json.loads(said(capsys, *words, "--json"))]
 
@@ -123,11 +148,15 @@ def test_each_filter_narrows_and_what_cannot_be_is_named(ids: list[str], capsys:
     said(capsys, "forget", ids[0])
     assert found("list", "--state", "retired") == [ids[0]]
     for number in ("0", "x"):
-        assert f"'{number}' is not a whole number from 1 to" in said(capsys, "list", "--limit", number, code=2)
+        assert f"'{number}' is not a whole number from 1 to" in said(
+            capsys, "list", "--limit", number, code=2
+        )
     assert found("list", "--project", "other") == []
 
 
-def test_a_history_tells_wordings_outcomes_and_recalls(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_history_tells_wordings_outcomes_and_recalls(
+    ids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     said(capsys, "edit", ids[0], "--correction", "Open a pull request first")
     assert main(["recall", "push to main with git"]) == 0
     told = said(capsys, "history", ids[0])
@@ -136,7 +165,9 @@ def test_a_history_tells_wordings_outcomes_and_recalls(ids: list[str], capsys: p
     assert "nothing yet" in told.split("outcomes")[1].split("recalls that showed it")[0]
 
 
-def test_only_lessons_in_use_and_alike_are_merged(ids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_lessons_in_use_and_alike_are_merged(
+    ids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     dream = json.loads(said(capsys, "merge", ids[0], ids[1], ids[2], "--json"))["dream_id"]
     assert [one["id"] for one in json.loads(said(capsys, "list", "--json"))] == [ids[0]]
     assert "is not in use" in said(capsys, "merge", ids[0], ids[1], code=2)
@@ -170,7 +201,9 @@ def test_a_lesson_without_a_guard_says_how_it_gets_one(capsys: pytest.CaptureFix
     name = added.partition(":")[0]
 
     assert "Guard: none; add --wrong-call and --right-call to stop the call." in added
-    assert "Write it like: Bash: `git push` with" in said(capsys, "edit", name, "--guard", "nonsense", code=2)
+    assert "Write it like: Bash: `git push` with" in said(
+        capsys, "edit", name, "--guard", "nonsense", code=2
+    )
 
 
 def test_forget_takes_several_ids_and_retires_none_where_one_is_unknown(

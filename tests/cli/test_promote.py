@@ -36,7 +36,9 @@ def ids(command: Command) -> dict[str, str]:
     return {one["correction"]: one["id"] for one in command.json("lessons", "list")}
 
 
-def test_a_block_is_written_after_what_the_file_has_and_taken_out_again(command: Command, project: Path) -> None:
+def test_a_block_is_written_after_what_the_file_has_and_taken_out_again(
+    command: Command, project: Path
+) -> None:
     for text in (OWN, "no line end", "", "\ufeff# mark\r\nwindows\r\n", "latin \udce9\n"):
         content = text.encode("utf-8", "surrogateescape")
         (project / "CLAUDE.md").write_bytes(content)
@@ -51,22 +53,31 @@ def test_a_block_is_written_after_what_the_file_has_and_taken_out_again(command:
         assert (project / "CLAUDE.md").read_bytes() == content
 
 
-def test_a_file_that_was_made_for_the_block_is_removed_with_it(command: Command, project: Path) -> None:
-    for words, made in ((["GEMINI.md"], "GEMINI.md"), ([".cursor/rules"], ".cursor/rules/mcp-reflect.mdc")):
+def test_a_file_that_was_made_for_the_block_is_removed_with_it(
+    command: Command, project: Path
+) -> None:
+    for words, made in (
+        (["GEMINI.md"], "GEMINI.md"),
+        ([".cursor/rules"], ".cursor/rules/mcp-reflect.mdc"),
+    ):
         command("promote", *words, "--yes")
         assert RULE in (project / made).read_text()
         command("promote", *words, "--undo", "--yes")
         assert not (project / made).exists()
 
 
-def test_without_a_name_the_files_that_are_there_are_written(command: Command, project: Path) -> None:
+def test_without_a_name_the_files_that_are_there_are_written(
+    command: Command, project: Path
+) -> None:
     (project / "AGENTS.md").write_text(OWN)
     command("promote", "--yes")
     assert RULE in (project / "AGENTS.md").read_text()
     assert not (project / "CLAUDE.md").exists()
 
 
-def test_only_a_person_s_and_proven_lessons_are_promoted_unless_one_is_named(command: Command, project: Path) -> None:
+def test_only_a_person_s_and_proven_lessons_are_promoted_unless_one_is_named(
+    command: Command, project: Path
+) -> None:
     lines = [{"mistake": "Fed the emu", "correction": "Feed it twice"}]
     command("import", command.file("lessons.jsonl", lines))
     command("promote", "CLAUDE.md", "--yes")
@@ -119,7 +130,9 @@ def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: 
                 "--task-type", "deploy")  # fmt: skip
     command("promote", "--skill", "Deploy", "--yes")
     skill = project / ".claude" / "skills" / "deploy" / "SKILL.md"
-    assert skill.read_text().startswith("---\nname: deploy\ndescription: What was learned about Deploy")
+    assert skill.read_text().startswith(
+        "---\nname: deploy\ndescription: What was learned about Deploy"
+    )
     assert "Tell team 2 before" in skill.read_text()
     command("promote", "--undo", "--yes")
     assert not skill.parent.exists()
@@ -128,23 +141,33 @@ def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: 
 BEGIN = "<!-- mcp-reflect: lessons 0123456789ab -->\n"
 END = "<!-- mcp-reflect: end -->\n"
 BROKEN: dict[str, tuple[str, str]] = {
-    "begins twice": (f"{BEGIN}{BEGIN}- x\n{END}", "has 2 start markers of our block and 1 end markers"),
+    "begins twice": (
+        f"{BEGIN}{BEGIN}- x\n{END}",
+        "has 2 start markers of our block and 1 end markers",
+    ),
     "ends twice": (f"{BEGIN}- x\n{END}{END}", "has 1 start markers of our block and 2 end markers"),
     "no end": (f"{BEGIN}- x\n", "has 1 start markers of our block and 0 end markers"),
     "the wrong way round": (f"{END}{BEGIN}- x\n", "start markers of our block"),
-    "edited inside": (f"{BEGIN}- my own line\n{END}", "somebody edited our block in CLAUDE.md by hand"),
+    "edited inside": (
+        f"{BEGIN}- my own line\n{END}",
+        "somebody edited our block in CLAUDE.md by hand",
+    ),
 }
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_block_that_is_not_as_we_wrote_it_is_left_alone(command: Command, project: Path, fault: str) -> None:
+def test_a_block_that_is_not_as_we_wrote_it_is_left_alone(
+    command: Command, project: Path, fault: str
+) -> None:
     text, said = BROKEN[fault]
     (project / "CLAUDE.md").write_text(text)
     assert said in command("promote", "CLAUDE.md", "--yes", code=2)
     assert (project / "CLAUDE.md").read_text() == text
 
 
-def test_a_block_that_a_person_edited_stays_when_a_lesson_changes_or_is_undone(command: Command, project: Path) -> None:
+def test_a_block_that_a_person_edited_stays_when_a_lesson_changes_or_is_undone(
+    command: Command, project: Path
+) -> None:
     command("promote", "CLAUDE.md", "--yes")
     edited = (project / "CLAUDE.md").read_text().replace(OTHER, f"{OTHER}, never later")
     (project / "CLAUDE.md").write_text(edited)
@@ -153,7 +176,9 @@ def test_a_block_that_a_person_edited_stays_when_a_lesson_changes_or_is_undone(c
     assert (project / "CLAUDE.md").read_text() == edited
 
 
-def test_lines_that_were_added_after_a_block_stay_lines_of_their_own(command: Command, project: Path) -> None:
+def test_lines_that_were_added_after_a_block_stay_lines_of_their_own(
+    command: Command, project: Path
+) -> None:
     (project / "CLAUDE.md").write_text("no line end")
     command("promote", "CLAUDE.md", "--yes")
     with (project / "CLAUDE.md").open("a") as file:
@@ -208,7 +233,9 @@ def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, pro
         return asyncio.run(answer(sent))
 
     async def answer(sent: HookInput) -> str:
-        async with Engine(Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")) as engine:
+        async with Engine(
+            Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")
+        ) as engine:
             return (await hooks.answer(engine.context, sent))[0] or ""
 
     test = {"prompt": "run make test after make migrate"}
@@ -223,12 +250,19 @@ def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, pro
 
 def test_a_proven_lesson_is_promoted_too(command: Command, project: Path) -> None:
     async def prove() -> Lesson:
-        async with Engine(Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")) as engine:
-            stored = await engine.store_lesson(mistake="Fed the wombat", correction="Feed it once a day")
+        async with Engine(
+            Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")
+        ) as engine:
+            stored = await engine.store_lesson(
+                mistake="Fed the wombat", correction="Feed it once a day"
+            )
             results = [{"tool": "pytest", "content": "3 passed", "exit_code": 0}]
             for _ in range(3):
                 await engine.record_outcome(
-                    lesson_ids=[stored.lesson_id], success=True, evidence="test", tool_results=results
+                    lesson_ids=[stored.lesson_id],
+                    success=True,
+                    evidence="test",
+                    tool_results=results,
                 )
             return await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
 

@@ -50,8 +50,13 @@ NEVER = (
     "mcp_reflect.models.critique", "mcp_reflect.models.reflection", "mcp_reflect.models.search",
     "mcp_reflect.storage.consolidation", "mcp_reflect.storage.transfer", "mcp_reflect.storage.views",
 )  # fmt: skip
-JUDGING = ("tomllib", "mcp_reflect.runs.calls")  # tomllib reads the rules on suspicious text
-WATCHING = ("mcp_reflect.services.warnings", "mcp_reflect.runs", "mcp_reflect.models.warning", "mcp_reflect.models.run")
+JUDGING = ("tomllib", "mcp_reflect.sessions.calls")  # tomllib reads the rules on suspicious text
+WATCHING = (
+    "mcp_reflect.services.warnings",
+    "mcp_reflect.sessions",
+    "mcp_reflect.models.warning",
+    "mcp_reflect.models.run",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ class Loaded:
 
     def of(self, rooms: tuple[str, ...]) -> list[str]:
         return sorted(
-            name for name in self.names if name in rooms or name.startswith(tuple(f"{one}." for one in rooms))
+            name
+            for name in self.names
+            if name in rooms or name.startswith(tuple(f"{one}." for one in rooms))
         )
 
 
@@ -76,7 +83,13 @@ def loaded(bank: Path, *words: str, given: str = "") -> Loaded:
     """Run a quick command in a process of its own."""
     env = {**os.environ, "MCP_REFLECT_BANK": str(bank)}
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *words], cwd=ROOT, env=env, input=given, capture_output=True, text=True, check=True
+        [sys.executable, "-c", RUN, *words],
+        cwd=ROOT,
+        env=env,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     names, *counts = json.loads(done.stderr)
     return Loaded(done.stdout, frozenset(names), *counts)
@@ -104,15 +117,25 @@ async def tell_lesson(bank: Path) -> None:
         {"type": "tool_call", "tool": "Bash", "arguments": FAILING["tool_input"]},
         {"type": "tool_response", "tool": "Bash", "error": FAILING["error"]},
     ]
-    told = {"mistake": "Pushed to main", "correction": "Open a pull request", "symptoms": [FAILING["error"]]}
+    told = {
+        "mistake": "Pushed to main",
+        "correction": "Open a pull request",
+        "symptoms": [FAILING["error"]],
+    }
     async with Engine(Settings(bank=bank, project=project_of(ROOT))) as engine:
-        await engine.reflect(task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told)
+        await engine.reflect(
+            task="Push the fix", outcome="failure", run_id="run", events=events, analysis=told
+        )
 
 
-async def test_a_hook_after_a_failure_reads_no_rules_to_show_a_lesson_in_own_words(tmp_path: Path) -> None:
+async def test_a_hook_after_a_failure_reads_no_rules_to_show_a_lesson_in_own_words(
+    tmp_path: Path,
+) -> None:
     bank = tmp_path / "bank.db"
     await tell_lesson(bank)
-    found = loaded(bank, "hook", "PostToolUseFailure", given=json.dumps({**FAILING, "session_id": "later"}))
+    found = loaded(
+        bank, "hook", "PostToolUseFailure", given=json.dumps({**FAILING, "session_id": "later"})
+    )
     assert "Open a pull request" in found.said
     assert found.of(("tomllib",)) == []
 
@@ -124,17 +147,46 @@ async def test_a_hook_before_a_call_loads_nothing_that_judges(tmp_path: Path) ->
     assert found.of((*NEVER, *JUDGING, "argparse")) == []
 
 
-def test_a_hook_with_nothing_to_say_loads_no_services_no_records_and_little_of_the_library(tmp_path: Path) -> None:
+def test_a_hook_with_nothing_to_say_loads_no_services_no_records_and_little_of_the_library(
+    tmp_path: Path,
+) -> None:
     bank = tmp_path / "bank.db"  # of its own: what another test stored may be worth saying
     loaded(bank, "hook", "PostToolUseFailure", given=json.dumps(FAILING))
     for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
-        sent = {**FAILING, "tool_input": {"command": "ls src"}, "error": None, "tool_response": {"stdout": "app.py"}}
+        sent = {
+            **FAILING,
+            "tool_input": {"command": "ls src"},
+            "error": None,
+            "tool_response": {"stdout": "app.py"},
+        }
         if event == "PostToolUseFailure":  # in a way that is new here
-            sent = {**sent, "tool_input": {"command": "make all"}, "error": "make: *** No rule to make target 'all'."}
+            sent = {
+                **sent,
+                "tool_input": {"command": "make all"},
+                "error": "make: *** No rule to make target 'all'.",
+            }
         found = loaded(bank, "hook", event, given=json.dumps(sent))
-        slow = ("asyncio", "dataclasses", "inspect", "threading", "logging", "subprocess", "hashlib", "argparse")
+        slow = (
+            "asyncio",
+            "dataclasses",
+            "inspect",
+            "threading",
+            "logging",
+            "subprocess",
+            "hashlib",
+            "argparse",
+        )
         assert (
-            found.of((*NEVER, *JUDGING, *slow, "mcp_reflect.services", "mcp_reflect.config", "mcp_reflect.models"))
+            found.of(
+                (
+                    *NEVER,
+                    *JUDGING,
+                    *slow,
+                    "mcp_reflect.services",
+                    "mcp_reflect.config",
+                    "mcp_reflect.models",
+                )
+            )
             == []
         )
         assert (found.records, found.patterns) == (0, 0)

@@ -19,17 +19,31 @@ class Person:
     """Runs `mcp-reflect` (or another program) in a pty. Everything that is shown collects in `screen`."""
 
     def __init__(
-        self, words: Sequence[str], env: dict[str, str], *, columns: int = 100, program: Sequence[str] = OURS
+        self,
+        words: Sequence[str],
+        env: dict[str, str],
+        *,
+        columns: int = 100,
+        program: Sequence[str] = OURS,
     ) -> None:
         self.screen = ""
         self._pid, self._terminal = pty.fork()
         if self._pid == 0:  # the child: nothing of the test's may run on in it
-            clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+            clean = {
+                name: value
+                for name, value in os.environ.items()
+                if name not in ("COLUMNS", "LINES", "NO_COLOR")
+            }
             try:
                 os.execvpe(  # noqa: S606 - our own command
                     program[0],
                     [*program, *words],
-                    {**clean, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parent.parent.parent), **env},
+                    {
+                        **clean,
+                        "TERM": "xterm",
+                        "PYTHONPATH": str(Path(__file__).parent.parent.parent),
+                        **env,
+                    },
                 )
             finally:
                 os._exit(127)

@@ -27,18 +27,50 @@ class Violation:
 
 # In groups that break each contract once: a group costs one run of the linter.
 _FIRST = (
-    Violation("a lower package imports a higher one", "layers", "models/run.py", "import mcp_reflect.runs"),
-    Violation("the command line imports mcp late", "mcp", "cli/__init__.py", "def late() -> None:\n    import mcp"),
+    Violation(
+        "a lower package imports a higher one",
+        "layers",
+        "models/run.py",
+        "import mcp_reflect.sessions",
+    ),
+    Violation(
+        "the command line imports mcp late",
+        "mcp",
+        "cli/__init__.py",
+        "def late() -> None:\n    import mcp",
+    ),
     Violation("a model imports a library", "models", "models/common.py", "import json_repair"),
 )
 _SECOND = (
-    Violation("a package imports its sibling", "layers", "runs/__init__.py", "import mcp_reflect.storage"),
-    Violation("storage imports pydantic", "pydantic", "storage/__init__.py", "from pydantic import BaseModel"),
-    Violation("storage imports a language model", "storage", "storage/spool.py", "import mcp_reflect.llm.protocol"),
-    Violation("the protocol imports a provider's SDK", "http", "llm/protocol.py", "import anthropic"),
+    Violation(
+        "a package imports its sibling",
+        "layers",
+        "sessions/__init__.py",
+        "import mcp_reflect.storage",
+    ),
+    Violation(
+        "storage imports pydantic",
+        "pydantic",
+        "storage/__init__.py",
+        "from pydantic import BaseModel",
+    ),
+    Violation(
+        "storage imports a language model",
+        "storage",
+        "storage/spool.py",
+        "import mcp_reflect.llm.protocol",
+    ),
+    Violation(
+        "the protocol imports a provider's SDK", "http", "llm/protocol.py", "import anthropic"
+    ),
 )
 _THIRD = (
-    Violation("storage imports a service", "layers", "storage/lessons.py", "import mcp_reflect.services.replan"),
+    Violation(
+        "storage imports a service",
+        "layers",
+        "storage/lessons.py",
+        "import mcp_reflect.services.replan",
+    ),
     Violation(
         "a repository imports the bank for its type",
         "cycles",
@@ -46,10 +78,12 @@ _THIRD = (
         "if TYPE_CHECKING:\n    import mcp_reflect.storage.bank",
     ),
     Violation("a repository imports sqlite3", "sqlite", "storage/__init__.py", "import sqlite3"),
-    Violation("runs speaks HTTP", "http", "runs/__init__.py", "import httpx2"),
+    Violation("sessions speaks HTTP", "http", "sessions/__init__.py", "import httpx2"),
 )
 _FOURTH = (
-    Violation("a hook reads the settings", "hooks", "hooks/known.py", "import mcp_reflect.config"),
+    Violation(
+        "a hook reads the settings", "moments", "moments/known.py", "import mcp_reflect.config"
+    ),
     Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),
     Violation("a repository imports psycopg", "postgres", "storage/lessons.py", "import psycopg"),
     Violation("the dashboard's page serves itself", "web", "dashboard/page.py", "import starlette"),
@@ -70,7 +104,9 @@ HOMES = {
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The package and its contracts, to spoil."""
-    shutil.copytree(ROOT / "mcp_reflect", tmp_path / "mcp_reflect", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "mcp_reflect", tmp_path / "mcp_reflect", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -105,8 +141,12 @@ def test_the_untouched_package_keeps_every_contract(copy: Path) -> None:
     assert broken(copy) == set()
 
 
-@pytest.mark.parametrize("group", VIOLATIONS, ids=lambda group: ", ".join(each.what for each in group))
-def test_planted_violations_break_their_contracts_and_no_other(copy: Path, group: tuple[Violation, ...]) -> None:
+@pytest.mark.parametrize(
+    "group", VIOLATIONS, ids=lambda group: ", ".join(each.what for each in group)
+)
+def test_planted_violations_break_their_contracts_and_no_other(
+    copy: Path, group: tuple[Violation, ...]
+) -> None:
     for violation in group:
         plant(copy, violation.module, violation.lines)
     assert sorted(broken(copy)) == sorted(violation.contract for violation in group)

@@ -107,7 +107,9 @@ def test_a_step_may_go_on_with_the_digits_that_it_does_not_show(right: str) -> N
     assert not failures(right)
 
 
-@pytest.mark.parametrize("wrong", ["5000 × 1.1255 = 5672.54", "0.333 × 100 = 32.3", "π × 7² = 145.94"])
+@pytest.mark.parametrize(
+    "wrong", ["5000 × 1.1255 = 5672.54", "0.333 × 100 = 32.3", "π × 7² = 145.94"]
+)
 def test_more_than_the_digits_not_shown_is_wrong(wrong: str) -> None:
     assert failures(wrong)
 
@@ -128,7 +130,9 @@ def test_mixed_units_prove_nothing_in_a_plain_sum() -> None:
     assert failures("4 * 25 cents = 301 cents")
 
 
-@pytest.mark.parametrize("goal", ["Compute 3 + 4 modulo 5.", "Add the binary numbers.", "Work in $\\mathbb{Z}_7$."])
+@pytest.mark.parametrize(
+    "goal", ["Compute 3 + 4 modulo 5.", "Add the binary numbers.", "Work in $\\mathbb{Z}_7$."]
+)
 def test_another_arithmetic_is_left_alone(goal: str) -> None:
     assert not check("3 + 4 = 2", goal=goal)
 
@@ -185,10 +189,21 @@ def corrected(*steps: str, goal: str = "") -> tuple[str, ...]:
     ("steps", "right"),
     [
         (
-            ("Base cost: 15 × $12.99 = $195.00", "Tax: $195.00 × 0.085 = $16.58", "Total: $195.00 + $16.58 = $211.58"),
-            ("Base cost: 15 × $12.99 = $194.85", "Tax: $194.85 × 0.085 = $16.56", "Total: $194.85 + $16.56 = $211.41"),
+            (
+                "Base cost: 15 × $12.99 = $195.00",
+                "Tax: $195.00 × 0.085 = $16.58",
+                "Total: $195.00 + $16.58 = $211.58",
+            ),
+            (
+                "Base cost: 15 × $12.99 = $194.85",
+                "Tax: $194.85 × 0.085 = $16.56",
+                "Total: $194.85 + $16.56 = $211.41",
+            ),
         ),
-        (("π × 5² = 3.14 × 25 = 78.5; 78.5 ÷ 43560 = 0.002",), ("π × 5² = 3.14 × 25 = 78.5; 78.5 ÷ 43560 = 0.0018",)),
+        (
+            ("π × 5² = 3.14 × 25 = 78.5; 78.5 ÷ 43560 = 0.002",),
+            ("π × 5² = 3.14 × 25 = 78.5; 78.5 ÷ 43560 = 0.0018",),
+        ),
         (("2x + 6 = 10", "2x = 4", "x = 2"), ("2x + 6 = 10", "2x = 4", "x = 2")),
         (
             (
@@ -196,21 +211,35 @@ def corrected(*steps: str, goal: str = "") -> tuple[str, ...]:
                 "B = 4 * 2 = 8",
                 "A * B = -2 * 8 = -16. So the answer is -16",
             ),
-            ("Let's calculate A = (3 - -5) = 8.", "B = 4 * 2 = 8", "A * B = 8 * 8 = 64. So the answer is 64"),
+            (
+                "Let's calculate A = (3 - -5) = 8.",
+                "B = 4 * 2 = 8",
+                "A * B = 8 * 8 = 64. So the answer is 64",
+            ),
         ),
         (
             ("The trail is 5 km = 500 m long.", "At 100 m a minute: 500 / 100 = 5 minutes"),
             ("The trail is 5 km = 5000 m long.", "At 100 m a minute: 5000 / 100 = 50 minutes"),
         ),
     ],
-    ids=["through tax and total", "the digits that it needs", "right", "a sum in a chain", "a conversion"],
+    ids=[
+        "through tax and total",
+        "the digits that it needs",
+        "right",
+        "a sum in a chain",
+        "a conversion",
+    ],
 )
-def test_a_wrong_value_is_corrected_and_used_in_later_steps(steps: tuple[str, ...], right: tuple[str, ...]) -> None:
+def test_a_wrong_value_is_corrected_and_used_in_later_steps(
+    steps: tuple[str, ...], right: tuple[str, ...]
+) -> None:
     assert corrected(*steps) == right
 
 
 def test_a_number_that_was_given_is_not_replaced() -> None:
-    assert corrected("5 + 4 = 8 boys", "There are 8 girls, so 8 × 2 = 16 shoes.", goal="There are 8 girls.") == (
+    assert corrected(
+        "5 + 4 = 8 boys", "There are 8 girls, so 8 × 2 = 16 shoes.", goal="There are 8 girls."
+    ) == (
         "5 + 4 = 9 boys",
         "There are 8 girls, so 8 × 2 = 16 shoes.",
     )

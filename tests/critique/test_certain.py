@@ -22,14 +22,20 @@ def wrong(*steps: str, goal: str = "", results: tuple[ToolResult, ...] = ()) -> 
 
 def test_at_most_one_of_a_hundred_right_works_is_called_wrong() -> None:
     right = [case for case in lines("works") if case["truth"] == "right"]
-    alarms = [case["id"] for case in right if wrong(*case["steps"], goal=case["goal"], results=_results(case))]
+    alarms = [
+        case["id"]
+        for case in right
+        if wrong(*case["steps"], goal=case["goal"], results=_results(case))
+    ]
     assert len(right) >= 100
     assert len(alarms) <= 1, alarms
 
 
 def test_most_of_what_is_wrong_by_computation_is_found() -> None:
     false = [case for case in lines("works") if case["truth"] == "wrong"]
-    found = [case for case in false if wrong(*case["steps"], goal=case["goal"], results=_results(case))]
+    found = [
+        case for case in false if wrong(*case["steps"], goal=case["goal"], results=_results(case))
+    ]
     assert len(found) >= 0.6 * len(false)  # times of day and more are for the judge
 
 
@@ -38,7 +44,8 @@ def _results(case: dict[str, object]) -> tuple[ToolResult, ...]:
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "alarms"), [("arithmetic", 0.8, 0.03), ("dates", 0.3, 0.03), ("units", 0.5, 0.03)]
+    ("name", "found", "alarms"),
+    [("arithmetic", 0.8, 0.03), ("dates", 0.3, 0.03), ("units", 0.5, 0.03)],
 )
 def test_cases_of_each_kind_keep_their_floors(name: str, found: float, alarms: float) -> None:
     cases = lines(name)
@@ -49,7 +56,9 @@ def test_cases_of_each_kind_keep_their_floors(name: str, found: float, alarms: f
 
 
 @pytest.mark.parametrize("case", lines("code"), ids=lambda case: case["id"])
-def test_code_that_does_not_parse_is_wrong_and_other_code_is_not(case: dict[str, list[dict[str, object]]]) -> None:
+def test_code_that_does_not_parse_is_wrong_and_other_code_is_not(
+    case: dict[str, list[dict[str, object]]],
+) -> None:
     fails = any(truth["status"] == "fail" for truth in case["truth"])
     found = wrong(*map(str, case["steps"]))
     python = any("```py" in str(step) or "```json" in str(step) for step in case["steps"])
@@ -71,7 +80,9 @@ def test_code_that_does_not_parse_is_wrong_and_other_code_is_not(case: dict[str,
         ("Which day?", ["25 December 2026 is a Thursday."], 1, "Friday"),
     ],
 )
-def test_a_wrong_step_is_named_with_what_it_should_be(goal: str, steps: list[str], step: int, expected: str) -> None:
+def test_a_wrong_step_is_named_with_what_it_should_be(
+    goal: str, steps: list[str], step: int, expected: str
+) -> None:
     first = wrong(*steps, goal=goal)[0]
     assert (first.step, first.expected) == (step, expected)
 
@@ -98,7 +109,9 @@ RED = ToolResult(tool="pytest -q", content="2 failed, 11 passed in 0.4s", exit_c
 GREEN = ToolResult(tool="pytest -q", content="13 passed in 0.4s", exit_code=0)
 SKIPS = ToolResult(tool="pytest -q", content="208 passed, 4 skipped in 3s", exit_code=0)
 LINT = ToolResult(tool="ruff check .", content="Found 5 errors.", exit_code=1)
-DIFF = ToolResult(tool="git commit", content=" 3 files changed, 40 insertions(+), 2 deletions(-)", exit_code=0)
+DIFF = ToolResult(
+    tool="git commit", content=" 3 files changed, 40 insertions(+), 2 deletions(-)", exit_code=0
+)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +130,9 @@ DIFF = ToolResult(tool="git commit", content=" 3 files changed, 40 insertions(+)
         ("The commit has 50 insertions.", (DIFF,)),
     ],
 )
-def test_a_summary_contradicts_a_count_or_a_success(claim: str, results: tuple[ToolResult, ...]) -> None:
+def test_a_summary_contradicts_a_count_or_a_success(
+    claim: str, results: tuple[ToolResult, ...]
+) -> None:
     assert wrong(claim, results=results)
 
 
@@ -137,10 +152,15 @@ def test_a_summary_contradicts_a_count_or_a_success(claim: str, results: tuple[T
         ("3 files changed, 40 insertions.", (DIFF,)),
         ("I changed 2 files by hand.", (GREEN,)),
         ("3 tests fail.", (replace(RED, content="2 failed, 10 passed, 1 error in 3s"),)),
-        ("All 19 tests pass.", (GREEN, replace(GREEN, tool="pytest -q api", content="6 passed in 0.1s"))),
+        (
+            "All 19 tests pass.",
+            (GREEN, replace(GREEN, tool="pytest -q api", content="6 passed in 0.1s")),
+        ),
     ],
 )
-def test_a_summary_contradicts_nothing_that_may_be_right(claim: str, results: tuple[ToolResult, ...]) -> None:
+def test_a_summary_contradicts_nothing_that_may_be_right(
+    claim: str, results: tuple[ToolResult, ...]
+) -> None:
     assert wrong(claim, results=results) == []
 
 
@@ -167,7 +187,9 @@ def test_parsing_runs_nothing() -> None:
     assert checked("```python\nraise SystemExit(__import__('os').getpid())\n```") == []
 
 
-@pytest.mark.parametrize("lead", ["This is broken:", "The wrong version was", "Do not write", "An invalid example:"])
+@pytest.mark.parametrize(
+    "lead", ["This is broken:", "The wrong version was", "Do not write", "An invalid example:"]
+)
 def test_a_block_shown_as_wrong_is_left_alone(lead: str) -> None:
     assert checked(f"{lead}\n```python\nx = (\n```") == []
 
@@ -177,7 +199,13 @@ def test_the_repair_of_something_broken_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "newer", ["type A = list[int]", "def f[T](x: T) -> T:\n    return x", "print(f'{a['b']}')", "x = t'{a}'"]
+    "newer",
+    [
+        "type A = list[int]",
+        "def f[T](x: T) -> T:\n    return x",
+        "print(f'{a['b']}')",
+        "x = t'{a}'",
+    ],
 )
 def test_python_newer_than_ours_is_no_error(newer: str) -> None:
     assert checked(f"```python\n{newer}\n```") == []
@@ -188,7 +216,9 @@ def test_a_warning_of_the_parser_is_no_error() -> None:
 
 
 def test_the_execution_is_told_at_the_last_step_that_names_it() -> None:
-    work = Work(goal="", steps=("Plan.", "Call search.", "Report."), decided="search", executed="delete")
+    work = Work(
+        goal="", steps=("Plan.", "Call search.", "Report."), decided="search", executed="delete"
+    )
     found = list(check_execution(work))
     assert [(finding.step, finding.wrong) for finding in found] == [(2, True)]
     assert found[0].expected == "search"

@@ -100,10 +100,13 @@ def random_texts(count: int) -> Iterator[str]:
                 yield "".join(chr(source.randrange(0x20, 0xD7FF)) for _ in range(length))
             case 2:
                 yield "".join(
-                    source.choice([*outputs, *steps, *UNITS])[-index % 600 :][:600] for _ in range(length // 12)
+                    source.choice([*outputs, *steps, *UNITS])[-index % 600 :][:600]
+                    for _ in range(length // 12)
                 )
             case _:
-                yield source.choice(("", " ", " ")).join(source.choice(PIECES) for _ in range(length))
+                yield source.choice(("", " ", " ")).join(
+                    source.choice(PIECES) for _ in range(length)
+                )
 
 
 @pytest.mark.parametrize("text", [*ADVERSARIES.values(), *((unit * 20_000)[:20_000] for unit in UNITS)],
@@ -113,10 +116,14 @@ def test_an_adversary_is_answered(text: str) -> None:
 
 
 @pytest.mark.parametrize("fence", ["python", "json"])
-@pytest.mark.parametrize("unit", ["(", "[", "{", "-", "not ", "lambda:", "a.", '"', "'", "a=[", "[a]\n", "x: ", "\n\t"])
+@pytest.mark.parametrize(
+    "unit", ["(", "[", "{", "-", "not ", "lambda:", "a.", '"', "'", "a=[", "[a]\n", "x: ", "\n\t"]
+)
 def test_deep_and_long_code_ends_soon(fence: str, unit: str) -> None:
     for size in (200, 11_900):
-        assert spent(Work(goal="", steps=(f"```{fence}\n{unit * (size // len(unit))}\n```",))) < ENDS
+        assert (
+            spent(Work(goal="", steps=(f"```{fence}\n{unit * (size // len(unit))}\n```",))) < ENDS
+        )
 
 
 @pytest.mark.fuzz
@@ -124,7 +131,9 @@ def test_adversaries_and_ten_thousand_random_texts_are_answered_each_within_100_
     """The best of three runs, since other processes share the machine."""
     for text in (*ADVERSARIES.values(), *random_texts(10_000)):
         work = Work(goal="", steps=(text,))
-        assert any(spent(work) <= LIMIT * pace() for pace in (lambda: 1.0, slowness, slowness)), text[:80]
+        assert any(spent(work) <= LIMIT * pace() for pace in (lambda: 1.0, slowness, slowness)), (
+            text[:80]
+        )
 
 
 def test_random_texts_are_answered_with_what_they_say() -> None:
@@ -141,6 +150,12 @@ def test_characters_of_every_block_are_survived() -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(PIECES) | st.text(), max_size=25).map(" ".join), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.sampled_from(PIECES) | st.text(), max_size=25).map(" ".join),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_correcting_any_text_ends_and_keeps_the_number_of_steps(steps: list[str]) -> None:
     assert len(correct(steps, check(Work(goal="", steps=tuple(steps))), goal="")) == len(steps)

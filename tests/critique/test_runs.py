@@ -3,8 +3,8 @@
 import pytest
 
 from mcp_reflect.critique.runs import Run, agrees, read_runs
+from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.models.critique import ToolResult
-from mcp_reflect.proofs.kinds import ProofKind
 from tests.critique.cases import output
 
 COMMANDS = {
@@ -43,12 +43,17 @@ def test_a_test_run_is_read_with_its_counts(
 ) -> None:
     run = read(name)
     assert run.kind is ProofKind.TESTS
-    assert [run.first(label) for label in ("passed", "failed", "skipped")] == [passed, failed, skipped]
+    assert [run.first(label) for label in ("passed", "failed", "skipped")] == [
+        passed,
+        failed,
+        skipped,
+    ]
     assert run.passed is not bool(failed)
 
 
 @pytest.mark.parametrize(
-    ("name", "errors"), [("ruff_bad.txt", 7), ("ruff_good.txt", 0), ("mypy_bad.txt", 1), ("mypy_good.txt", 0)]
+    ("name", "errors"),
+    [("ruff_bad.txt", 7), ("ruff_good.txt", 0), ("mypy_bad.txt", 1), ("mypy_good.txt", 0)],
 )
 def test_a_linter_is_read_with_its_errors(name: str, errors: int) -> None:
     run = read(name)
@@ -65,7 +70,9 @@ def test_a_run_that_selected_no_test_shows_nothing() -> None:
 
 
 def test_a_long_log_is_read_by_its_ends() -> None:
-    (run,) = read_runs([ToolResult(content="x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n")])
+    (run,) = read_runs(
+        [ToolResult(content="x\n" * 500_000 + "=== 4 failed, 3 passed in 0.05s ===\n")]
+    )
     assert run.first("failed") == 4
 
 
@@ -82,7 +89,16 @@ def of(name: str, tool: str | None = None, exit_code: int | None = None) -> Tool
 
 @pytest.mark.parametrize(
     "name",
-    ["pytest_good", "unittest_good", "jest_good", "vitest_good", "mocha_good", "node_good", "go_good", "cargo_good"],
+    [
+        "pytest_good",
+        "unittest_good",
+        "jest_good",
+        "vitest_good",
+        "mocha_good",
+        "node_good",
+        "go_good",
+        "cargo_good",
+    ],
 )
 def test_a_green_summary_agrees_with_success_and_not_with_failure(name: str) -> None:
     assert agrees(success=True, tool_results=[of(name)]) is True
@@ -107,7 +123,10 @@ def test_the_last_run_counts() -> None:
 
 
 def test_one_red_runner_among_green_ones_is_no_success() -> None:
-    assert agrees(success=True, tool_results=[of("ruff_good"), of("pytest_good"), of("mypy_bad")]) is False
+    assert (
+        agrees(success=True, tool_results=[of("ruff_good"), of("pytest_good"), of("mypy_bad")])
+        is False
+    )
 
 
 def test_a_report_outweighs_the_exit_code_of_a_pipe() -> None:

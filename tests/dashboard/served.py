@@ -37,17 +37,30 @@ class Served:
     place: str
     board: OwnBoard
 
-    def ask(self, method: str, path: str, sent: Any = None, *, token: str | None = None, **headers: str) -> Answer:
+    def ask(
+        self, method: str, path: str, sent: Any = None, *, token: str | None = None, **headers: str
+    ) -> Answer:
         """A request as the page makes it, unless headers (with _ for -) say otherwise; an empty one is left out."""
-        given = {"Host": self.place, "Authorization": f"Bearer {self.board.token if token is None else token}"}
-        body = sent if isinstance(sent, bytes) else None if sent is None else json.dumps(sent).encode()
+        given = {
+            "Host": self.place,
+            "Authorization": f"Bearer {self.board.token if token is None else token}",
+        }
+        body = (
+            sent if isinstance(sent, bytes) else None if sent is None else json.dumps(sent).encode()
+        )
         if body is not None:
             given |= {"Content-Type": "application/json", "Origin": f"http://{self.place}"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         with closing(HTTPConnection(self.place, timeout=20)) as connection:
-            connection.request(method, path, body, {name: value for name, value in given.items() if value})
+            connection.request(
+                method, path, body, {name: value for name, value in given.items() if value}
+            )
             answer = connection.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return Answer(
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read(),
+            )
 
     def act(self, use: str, **values: Any) -> Answer:
         """A use of the bank as the page sends it."""
@@ -65,7 +78,9 @@ def serving(settings: Settings) -> Generator[Served]:
         async def work() -> None:
             async with Engine(settings) as engine:
                 board = OwnBoard(engine, place)
-                config = uvicorn.Config(board.application(), log_level="error", lifespan="off", access_log=False)
+                config = uvicorn.Config(
+                    board.application(), log_level="error", lifespan="off", access_log=False
+                )
                 made.append((uvicorn.Server(config), board))
                 ready.set()
                 await made[0][0].serve([door])

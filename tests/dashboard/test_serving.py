@@ -43,7 +43,9 @@ def test_the_page_itself_holds_no_data_and_may_not_be_framed(served: Served) -> 
     assert served.board.token.encode() not in answer.body
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/api/board"), ("POST", "/api/show"), ("POST", "/api/state")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/api/board"), ("POST", "/api/show"), ("POST", "/api/state")]
+)
 def test_nothing_is_told_or_done_without_the_token(served: Served, method: str, path: str) -> None:
     sent = {"id": "les_1"} if method == "POST" else None
     for token in ("", "wrong", served.board.token[:-1], served.board.token + "x"):
@@ -52,13 +54,19 @@ def test_nothing_is_told_or_done_without_the_token(served: Served, method: str, 
     assert served.ask(method, f"{path}?token={served.board.token}", sent, token="").status == 401
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost", "127.0.0.1", "127.0.0.1:1", "[::1]"])
-def test_a_name_that_was_pointed_here_is_refused_with_and_without_the_token(served: Served, host: str) -> None:
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "localhost", "127.0.0.1", "127.0.0.1:1", "[::1]"]
+)
+def test_a_name_that_was_pointed_here_is_refused_with_and_without_the_token(
+    served: Served, host: str
+) -> None:
     assert served.ask("GET", "/", Host=host).status == 421
     assert served.ask("GET", "/api/board", Host=host).status == 421
 
 
-async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(served: Served, settings: Settings) -> None:
+async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(
+    served: Served, settings: Settings
+) -> None:
     async with Engine(Settings(bank=settings.bank_path, project="shop")) as other:
         stored = await other.store_lesson(**LESSON)
     assert served.ask("GET", "/api/board").json["projects"] == {"shop": 1}
@@ -73,7 +81,11 @@ async def test_a_person_chooses_a_project_of_the_bank_and_acts_there(served: Ser
 
 
 def test_another_page_may_not_ask_even_with_the_token(served: Served) -> None:
-    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"}):
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site"},
+    ):
         answer = served.ask("POST", "/api/state", moved("les_1", "retired"), **headers)
         assert answer.status == 403
         assert "access-control-allow-origin" not in answer.headers
@@ -88,13 +100,19 @@ def test_a_form_of_another_page_does_nothing(served: Served) -> None:
 
 def test_a_ticket_is_worth_the_token_once(served: Served) -> None:
     ticket = served.board.issue_ticket()
-    assert served.ask("POST", "/api/enter", {"ticket": ticket}, token="").json == {"token": served.board.token}
+    assert served.ask("POST", "/api/enter", {"ticket": ticket}, token="").json == {
+        "token": served.board.token
+    }
     for used in (ticket, "once-", "", None, served.board.token):
         assert served.ask("POST", "/api/enter", {"ticket": used}, token="").status == 403
 
 
 def test_every_answer_is_kept_nowhere_and_read_by_no_other_page(served: Served) -> None:
-    for answer in (served.ask("GET", "/"), served.ask("GET", "/api/board"), served.ask("GET", "/api/board", token="")):
+    for answer in (
+        served.ask("GET", "/"),
+        served.ask("GET", "/api/board"),
+        served.ask("GET", "/api/board", token=""),
+    ):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -104,7 +122,10 @@ def test_only_this_machine_is_listened_to(served: Served) -> None:
     port = int(served.place.rpartition(":")[2])
     found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
     for address in {str(info[4][0]) for info in found if not str(info[4][0]).startswith("127.")}:
-        with pytest.raises(OSError, match="refused"), socket.create_connection((address, port), timeout=5):
+        with (
+            pytest.raises(OSError, match="refused"),
+            socket.create_connection((address, port), timeout=5),
+        ):
             pass
 
 
@@ -130,16 +151,29 @@ async def test_a_lesson_is_forgotten_restored_and_archived(engine: Engine, serve
 
 async def test_a_lesson_is_edited_and_its_wording_kept(engine: Engine, served: Served) -> None:
     stored = await engine.store_lesson(**LESSON)
-    changes = {"correction": "Pass the id", "importance": 0.9, "tags": ["orders"], "why": "The API takes ids"}
+    changes = {
+        "correction": "Pass the id",
+        "importance": 0.9,
+        "tags": ["orders"],
+        "why": "The API takes ids",
+    }
     answer = served.act("edit", id=stored.lesson_id, changes=changes)
     assert (answer.status, answer.json["correction"]) == (200, "Pass the id")
     (lesson,) = (lessons(served)).values()
     assert {name: lesson[name] for name in changes} == changes
-    assert served.act("show", id=stored.lesson_id).json["versions"][0]["correction"] == LESSON["correction"]
+    assert (
+        served.act("show", id=stored.lesson_id).json["versions"][0]["correction"]
+        == LESSON["correction"]
+    )
 
 
-async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, served: Served) -> None:
-    words = {"mistake": "Read the first page of customers", "correction": "Follow next_cursor until it is null"}
+async def test_what_is_proposed_is_merged_and_the_dream_undone(
+    engine: Engine, served: Served
+) -> None:
+    words = {
+        "mistake": "Read the first page of customers",
+        "correction": "Follow next_cursor until it is null",
+    }
     await engine.store_lesson(**words)
     other = await engine.store_lesson(mistake="Something else", correction="To be worded")
     await engine.edit_lesson(other.lesson_id, {name: f"{text}." for name, text in words.items()})
@@ -150,18 +184,25 @@ async def test_what_is_proposed_is_merged_and_the_dream_undone(engine: Engine, s
     assert after["merges"] == []
     (dream,) = after["dreams"]
     assert merged["dream_id"] == dream["id"]
-    assert {one["id"]: one["state"] for one in records(after["lessons"])}[merge["gone"][0]] == "archived"
+    assert {one["id"]: one["state"] for one in records(after["lessons"])}[
+        merge["gone"][0]
+    ] == "archived"
     assert "is not in use" in served.act("merge", ids=ids).json["error"]
     assert len(served.act("undo", id=dream["id"]).json["restored"]) == 2
     assert served.ask("GET", "/api/board").json["merges"] == [merge]
 
 
-async def test_a_merge_of_some_leaves_the_others_to_the_next_dream(engine: Engine, served: Served) -> None:
+async def test_a_merge_of_some_leaves_the_others_to_the_next_dream(
+    engine: Engine, served: Served
+) -> None:
     for mistake in ("Read the first page of customers", "Took the wrong table of products"):
         await engine.store_lesson(mistake=mistake, correction="Follow the page of the handbook")
-        other = await engine.store_lesson(mistake=f"Something else {len(mistake)}", correction="To be worded")
+        other = await engine.store_lesson(
+            mistake=f"Something else {len(mistake)}", correction="To be worded"
+        )
         await engine.edit_lesson(
-            other.lesson_id, {"mistake": f"{mistake}.", "correction": "Follow the page of the handbook."}
+            other.lesson_id,
+            {"mistake": f"{mistake}.", "correction": "Follow the page of the handbook."},
         )
     one, left = served.ask("GET", "/api/board").json["merges"]
     served.act("merge", ids=[one["keep"], *one["gone"]])
@@ -174,7 +215,13 @@ async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dr
 ) -> None:
     draft = Draft("", "We use pnpm here", None, None)
     found = Finding(
-        kind=FindingKind.CORRECTION, thing="said: pnpm", tool="", line="x", failed=(), worked=0, draft=draft
+        kind=FindingKind.CORRECTION,
+        thing="said: pnpm",
+        tool="",
+        line="x",
+        failed=(),
+        worked=0,
+        draft=draft,
     )
     seen = Seen(session="s1", host="codex", at=1.0, seconds=0.0, lines=("4: We use pnpm here",))
     await engine.bank.findings.learn(engine.scopes.own, [("file", 1, 1.0)], [(found, seen)], weigh)
@@ -183,9 +230,13 @@ async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dr
         return served.ask("GET", "/api/board").json["findings"]
 
     (shown,) = waiting()
-    assert shown["evidence"] == [{"session": "s1", "host": "codex", "at": 1.0, "lines": ["4: We use pnpm here"]}]
+    assert shown["evidence"] == [
+        {"session": "s1", "host": "codex", "at": 1.0, "lines": ["4: We use pnpm here"]}
+    ]
     assert served.act("finding", id=shown["id"], approved=True, changes=[1]).status == 400
-    done = served.act("finding", id=shown["id"], approved=True, changes={"correction": "Use pnpm"}).json
+    done = served.act(
+        "finding", id=shown["id"], approved=True, changes={"correction": "Use pnpm"}
+    ).json
     assert [one["correction"] for one in lessons(served).values()] == ["Use pnpm"]
     assert waiting() == []
     assert served.act("reopen", finding=shown["id"], lesson=done["lesson_id"]).status == 200
@@ -219,11 +270,17 @@ async def test_bad_input_is_named_and_changes_nothing(engine: Engine, served: Se
     assert lesson["updated_at"] == lesson["created_at"]
 
 
-async def test_another_projects_lesson_is_neither_shown_nor_changed(engine: Engine, served: Served) -> None:
+async def test_another_projects_lesson_is_neither_shown_nor_changed(
+    engine: Engine, served: Served
+) -> None:
     theirs = await engine.store_lesson(**LESSON, project="other")
     assert lessons(served) == {}
     changes = {"id": theirs.lesson_id, "changes": {"why": "x"}}
-    for use, sent in (("show", changes), ("state", moved(theirs.lesson_id, "retired")), ("edit", changes)):
+    for use, sent in (
+        ("show", changes),
+        ("state", moved(theirs.lesson_id, "retired")),
+        ("edit", changes),
+    ):
         assert served.act(use, **sent).status == 404
     for approved in (True, False):
         assert served.act("decide", id=theirs.lesson_id, approved=approved).status == 404

@@ -16,27 +16,58 @@ _RUN: Final[dict[str, Any]] = {
     "run_id": "run 1",
     "error": {"category": "timeout_error", "message": "no answer in 30 s"},
     "events": [
-        {"type": "tool_call", "tool": "read_file", "arguments": {"path": "orders/setings.toml"}, "id": "a"},
-        {"type": "tool_response", "tool": "read_file", "error": "No such file: orders/setings.toml"},
+        {
+            "type": "tool_call",
+            "tool": "read_file",
+            "arguments": {"path": "orders/setings.toml"},
+            "id": "a",
+        },
+        {
+            "type": "tool_response",
+            "tool": "read_file",
+            "error": "No such file: orders/setings.toml",
+        },
         {"type": "tool_call", "tool": "read_file", "arguments": {"path": "orders/settings.toml"}},
         {"type": "tool_response", "tool": "read_file", "content": "page_size = 50"},
     ],
 }
 GOOD: Final[dict[str, list[dict[str, Any]]]] = {
-    "reflect": [_RUN, {**_RUN, "analysis": {"reflection": "It looked in the wrong place", "importance": 0.7}}],
+    "reflect": [
+        _RUN,
+        {**_RUN, "analysis": {"reflection": "It looked in the wrong place", "importance": 0.7}},
+    ],
     "critique": [
         {"goal": "add", "response": "1 + 1 = 3. Then 3 × 2 = 6.", "criteria": ["short"]},
-        {"goal": "test", "steps": ["All tests pass."], "tool_results": [{"tool": "pytest", "content": "1 failed"}]},
+        {
+            "goal": "test",
+            "steps": ["All tests pass."],
+            "tool_results": [{"tool": "pytest", "content": "1 failed"}],
+        },
     ],
     "replan_search": [
         {
             "user_message": "Who can help with quantum computers?",
-            "queries": [{"table": "talks", "query_text": "quantum AND computing", "limit": 5, "score_threshold": 0.5}],
+            "queries": [
+                {
+                    "table": "talks",
+                    "query_text": "quantum AND computing",
+                    "limit": 5,
+                    "score_threshold": 0.5,
+                }
+            ],
             "results": {"talks": 0},
-            "catalog": [{"table": "talks", "description": "the programme", "vocabulary": ["quantum", "qubit"]}],
+            "catalog": [
+                {
+                    "table": "talks",
+                    "description": "the programme",
+                    "vocabulary": ["quantum", "qubit"],
+                }
+            ],
         }
     ],
-    "recall_lessons": [{"task": "read the settings", "symptoms": ["No such file"], "limit": 5, "max_chars": 900}],
+    "recall_lessons": [
+        {"task": "read the settings", "symptoms": ["No such file"], "limit": 5, "max_chars": 900}
+    ],
     "store_lesson": [
         {
             "mistake": "Called get_orders with the customer's name",
@@ -93,7 +124,11 @@ def value(source: random.Random, depth: int = 0) -> Any:
         case 5:
             return [value(source, depth + 1) for _ in range(source.choice((0, 1, 2, 5)))]
         case 6:
-            return {source.choice(("", "a", "type", "content", "__class__", "x" * 200)): value(source, depth + 1)}
+            return {
+                source.choice(("", "a", "type", "content", "__class__", "x" * 200)): value(
+                    source, depth + 1
+                )
+            }
         case _:
             return _deep(source.choice((10, 70, 100)))
 
@@ -101,7 +136,9 @@ def value(source: random.Random, depth: int = 0) -> Any:
 def line(source: random.Random, number: int, envelope: dict[str, Any]) -> bytes:
     """A line of raw JSON-RPC, or of something that only looks like it; requests carry the era's `envelope`."""
     if source.random() < 0.1:
-        return source.choice((b"", b"{", b"[]", b"null", b"0", b'"x"', b"\xff\xfe", b"{}" * 9, b"[" * 9_000, b"\x00"))
+        return source.choice(
+            (b"", b"{", b"[]", b"null", b"0", b'"x"', b"\xff\xfe", b"{}" * 9, b"[" * 9_000, b"\x00")
+        )
     name = tool_name(source)
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
     message["params"] = {"name": name, "arguments": arguments(source, name), **envelope}
@@ -119,12 +156,17 @@ def line(source: random.Random, number: int, envelope: dict[str, Any]) -> bytes:
         case 3:
             message.pop(source.choice(list(message)))
         case 4:
-            message |= {"method": "resources/read", "params": {"uri": source.choice(URIS), **envelope}}
+            message |= {
+                "method": "resources/read",
+                "params": {"uri": source.choice(URIS), **envelope},
+            }
         case 5:
             message = {
                 "jsonrpc": "2.0",
                 "method": "notifications/cancelled",
-                "params": {"requestId": source.choice((number - 1, number - 2, number + 1, "x", None))},
+                "params": {
+                    "requestId": source.choice((number - 1, number - 2, number + 1, "x", None))
+                },
             }
         case 6:
             message["jsonrpc"] = source.choice(("1.0", 2, None))
@@ -140,7 +182,9 @@ def _spoil(source: random.Random, made: dict[str, Any], tool: str) -> None:
         case 0:
             made.pop(name, None)
         case 1:
-            made[source.choice((name + "s", "tsk", "self", "", "applied", "project", "x" * 300))] = value(source)
+            made[
+                source.choice((name + "s", "tsk", "self", "", "applied", "project", "x" * 300))
+            ] = value(source)
         case 2 if isinstance(made.get(name), list) and made[name]:
             inner: Any = source.choice(made[name])
             if isinstance(inner, dict):
@@ -153,7 +197,12 @@ def _spoil(source: random.Random, made: dict[str, Any], tool: str) -> None:
 
 
 def _properties(tool: str) -> list[str]:
-    return [name for one in tools() if one["name"] == tool for name in one["inputSchema"].get("properties", {})]
+    return [
+        name
+        for one in tools()
+        if one["name"] == tool
+        for name in one["inputSchema"].get("properties", {})
+    ]
 
 
 def _deep(levels: int) -> Any:

@@ -80,7 +80,9 @@ async def many(settings: Settings, era: Era, count: int) -> None:
                 handles, tasks, memory = open_files(), len(asyncio.all_tasks()), resident()
         assert worked > count // 5  # else only the refusals would have been tried
         gc.collect()
-        assert (await told_by(client, "recall_lessons", {"task": "deploy on a Friday"}))["recall_id"]
+        assert (await told_by(client, "recall_lessons", {"task": "deploy on a Friday"}))[
+            "recall_id"
+        ]
         assert open_files() <= handles + 2
         assert len(asyncio.all_tasks()) <= tasks + 2
         assert resident() - memory < 200
@@ -101,7 +103,9 @@ async def test_hundreds_of_random_calls_are_answered_in_words(settings: Settings
 
 
 @pytest.mark.fuzz
-async def test_forty_thousand_random_calls_are_answered_in_words(settings: Settings, era: Era) -> None:
+async def test_forty_thousand_random_calls_are_answered_in_words(
+    settings: Settings, era: Era
+) -> None:
     await many(settings, era, WHOLE)
 
 
@@ -110,10 +114,16 @@ def raw(bank: Path, era: RawEra, count: int) -> None:
     with server(bank, era=era) as running:
         running.timeout = 120
         for number in range(count):
-            running.send_raw(line(source, 1_000 + number, running.envelope).replace(b"\n", b" ") + b"\n")
+            running.send_raw(
+                line(source, 1_000 + number, running.envelope).replace(b"\n", b" ") + b"\n"
+            )
             if number % 25 == 24:
-                assert running.call_tool("recall_lessons", {"task": "deploy"}).get("structuredContent")
-                assert not any(fault in str(message) for message in running.notifications for fault in OURS)
+                assert running.call_tool("recall_lessons", {"task": "deploy"}).get(
+                    "structuredContent"
+                )
+                assert not any(
+                    fault in str(message) for message in running.notifications for fault in OURS
+                )
                 running.notifications.clear()
         told(running, "store_lesson", LESSON)
         assert told(running, "recall_lessons", {"task": "deploy on a Friday"})["lessons"]
@@ -123,7 +133,9 @@ def raw(bank: Path, era: RawEra, count: int) -> None:
 
 
 @pytest.mark.parametrize("era", RawEra)
-def test_lines_that_only_look_like_the_protocol_leave_the_server_at_work(bank_path: Path, era: RawEra) -> None:
+def test_lines_that_only_look_like_the_protocol_leave_the_server_at_work(
+    bank_path: Path, era: RawEra
+) -> None:
     raw(bank_path, era, RAW_SHORT)
 
 

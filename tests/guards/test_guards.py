@@ -14,12 +14,22 @@ from mcp_reflect.guards.guard import Call, Guard, matches, parse_guard
 from mcp_reflect.guards.reading import derive_from_words
 from mcp_reflect.guards.wording import Wording
 
-LINES = Path(__file__).with_name("cases").joinpath("guards.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = (
+    Path(__file__)
+    .with_name("cases")
+    .joinpath("guards.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+)
 CASES: list[dict[str, Any]] = [json.loads(line) for line in LINES]
 
 
 def call_of(call: str | dict[str, Any]) -> Call:
-    return Call("Bash", {"command": call}) if isinstance(call, str) else Call(call["tool"], call["arguments"])
+    return (
+        Call("Bash", {"command": call})
+        if isinstance(call, str)
+        else Call(call["tool"], call["arguments"])
+    )
 
 
 def derived(lesson: dict[str, Any]) -> Guard | None:
@@ -32,19 +42,50 @@ def derived(lesson: dict[str, Any]) -> Guard | None:
     [
         (
             "Bash: `git commit` with `-a` or `--all`",
-            ["git commit -am x", "cd a && git -C b commit --all", "sudo git commit -m x -a", "sh -c 'git commit -a'"],
-            ["git commit -m 'a -a'", "git add -a", "echo git commit -a", "git commit --amend", "git commit --help"],
+            [
+                "git commit -am x",
+                "cd a && git -C b commit --all",
+                "sudo git commit -m x -a",
+                "sh -c 'git commit -a'",
+            ],
+            [
+                "git commit -m 'a -a'",
+                "git add -a",
+                "echo git commit -a",
+                "git commit --amend",
+                "git commit --help",
+            ],
         ),
         (
             "Bash: `tsc` without `--noEmit`",
             ["npx tsc -p .", "yarn tsc", "CI=1 tsc"],
             ["tsc --noEmit", "tsc --noEmit=true", "cat tsc", "tsc --version"],
         ),
-        ("Bash: `rm` with `-r` and `node_modules`", ["rm -rf ./node_modules", "rm a/node_modules -r"], ["rm -r x"]),
-        ("Bash: `npm test` without `cd web &&`", ["npm test"], ["cd web && npm test", "(cd ../web; npm test)"]),
-        ("Bash: `pytest` without `uv run ...`", ["python -m pytest"], ["uv run pytest", "uv run python -m pytest"]),
-        ("Bash: `pytest` without an argument", ["pytest -q", "pytest -n 4"], ["pytest tests", "pytest -k x"]),
-        ("Bash: `flask db` without `ENV=dev`", ["flask db x"], ["ENV=dev flask db x", "export ENV=dev; flask db x"]),
+        (
+            "Bash: `rm` with `-r` and `node_modules`",
+            ["rm -rf ./node_modules", "rm a/node_modules -r"],
+            ["rm -r x"],
+        ),
+        (
+            "Bash: `npm test` without `cd web &&`",
+            ["npm test"],
+            ["cd web && npm test", "(cd ../web; npm test)"],
+        ),
+        (
+            "Bash: `pytest` without `uv run ...`",
+            ["python -m pytest"],
+            ["uv run pytest", "uv run python -m pytest"],
+        ),
+        (
+            "Bash: `pytest` without an argument",
+            ["pytest -q", "pytest -n 4"],
+            ["pytest tests", "pytest -k x"],
+        ),
+        (
+            "Bash: `flask db` without `ENV=dev`",
+            ["flask db x"],
+            ["ENV=dev flask db x", "export ENV=dev; flask db x"],
+        ),
         ("Bash: `npm test` with `| tail`", ["npm test 2>&1 | tail -5"], ["npm test; tail a"]),
         ("Bash: `npm run` without `&`", ["npm run dev"], ["npm run dev &"]),
         (
@@ -58,10 +99,16 @@ def derived(lesson: dict[str, Any]) -> Guard | None:
             ["echo > dist/bundle.js"],
             ["cat dist/bundle.js", "echo > bundle.js"],
         ),
-        ("Edit or a shell redirect: vendor/ or *.pb.go", ["cp a vendor/b", "echo >> x.pb.go"], ["cp vendor/b a"]),
+        (
+            "Edit or a shell redirect: vendor/ or *.pb.go",
+            ["cp a vendor/b", "echo >> x.pb.go"],
+            ["cp vendor/b a"],
+        ),
     ],
 )
-def test_a_guard_meets_what_it_says_in_any_way_to_write_it(guard: str, met: list[str], passed: list[str]) -> None:
+def test_a_guard_meets_what_it_says_in_any_way_to_write_it(
+    guard: str, met: list[str], passed: list[str]
+) -> None:
     parsed = parse_guard(guard)
     assert [call for call in met if not matches(parsed, call_of(call))] == []
     assert [call for call in passed if matches(parsed, call_of(call))] == []
@@ -79,7 +126,8 @@ def test_a_guard_of_a_tool_compares_its_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Bash:", "Bash: ", "Edit: *", "Edit: /", "Read", "x" * 401, "Bash: `a`" + " or `b`" * 20]
+    "text",
+    ["", "Bash:", "Bash: ", "Edit: *", "Edit: /", "Read", "x" * 401, "Bash: `a`" + " or `b`" * 20],
 )
 def test_a_guard_that_says_nothing_or_everything_is_an_error_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match="git push"):
@@ -96,13 +144,19 @@ def test_a_derived_guard_meets_the_wrong_call_and_not_the_right_one(lesson: dict
         assert call_of(lesson["against"][0]).keys & set(guard.keys)
 
 
-def test_derived_guards_meet_the_other_calls_against_a_lesson_and_not_those_that_follow_it() -> None:
+def test_derived_guards_meet_the_other_calls_against_a_lesson_and_not_those_that_follow_it() -> (
+    None
+):
     guards = [(derived(lesson), lesson) for lesson in CASES]
     against = [
-        matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["against"][1:]
+        matches(guard, call_of(call)) if guard else False
+        for guard, one in guards
+        for call in one["against"][1:]
     ]
     follows = [
-        matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["follows"][1:]
+        matches(guard, call_of(call)) if guard else False
+        for guard, one in guards
+        for call in one["follows"][1:]
     ]
     assert sum(against) / len(against) >= 0.85
     assert sum(follows) / len(follows) <= 0.03
@@ -110,8 +164,16 @@ def test_derived_guards_meet_the_other_calls_against_a_lesson_and_not_those_that
 
 def test_words_alone_give_a_guard_where_they_leave_one_reading() -> None:
     guards = [(derive_from_words(Wording(one["mistake"], one["correction"])), one) for one in CASES]
-    against = [matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["against"]]
-    follows = [matches(guard, call_of(call)) if guard else False for guard, one in guards for call in one["follows"]]
+    against = [
+        matches(guard, call_of(call)) if guard else False
+        for guard, one in guards
+        for call in one["against"]
+    ]
+    follows = [
+        matches(guard, call_of(call)) if guard else False
+        for guard, one in guards
+        for call in one["follows"]
+    ]
     assert sum(against) / len(against) >= 0.5
     assert sum(follows) / len(follows) <= 0.03
 
@@ -125,7 +187,9 @@ def test_words_alone_give_a_guard_where_they_leave_one_reading() -> None:
         ("`pytest` failed with an ImportError", "Install the package first: `pip install -e .`"),
     ],
 )
-def test_words_that_name_no_wrong_call_give_no_guard_of_a_whole_program(mistake: str, correction: str) -> None:
+def test_words_that_name_no_wrong_call_give_no_guard_of_a_whole_program(
+    mistake: str, correction: str
+) -> None:
     guard = derive_from_words(Wording(mistake, correction))
     assert guard is None or guard.has[0] not in {("git",), ("pytest",), ("pip",)}
 
@@ -154,7 +218,10 @@ def test_words_that_order_two_commands_give_no_guard(order: str) -> None:
         ("Don't use git add -A, use git add -u", "Bash: `git add` with `-A` or `--all`"),
         ("Never edit dist/bundle.js by hand", "Edit or a shell redirect: dist/bundle.js"),
         ("Don't use `git push --force`", "Bash: `git push` with `--force` or `-f`"),
-        ("Never run `docker run -it` in CI, use `docker run`", "Bash: `docker run` with `-i` and `-t`"),
+        (
+            "Never run `docker run -it` in CI, use `docker run`",
+            "Bash: `docker run` with `-i` and `-t`",
+        ),
         ("Use npm ci instead of npm install in CI", None),
         ("Use short names instead of long ones", None),
         ("Use the cache rather than git fetch", None),
@@ -174,7 +241,9 @@ def test_a_wrong_call_with_the_values_of_one_task_gives_a_guard_without_them() -
     wording = Wording("`kubectl delete` hit another cluster", "Pass `--context`")
     wrong = call_of("kubectl -n shop delete pod api-1")
     right = call_of("kubectl --context dev -n shop delete pod api-2")
-    assert str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
+    assert (
+        str(derive(wrong, right, wording)) == "Bash: `kubectl delete` without `--context` or `-c`"
+    )
 
 
 def test_a_flag_of_an_api_call_that_the_right_call_turns_gives_a_guard() -> None:
@@ -188,7 +257,10 @@ def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
     assert derive(call_of("thermo set 21"), call_of("thermo set 19"), wording) is None
     assert derive(call_of("thermo set --to=21"), call_of("thermo set --to=19"), wording) is None
     wording = Wording("Ran `thermo set 21` at night", "Use `thermo hold`")
-    assert str(derive(call_of("thermo set 21"), call_of("thermo hold"), wording)) == "Bash: `thermo set`"
+    assert (
+        str(derive(call_of("thermo set 21"), call_of("thermo hold"), wording))
+        == "Bash: `thermo set`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +273,9 @@ def test_a_number_that_is_all_that_differs_gives_no_guard() -> None:
     ],
 )
 def test_a_command_that_is_a_list_of_words_is_read_as_it_runs(words: Any, met: bool) -> None:
-    assert matches(parse_guard("Bash: `git push` with `-f`"), Call("shell", {"command": words})) is met
+    assert (
+        matches(parse_guard("Bash: `git push` with `-f`"), Call("shell", {"command": words})) is met
+    )
 
 
 def test_the_shells_of_a_guard_have_one_order() -> None:
@@ -214,10 +288,17 @@ def test_the_shells_of_a_guard_have_one_order() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "met"),
-    [("create_issue", True), ("mcp__plugin_jira__create_issue", True), ("mcp__linear__create_issue", False)],
+    [
+        ("create_issue", True),
+        ("mcp__plugin_jira__create_issue", True),
+        ("mcp__linear__create_issue", False),
+    ],
 )
 def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
-    assert matches(parse_guard("jira__create_issue: with `type: Bug`"), Call(tool, {"type": "Bug"})) is met
+    assert (
+        matches(parse_guard("jira__create_issue: with `type: Bug`"), Call(tool, {"type": "Bug"}))
+        is met
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,7 +325,11 @@ def test_a_tool_of_another_server_is_another_tool(tool: str, met: bool) -> None:
             "Bash: `deno run` without `--allow-net` or `-a`",
         ),
         ("`tox` ran all environments", "Name one: `tox -e py312`", "Bash: `tox` without `-e`"),
-        ("vault kv put replaces the whole secret", "Use `vault kv patch`", "Bash: `vault kv` with `put`"),
+        (
+            "vault kv put replaces the whole secret",
+            "Use `vault kv patch`",
+            "Bash: `vault kv` with `put`",
+        ),
     ],
 )
 def test_a_flag_a_variable_or_the_program_that_both_sentences_name_decides_in_words_alone(
@@ -253,7 +338,9 @@ def test_a_flag_a_variable_or_the_program_that_both_sentences_name_decides_in_wo
     assert str(derive_from_words(Wording(mistake, correction))) == guard
 
 
-@pytest.mark.parametrize("arguments", [None, [], "git push", 3, {"command": None}, {"command": ["bash", "-lc", "ls"]}])
+@pytest.mark.parametrize(
+    "arguments", [None, [], "git push", 3, {"command": None}, {"command": ["bash", "-lc", "ls"]}]
+)
 def test_a_call_with_any_arguments_is_compared_without_a_fault(arguments: Any) -> None:
     for tool in ("Bash", "Edit", "other", ""):
         assert not matches(parse_guard("Bash: `rm` with `-rf`"), Call(tool, arguments))
@@ -268,7 +355,10 @@ def test_deep_and_large_arguments_and_slow_patterns_are_compared_in_bounded_time
     assert not matches(parse_guard("mcp__a__b: with `x: 1`"), Call("mcp__a__b", {"x": nested}))
     assert not matches(slow, Call("Write", {"file_path": "a" * 900}))
     assert not matches(slow, call_of("a " * 500_000))
-    many = [parse_guard(f"Bash: `git push` with `--x{number}` or `-q` without `-z`") for number in range(300)]
+    many = [
+        parse_guard(f"Bash: `git push` with `--x{number}` or `-q` without `-z`")
+        for number in range(300)
+    ]
     flags = call_of("git push " + "-ab " * 14_000)
     assert not any(matches(guard, flags) for guard in many)
     assert time.process_time() - began < 2
@@ -303,17 +393,26 @@ def test_the_subcommand_of_any_program_is_what_both_calls_begin_with(
     ("text", "programs"),
     [
         ("cd web && FOO=1 npx tsc -p . | tail -5; ls", ["cd", "npx", "tsc", "tail", "ls"]),
-        ("sudo -u root timeout 5m bash -lc 'git push -f && ls'", ["sudo", "timeout", "bash", "git", "ls"]),
+        (
+            "sudo -u root timeout 5m bash -lc 'git push -f && ls'",
+            ["sudo", "timeout", "bash", "git", "ls"],
+        ),
         ("git commit -m \"$(cat <<'EOF'\ngit push\nEOF\n)\" && ls", ["cat", "git", "ls"]),
         ("cat > a.sh <<EOF\nrm -rf x\nEOF\nls", ["cat", "ls"]),
         ("bash <<EOF\nrm -rf x\nEOF", ["bash", "rm"]),
         ("echo 'git push' # git push", ["echo"]),
         ("if true; then rm x; fi; for f in *; do mv $f y; done", ["true", "rm", "for", "mv"]),
         ("poetry run python -m pytest -q", ["poetry", "python", "pytest"]),
-        ("uv run --with x pytest; pnpm exec tsc; yarn tsc", ["uv", "pytest", "pnpm", "tsc", "yarn", "tsc"]),
+        (
+            "uv run --with x pytest; pnpm exec tsc; yarn tsc",
+            ["uv", "pytest", "pnpm", "tsc", "yarn", "tsc"],
+        ),
         ("find . -name a | xargs -0 -n 1 sed -i s/x/y/", ["find", "xargs", "sed"]),
         ("find . -exec rm {} ;", ["find", "rm"]),
-        ("ssh -i key -p 22 me@host ls; docker exec -i -u me db psql", ["ssh", "ls", "docker", "psql"]),
+        (
+            "ssh -i key -p 22 me@host ls; docker exec -i -u me db psql",
+            ["ssh", "ls", "docker", "psql"],
+        ),
         ('echo `git log` $(git diff "$(pwd)")', ["git", "pwd", "git", "echo"]),
         ("npx create-next-app@latest x", ["npx", "create-next-app"]),
         ("python manage.py migrate", ["python", "manage.py"]),
@@ -321,7 +420,9 @@ def test_the_subcommand_of_any_program_is_what_both_calls_begin_with(
         ("", []),
     ],
 )
-def test_every_program_that_a_line_starts_is_found_and_no_other(text: str, programs: list[str]) -> None:
+def test_every_program_that_a_line_starts_is_found_and_no_other(
+    text: str, programs: list[str]
+) -> None:
     found = [one.name for command in read_commands(text) for one in invocations(command)]
     assert found == programs
 

@@ -35,6 +35,8 @@ async def fault(dialect: Dialect, *steps: Step) -> LLMError:
     return caught.value
 
 
-def failing(dialect: Dialect, status: int, message: str = "so it is", kind: str = "api_error") -> Answer:
+def failing(
+    dialect: Dialect, status: int, message: str = "so it is", kind: str = "api_error"
+) -> Answer:
     """An error of the server in the provider's own shape."""
     return Answer(status=status, body=dialect.fail(kind, message))

@@ -57,7 +57,15 @@ def _anthropic(content: list[Json], stop: str) -> Answer:
     }
     message: Json = {"id": "msg_1", "type": "message", "role": "assistant", "model": "test-model"}
     assert isinstance(message, dict)
-    return Answer(body={**message, "content": content, "stop_reason": stop, "stop_sequence": None, "usage": usage})
+    return Answer(
+        body={
+            **message,
+            "content": content,
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+    )
 
 
 def _say_openai(text: str, stop: str) -> Answer:
@@ -66,9 +74,16 @@ def _say_openai(text: str, stop: str) -> Answer:
 
 def _openai(message: Json, stop: str) -> Answer:
     details: Json = {"cached_tokens": 5}
-    usage: Json = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, "prompt_tokens_details": details}
+    usage: Json = {
+        "prompt_tokens": 11,
+        "completion_tokens": 7,
+        "total_tokens": 18,
+        "prompt_tokens_details": details,
+    }
     choice: Json = {"index": 0, "message": message, "finish_reason": stop}
-    return Answer(body={"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage})
+    return Answer(
+        body={"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage}
+    )
 
 
 def events(*events: Json) -> Answer:
@@ -78,7 +93,10 @@ def events(*events: Json) -> Answer:
         kind = event.get("type") if isinstance(event, dict) else None
         data += f"event: {kind}\r\n".encode() if isinstance(kind, str) else b""
         data += b"data: %s\r\n\r\n" % json.dumps(event).encode()
-    return Answer(body=b": a comment\n\n" + data + b"data: [DONE]\n\n", headers={"content-type": "text/event-stream"})
+    return Answer(
+        body=b": a comment\n\n" + data + b"data: [DONE]\n\n",
+        headers={"content-type": "text/event-stream"},
+    )
 
 
 def _stream_anthropic(*pieces: str, stop: str) -> Answer:
@@ -103,7 +121,11 @@ def _stream_anthropic(*pieces: str, stop: str) -> Answer:
             "index": 0,
             "content_block": {"type": "thinking", "thinking": "", "signature": ""},
         },
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "Hm"},
+        },
         {"type": "content_block_stop", "index": 0},
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     ]
@@ -112,7 +134,9 @@ def _stream_anthropic(*pieces: str, stop: str) -> Answer:
         told.append({"type": "content_block_delta", "index": 1, "delta": delta})
     if stop:
         told.append({"type": "content_block_stop", "index": 1})
-        told.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 7}})
+        told.append(
+            {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 7}}
+        )
         told.append({"type": "message_stop"})
     return events(*told)
 
@@ -120,12 +144,18 @@ def _stream_anthropic(*pieces: str, stop: str) -> Answer:
 def _stream_openai(*pieces: str, stop: str, name: str = "content") -> Answer:
     details: Json = {"cached_tokens": 5}
     usage: Json = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": details}
-    deltas: list[Json] = [{"role": "assistant", "content": ""}, *({name: piece} for piece in pieces)]
+    deltas: list[Json] = [
+        {"role": "assistant", "content": ""},
+        *({name: piece} for piece in pieces),
+    ]
     chunks: list[Json] = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
     end: list[Json] = [[{"index": 0, "delta": {}, "finish_reason": stop}], []] if stop else []
     kind = "chat.completion.chunk"
     return events(
-        *({"object": kind, "choices": choices, "usage": usage if not choices else None} for choices in [*chunks, *end])
+        *(
+            {"object": kind, "choices": choices, "usage": usage if not choices else None}
+            for choices in [*chunks, *end]
+        )
     )
 
 
@@ -151,7 +181,9 @@ ANTHROPIC = Dialect(
     stops={"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "tool_use": "tool_use"},
     say=_say_anthropic,
     stream=_stream_anthropic,
-    tool_call=_anthropic([{"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "x"}}], "tool_use"),
+    tool_call=_anthropic(
+        [{"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "x"}}], "tool_use"
+    ),
     fail=lambda kind, message: {"type": "error", "error": {"type": kind, "message": message}},
     schema_of=lambda received: at(received.body, "output_config", "format", "schema"),
     system_of=lambda received: str(at(received.body, "system", 0, "text")),
@@ -163,10 +195,17 @@ OPENAI = Dialect(
     name="openai",
     path="/chat/completions",
     key_name="OPENAI_API_KEY",
-    stops={"end": "stop", "length": "length", "refusal": "content_filter", "tool_use": "tool_calls"},
+    stops={
+        "end": "stop",
+        "length": "length",
+        "refusal": "content_filter",
+        "tool_use": "tool_calls",
+    },
     say=_say_openai,
     stream=_stream_openai,
-    tool_call=_openai({"role": "assistant", "content": None, "tool_calls": [{"id": "t1"}]}, "tool_calls"),
+    tool_call=_openai(
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "t1"}]}, "tool_calls"
+    ),
     fail=lambda kind, message: {"error": {"message": message, "type": kind, "code": kind}},
     schema_of=lambda received: at(received.body, "response_format", "json_schema", "schema"),
     system_of=lambda received: str(at(received.body, "messages", 0, "content")),

@@ -124,7 +124,9 @@ class Loopback:
             case Answer():
                 await _send(writer, step)
             case Drop():
-                writer.write(_head(200, {"content-type": "application/json", "content-length": "1000"}))
+                writer.write(
+                    _head(200, {"content-type": "application/json", "content-length": "1000"})
+                )
                 writer.write(b'{"id": "half of a')
                 await writer.drain()
             case HangUp():
@@ -138,9 +140,16 @@ class Loopback:
                 await self._endless(reader, writer, b" " * 1_000_000, pause=0)
 
     async def _endless(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, piece: bytes, *, pause: float
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        piece: bytes,
+        *,
+        pause: float,
     ) -> None:
-        writer.write(_head(200, {"content-type": "application/json", "content-length": "100000000000"}))
+        writer.write(
+            _head(200, {"content-type": "application/json", "content-length": "100000000000"})
+        )
         left = asyncio.ensure_future(reader.read())
         try:
             while not left.done():
@@ -158,18 +167,28 @@ async def _read(reader: asyncio.StreamReader) -> Received:
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Received(path=head[0].split(" ")[1], headers=headers, body=json.loads(body) if body else {})
+    return Received(
+        path=head[0].split(" ")[1], headers=headers, body=json.loads(body) if body else {}
+    )
 
 
 async def _send(writer: asyncio.StreamWriter, answer: Answer) -> None:
     body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(body)), **answer.headers}
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **answer.headers,
+    }
     writer.write(_head(answer.status, headers) + body)
     await writer.drain()
 
 
 def _head(status: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in headers.items()), "connection: close"]
+    lines = [
+        f"HTTP/1.1 {status} -",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        "connection: close",
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 

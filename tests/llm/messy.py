@@ -72,7 +72,11 @@ CASES = [
         '```json\n{"x": 1}\n```\nand to use it:\n```python\njson.loads(s)["x"] == {"y": 2}\n```',
         {"x": 1},
     ),
-    Case("fence_beats_prose_object", 'I would not use {"a": 0}.\n```json\n{"a": 1}\n```\nSee [1].', {"a": 1}),
+    Case(
+        "fence_beats_prose_object",
+        'I would not use {"a": 0}.\n```json\n{"a": 1}\n```\nSee [1].',
+        {"a": 1},
+    ),
     Case("fence_within_a_fence", '````markdown\n# Report\n```json\n{"a": 1}\n```\n````', {"a": 1}),
     Case("thinking_then_object", '<think>Maybe {"a": 0}? No.</think>\n{"a": 1}', {"a": 1}),
     Case("thinking_without_start", 'I should return {"a": 0} or so.\n</think>\n{"a": 1}', {"a": 1}),
@@ -96,19 +100,29 @@ CASES = [
         '{"cmd": "curl -d \'{"a": 1}\' http://x", "n": 1}',
         {"cmd": "curl -d '{\"a\": 1}' http://x", "n": 1},
     ),
-    Case("headless", '"reflection": "x", "importance": 0.5}', {"reflection": "x", "importance": 0.5}),
+    Case(
+        "headless", '"reflection": "x", "importance": 0.5}', {"reflection": "x", "importance": 0.5}
+    ),
     Case(
         "missing_closing_braces_then_prose",
         '{"a": {"b": [1, 2], "c": "d"}\n\nLet me know if this works.',
         {"a": {"b": [1, 2], "c": "d"}},
     ),
-    Case("string_with_brace", '{"a": "x } y", "b": "{", "c": ["]"]}', {"a": "x } y", "b": "{", "c": ["]"]}),
+    Case(
+        "string_with_brace",
+        '{"a": "x } y", "b": "{", "c": ["]"]}',
+        {"a": "x } y", "b": "{", "c": ["]"]},
+    ),
     Case(
         "quoted_list_in_prose_after",
         "{\"steps\": 12, \"ok\": true}\n\nCould not find [tea]. Similar: ['Tea', 'Tea (meal)']",
         {"steps": 12, "ok": True},
     ),
-    Case("cut_in_nesting", '{"a": [{"b": 1}, {"b": 2, "c": {"d": "e"', {"a": [{"b": 1}, {"b": 2, "c": {"d": "e"}}]}),
+    Case(
+        "cut_in_nesting",
+        '{"a": [{"b": 1}, {"b": 2, "c": {"d": "e"',
+        {"a": [{"b": 1}, {"b": 2, "c": {"d": "e"}}]},
+    ),
     Case("string_of_json", '"{\\"a\\": 1, \\"b\\": [2]}"', {"a": 1, "b": [2]}),
     Case("byte_order_mark", '\ufeff{"a": 1}', {"a": 1}),
 ]

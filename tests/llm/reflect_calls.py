@@ -22,7 +22,12 @@ both_eras = pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 TASK = "Deploy the billing service"
 EVENTS: list[dict[str, Any]] = [
     {"type": "tool_call", "tool": "bash", "arguments": {"command": "kubectl apply -f billing.yml"}},
-    {"type": "tool_response", "tool": "bash", "content": "error: namespace 'billing' not found", "error": "exit 1"},
+    {
+        "type": "tool_response",
+        "tool": "bash",
+        "content": "error: namespace 'billing' not found",
+        "error": "exit 1",
+    },
 ]
 GOOD: dict[str, Any] = {
     "reflection": "The namespace was never created, so the apply failed at once. [e2] shows it.",
@@ -63,12 +68,23 @@ async def serving(
 
 def bound_to(dialect: Dialect, url: str, **settings: Any) -> dict[str, Any]:
     """The settings that have the provider of `dialect` ask the server at `url`."""
-    return {"llm": f"{dialect.name}:test-model@{url}", "provider_env": {dialect.key_name: KEY}, **settings}
+    return {
+        "llm": f"{dialect.name}:test-model@{url}",
+        "provider_env": {dialect.key_name: KEY},
+        **settings,
+    }
 
 
 async def reflect(client: Client, **more: Any) -> dict[str, Any]:
     """What the tool returns; a tool error fails the test."""
-    sent = {"task": TASK, "outcome": "failure", "events": EVENTS, "task_type": "deploy", "detail": True, **more}
+    sent = {
+        "task": TASK,
+        "outcome": "failure",
+        "events": EVENTS,
+        "task_type": "deploy",
+        "detail": True,
+        **more,
+    }
     result = await client.call_tool("reflect", sent)
     assert not result.is_error, result.content
     return cast("dict[str, Any]", result.structured_content)
@@ -80,7 +96,9 @@ def rows(folder: Path) -> dict[str, int]:
     if not (folder / "bank.db").exists():
         return dict.fromkeys(tables, 0)
     with closing(sqlite3.connect(f"file:{folder / 'bank.db'}?mode=ro", uri=True)) as bank:
-        known = {name for (name,) in bank.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        known = {
+            name for (name,) in bank.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
         return {
             name: bank.execute(f"SELECT count(*) FROM {name}").fetchone()[0] if name in known else 0  # noqa: S608
             for name in tables

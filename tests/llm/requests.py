@@ -19,10 +19,19 @@ def asking(
     timeout: float = 5.0,
 ) -> Request:
     """A request of the reflector."""
-    return Request(role=role, system="You look back.", user=user, schema=schema, max_tokens=max_tokens, timeout=timeout)
+    return Request(
+        role=role,
+        system="You look back.",
+        user=user,
+        schema=schema,
+        max_tokens=max_tokens,
+        timeout=timeout,
+    )
 
 
-def model(llm: LLM, name: str = "x:y", store: "MemoryUsageStore | None" = None, **limits: int | None) -> Model:
+def model(
+    llm: LLM, name: str = "x:y", store: "MemoryUsageStore | None" = None, **limits: int | None
+) -> Model:
     """A model as a role has it, with the limits `per_call` and `per_day`."""
     return Model(llm, name, "the test", Account(store or MemoryUsageStore(), **limits))
 

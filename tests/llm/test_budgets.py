@@ -33,7 +33,12 @@ from tests.scripted import Scripted
 
 
 def costing(tokens_in: int, tokens_out: int) -> Reply:
-    return Reply(text="x", stop=Stop.END, llm="x:y", usage=Usage(input_tokens=tokens_in, output_tokens=tokens_out))
+    return Reply(
+        text="x",
+        stop=Stop.END,
+        llm="x:y",
+        usage=Usage(input_tokens=tokens_in, output_tokens=tokens_out),
+    )
 
 
 class BrokenStore(MemoryUsageStore):
@@ -57,7 +62,10 @@ async def test_without_limits_everything_passes_though_the_store_is_broken() -> 
 async def test_a_day_that_is_used_up_refuses_before_the_call() -> None:
     store = MemoryUsageStore()
     await store.add(9_900)
-    with Scripted() as llm, pytest.raises(BudgetExceededError, match="9900 of the 10000 tokens a day") as caught:
+    with (
+        Scripted() as llm,
+        pytest.raises(BudgetExceededError, match="9900 of the 10000 tokens a day") as caught,
+    ):
         await model(llm, store=store, per_day=10_000).complete(asking())
     assert "MCP_REFLECT_LLM_TOKENS_PER_DAY" in caught.value.fix
     assert await store.spent_today() == 9_900
@@ -106,8 +114,15 @@ async def test_completions_side_by_side_cannot_pass_the_limit_together() -> None
 
     with Scripted(costing(20, 290), costing(20, 290)) as llm:
         limited = model(Meeting(), per_day=800)
-        outcomes = await asyncio.gather(*(limited.complete(asking()) for _ in range(4)), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [Reply, Reply, BudgetExceededError, BudgetExceededError]
+        outcomes = await asyncio.gather(
+            *(limited.complete(asking()) for _ in range(4)), return_exceptions=True
+        )
+    assert [type(outcome) for outcome in outcomes] == [
+        Reply,
+        Reply,
+        BudgetExceededError,
+        BudgetExceededError,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +160,9 @@ async def test_a_canceled_completion_sets_nothing_aside_for_ever() -> None:
     await limited.complete(asking("again"))
 
 
-async def test_a_store_that_cannot_be_written_costs_no_reply_and_leaves_what_was_set_aside() -> None:
+async def test_a_store_that_cannot_be_written_costs_no_reply_and_leaves_what_was_set_aside() -> (
+    None
+):
     store = BrokenStore()
 
     def breaks(request: Request) -> Reply:
@@ -180,7 +197,9 @@ async def test_an_endpoint_that_counts_no_tokens_is_charged_by_the_size_of_its_t
     spends=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=20),
     limit=st.integers(0, 3_000),
 )
-async def test_a_day_never_takes_more_than_its_limit(spends: list[tuple[int, int]], limit: int) -> None:
+async def test_a_day_never_takes_more_than_its_limit(
+    spends: list[tuple[int, int]], limit: int
+) -> None:
     store = MemoryUsageStore()
     llm = Scripted(*(costing(min(tokens_in, 20), tokens_out) for tokens_in, tokens_out in spends))
     limited = model(llm, store=store, per_day=limit)
@@ -193,11 +212,15 @@ async def test_a_day_never_takes_more_than_its_limit(spends: list[tuple[int, int
 
 
 @pytest.mark.parametrize(
-    ("text", "refused"), [("1_000", True), ("1,000", True), (" 0 ", True), ("20000", False), ("", False)]
+    ("text", "refused"),
+    [("1_000", True), ("1,000", True), (" 0 ", True), ("20000", False), ("", False)],
 )
 async def test_a_limit_is_read_as_people_write_numbers(text: str, refused: bool) -> None:
     account = open_account({"MCP_REFLECT_LLM_TOKENS_PER_DAY": text}, MemoryUsageStore())
-    with Scripted(*[] if refused else ["x"]) as llm, pytest.raises(BudgetExceededError) if refused else nullcontext():
+    with (
+        Scripted(*[] if refused else ["x"]) as llm,
+        pytest.raises(BudgetExceededError) if refused else nullcontext(),
+    ):
         await Model(llm, "x:y", "the test", account).complete(asking(max_tokens=1_000))
 
 

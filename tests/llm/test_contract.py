@@ -68,7 +68,12 @@ async def test_a_schema_is_sent_to_an_endpoint_that_takes_schemas_unless_it_has_
         first = await llm.complete(asking(schema=SCHEMA))
         second = await llm.complete(asking(schema=SCHEMA))
     assert first.text == second.text == '{"reflection": "x", "importance": 1}'
-    assert [dialect.schema_of(received) is None for received in server.received] == [True, False, True, True]
+    assert [dialect.schema_of(received) is None for received in server.received] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 @every_dialect
@@ -103,7 +108,9 @@ async def test_no_connection_and_a_cut_one_are_unreachable(dialect: Dialect) -> 
 
 @every_dialect
 @pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])
-async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(dialect: Dialect, step: Step) -> None:
+async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(
+    dialect: Dialect, step: Step
+) -> None:
     async with Loopback(step) as server:
         with pytest.raises(TimedOutError):
             await model(dialect.open(server.url)).complete(asking(timeout=BLINK))
@@ -123,7 +130,9 @@ async def test_a_reply_that_never_ends_does_not_outlive_the_timeout(dialect: Dia
         (529, "Wait, or set another model for this role"),
     ],
 )
-async def test_each_status_says_in_one_sentence_who_has_to_do_what(dialect: Dialect, status: int, fix: str) -> None:
+async def test_each_status_says_in_one_sentence_who_has_to_do_what(
+    dialect: Dialect, status: int, fix: str
+) -> None:
     error = await fault(dialect, failing(dialect, status, "the server's own words"))
     assert isinstance(error, RefusedError)
     assert (error.status, error.llm) == (status, f"{dialect.name}:test-model")
@@ -150,8 +159,17 @@ async def test_a_key_that_the_server_quotes_is_in_no_error_and_no_log(
     dialect: Dialect, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    error = await fault(dialect, failing(dialect, status, f"key {KEY} is wrong,\nBearer {KEY}: sk-oth***abcd1234"))
-    texts = [str(error), repr(error), error.fix, repr(error.__context__), repr(error.__cause__), caplog.text]
+    error = await fault(
+        dialect, failing(dialect, status, f"key {KEY} is wrong,\nBearer {KEY}: sk-oth***abcd1234")
+    )
+    texts = [
+        str(error),
+        repr(error),
+        error.fix,
+        repr(error.__context__),
+        repr(error.__cause__),
+        caplog.text,
+    ]
     assert not any(KEY in text or "sk-oth" in text for text in texts)
     assert "\n" not in str(error)
     assert error.__context__ is None
@@ -166,7 +184,9 @@ def test_the_key_shows_in_no_repr(dialect: Dialect) -> None:
 # Streams
 
 
-async def hear(dialect: Dialect, *steps: Step, seconds: float = 5.0) -> tuple[Reply, list[tuple[str, bool]]]:
+async def hear(
+    dialect: Dialect, *steps: Step, seconds: float = 5.0
+) -> tuple[Reply, list[tuple[str, bool]]]:
     """The reply of the provider to a server that plays `steps`, and what was heard of it."""
     heard: list[TextChunk] = []
     async with Loopback(*steps) as server:
@@ -177,7 +197,9 @@ async def hear(dialect: Dialect, *steps: Step, seconds: float = 5.0) -> tuple[Re
 
 
 @every_dialect
-async def test_pieces_are_passed_on_and_joined_to_the_reply_that_is_not_streamed(dialect: Dialect) -> None:
+async def test_pieces_are_passed_on_and_joined_to_the_reply_that_is_not_streamed(
+    dialect: Dialect,
+) -> None:
     said = json.dumps({"reflection": "Größe \u2028 x", "importance": 1}, ensure_ascii=False)
     end = dialect.stops["end"]
     reply, heard = await hear(dialect, dialect.stream(said[:9], said[9:], stop=end))
@@ -191,7 +213,9 @@ async def test_pieces_are_passed_on_and_joined_to_the_reply_that_is_not_streamed
 
 
 @every_dialect
-async def test_a_stream_without_an_end_is_cut_off_and_one_with_an_error_is_an_error(dialect: Dialect) -> None:
+async def test_a_stream_without_an_end_is_cut_off_and_one_with_an_error_is_an_error(
+    dialect: Dialect,
+) -> None:
     reply, _ = await hear(dialect, dialect.stream("It ti", stop=""))
     assert (reply.stop, reply.text) == (Stop.LENGTH, "It ti")
     bad: tuple[tuple[Step, type[LLMError], str], ...] = (
@@ -224,7 +248,9 @@ async def test_the_fixed_part_is_marked_for_claude_s_cache() -> None:
 
 
 async def openai_says(message: Json, stop: str = "stop") -> Reply:
-    async with Loopback(Answer(body={"choices": [{"message": message, "finish_reason": stop}]})) as server:
+    async with Loopback(
+        Answer(body={"choices": [{"message": message, "finish_reason": stop}]})
+    ) as server:
         return await OPENAI.open(server.url).complete(asking())
 
 
@@ -241,7 +267,9 @@ async def test_the_newer_name_of_the_token_limit_is_learned() -> None:
         llm = OPENAI.open(server.url)
         await llm.complete(asking())
         await llm.complete(asking())
-    names = [set(received.body) & {"max_tokens", "max_completion_tokens"} for received in server.received]
+    names = [
+        set(received.body) & {"max_tokens", "max_completion_tokens"} for received in server.received
+    ]
     assert names == [{"max_tokens"}, {"max_completion_tokens"}, {"max_completion_tokens"}]
 
 
@@ -285,7 +313,9 @@ async def test_settings_of_the_sdk_in_the_environment_do_not_redirect_a_request(
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
-async def test_a_proxy_has_nothing_to_do_with_this_machine(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_has_nothing_to_do_with_this_machine(
+    dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, refused_url())
     monkeypatch.delenv("NO_PROXY", raising=False)

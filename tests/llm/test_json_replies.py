@@ -14,9 +14,14 @@ from mcp_reflect.llm.json_replies import as_mapping, is_closed, objects_in, read
 from mcp_reflect.models.common import Json
 from tests.llm.messy import CASES, Case
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+)
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
 )
 pieces = st.sampled_from(
     [
@@ -41,9 +46,15 @@ def test_a_reply_is_read_as_a_careful_person_reads_it(case: Case) -> None:
 
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=4), values, min_size=1, max_size=4))
-def test_what_json_writes_is_read_back_alone_in_prose_and_in_a_fence(value: dict[str, Json]) -> None:
+def test_what_json_writes_is_read_back_alone_in_prose_and_in_a_fence(
+    value: dict[str, Json],
+) -> None:
     written = json.dumps(value, indent=1)
-    for text in (written, f"Here it is:\n{written}\nThat is it.", f"So:\n```json\n{written}\n```\nThat is {{it}}."):
+    for text in (
+        written,
+        f"Here it is:\n{written}\nThat is it.",
+        f"So:\n```json\n{written}\n```\nThat is {{it}}.",
+    ):
         assert objects_in(text)[0] == value
 
 
@@ -101,17 +112,27 @@ def test_reading_proper_json_does_not_load_the_repair_library() -> None:
 
 
 def test_the_shape_of_a_template_becomes_a_closed_schema_with_its_hints() -> None:
-    shape: dict[str, Json] = {"score": "number 0..1", "tags": ["string"], "fix": "string or null", "plain": "words"}
+    shape: dict[str, Json] = {
+        "score": "number 0..1",
+        "tags": ["string"],
+        "fix": "string or null",
+        "plain": "words",
+    }
     assert schema_of({"score": "number 0..1", "inner": shape}) == {
         "type": "object",
-        "properties": {"score": {"type": "number", "description": "0..1"}, "inner": schema_of(shape)},
+        "properties": {
+            "score": {"type": "number", "description": "0..1"},
+            "inner": schema_of(shape),
+        },
         "required": ["score", "inner"],
         "additionalProperties": False,
     }
     jsonschema.Draft202012Validator.check_schema(schema_of(shape))
     jsonschema.validate({"score": 0.5, "tags": ["a"], "fix": None, "plain": "x"}, schema_of(shape))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"score": 0.5, "tags": ["a"], "fix": None, "plain": "x", "more": 1}, schema_of(shape))
+        jsonschema.validate(
+            {"score": 0.5, "tags": ["a"], "fix": None, "plain": "x", "more": 1}, schema_of(shape)
+        )
 
 
 def test_a_schema_with_free_names_at_any_depth_is_not_closed() -> None:

@@ -15,16 +15,29 @@ from mcp_reflect.places import NESTED
 from tests.llm.reflect_calls import reflect, serving
 from tests.llm.requests import MemoryUsageStore, asking, registry
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts with a shebang")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="the stand-ins are scripts with a shebang"
+)
 
-CLAUDE = {"type": "result", "is_error": False, "result": "yes", "usage": {"input_tokens": 7, "output_tokens": 2}}
+CLAUDE = {
+    "type": "result",
+    "is_error": False,
+    "result": "yes",
+    "usage": {"input_tokens": 7, "output_tokens": 2},
+}
 CODEX = [
     {"type": "thread.started"},
     {"type": "item.completed", "item": {"type": "reasoning", "text": "hm"}},
     {"type": "item.completed", "item": {"type": "agent_message", "text": "yes"}},
-    {"type": "turn.completed", "usage": {"input_tokens": 7, "cached_input_tokens": 3, "output_tokens": 2}},
+    {
+        "type": "turn.completed",
+        "usage": {"input_tokens": 7, "cached_input_tokens": 3, "output_tokens": 2},
+    },
 ]
-GEMINI = {"response": "yes", "stats": {"models": {"m": {"tokens": {"prompt": 7, "candidates": 1, "thoughts": 1}}}}}
+GEMINI = {
+    "response": "yes",
+    "stats": {"models": {"m": {"tokens": {"prompt": 7, "candidates": 1, "thoughts": 1}}}},
+}
 ANSWERS = {
     "claude-code": ("claude", json.dumps(CLAUDE)),
     "codex": ("codex", "\n".join(map(json.dumps, CODEX))),
@@ -69,7 +82,9 @@ def bound(spec: str, store: MemoryUsageStore | None = None, **settings: str) -> 
 
 
 @pytest.mark.parametrize("provider", ANSWERS)
-async def test_a_program_answers_with_its_tokens_and_counts_toward_the_day(stand_in: StandIn, provider: str) -> None:
+async def test_a_program_answers_with_its_tokens_and_counts_toward_the_day(
+    stand_in: StandIn, provider: str
+) -> None:
     stand_in.write(*ANSWERS[provider])
     store = MemoryUsageStore()
     llm = bound(provider, store, MCP_REFLECT_LLM_TOKENS_PER_DAY="10000")
@@ -108,8 +123,16 @@ async def test_claude_code_has_no_tools_no_hooks_and_no_servers(stand_in: StandI
 @pytest.mark.parametrize(
     ("provider", "answer", "fix"),
     [
-        ("claude-code", {**CLAUDE, "is_error": True, "result": "Not logged in · Please run /login"}, "log in"),
-        ("claude-code", {**CLAUDE, "is_error": True, "result": "Prompt is too long"}, "in a terminal"),
+        (
+            "claude-code",
+            {**CLAUDE, "is_error": True, "result": "Not logged in · Please run /login"},
+            "log in",
+        ),
+        (
+            "claude-code",
+            {**CLAUDE, "is_error": True, "result": "Prompt is too long"},
+            "in a terminal",
+        ),
         ("codex", {"type": "turn.failed", "error": {"message": "unexpected status 401"}}, "log in"),
         ("codex", {"type": "error", "message": "no such model"}, "in a terminal"),
         ("gemini", {"error": {"message": "Please set an Auth method", "code": 41}}, "log in"),
@@ -140,8 +163,12 @@ async def test_a_program_that_is_not_there_is_a_setting_that_is_wrong(stand_in: 
     assert models.describe(Role.CRITIC) == "unusable"
 
 
-async def test_a_program_that_is_too_late_is_killed_with_its_children(stand_in: StandIn, tmp_path: Path) -> None:
-    child = f"subprocess.Popen(['/bin/sh', '-c', 'echo $$ > {tmp_path}/child; exec /bin/sleep 600'])\n"
+async def test_a_program_that_is_too_late_is_killed_with_its_children(
+    stand_in: StandIn, tmp_path: Path
+) -> None:
+    child = (
+        f"subprocess.Popen(['/bin/sh', '-c', 'echo $$ > {tmp_path}/child; exec /bin/sleep 600'])\n"
+    )
     stand_in.write("claude", "", body=f"{child}time.sleep(600)")
     call = asyncio.create_task(bound("claude-code", MemoryUsageStore()).complete(asking(timeout=5)))
     with pytest.raises(TimedOutError):
@@ -164,7 +191,9 @@ async def test_a_program_serves_reflection_and_its_absence_leaves_it_to_rules(
         found = await reflect(client)
     assert found["thinker"] == "rules"
     assert "not on PATH" in found["note"]
-    analysis = json.dumps({"reflection": "The namespace was missing.", "strategy": "Name it.", "importance": 0.5})
+    analysis = json.dumps(
+        {"reflection": "The namespace was missing.", "strategy": "Name it.", "importance": 0.5}
+    )
     stand_in.write("claude", json.dumps({**CLAUDE, "result": f"```json\n{analysis}\n```"}))
     async with serving(tmp_path / "other", llm="claude-code") as (client, _):
         found = await reflect(client)

@@ -52,7 +52,10 @@ async def test_a_stuck_model_is_cancelled_and_the_error_names_it() -> None:
         await model(stuck).complete(asking(timeout=0.01))
     assert stuck.ended
     assert caught.value.__context__ is None
-    with Scripted(TimeoutError()) as llm, pytest.raises(GarbledReplyError, match="raised TimeoutError"):
+    with (
+        Scripted(TimeoutError()) as llm,
+        pytest.raises(GarbledReplyError, match="raised TimeoutError"),
+    ):
         await model(llm).complete(asking())
 
 
@@ -71,7 +74,11 @@ LOCAL = "openai:a@http://localhost:9/v1"
 
 async def test_roles_share_the_budget_of_the_day() -> None:
     limits = {"MCP_REFLECT_LLM_TOKENS_PER_DAY": "10"}
-    settings = {"MCP_REFLECT_LLM": LOCAL, "MCP_REFLECT_LLM_CRITIC": LOCAL.replace("a@", "b@"), **limits}
+    settings = {
+        "MCP_REFLECT_LLM": LOCAL,
+        "MCP_REFLECT_LLM_CRITIC": LOCAL.replace("a@", "b@"),
+        **limits,
+    }
     models = registry(settings)
     for role in (Role.REFLECTOR, Role.CRITIC):
         llm = models.llm(role)
@@ -93,7 +100,9 @@ async def test_a_limit_that_is_no_number_stops_no_start_and_is_found() -> None:
 # A provider that another package brings
 
 
-def install(folder: Path, body: str, patch: pytest.MonkeyPatch, target: str = "echo_llm:open_llm") -> None:
+def install(
+    folder: Path, body: str, patch: pytest.MonkeyPatch, target: str = "echo_llm:open_llm"
+) -> None:
     """A package that offers the provider `echo` through an entry point, for as long as the test runs."""
     patch.setattr(sys, "path", [str(folder), *sys.path])
     patch.delitem(sys.modules, "echo_llm", raising=False)
@@ -129,7 +138,9 @@ async def test_another_package_brings_a_provider_and_cannot_take_the_name_of_our
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tmp_path, ECHO, monkeypatch)
-    models = registry({**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"})
+    models = registry(
+        {**KEYS, "MCP_REFLECT_LLM": "echo:loud", "MCP_REFLECT_LLM_CRITIC": "anthropic:x"}
+    )
     llm = models.llm(Role.REFLECTOR)
     assert llm is not None
     reply = await llm.complete(asking("hello"))
@@ -160,13 +171,21 @@ def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(
     assert "echo-llm" in problem.fix
 
 
-def test_another_package_may_find_its_settings_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, ECHO.replace("return Echo(spec)", "raise LLMSettingError('ECHO_KEY', 'no', 'y')"), monkeypatch)
+def test_another_package_may_find_its_settings_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(
+        tmp_path,
+        ECHO.replace("return Echo(spec)", "raise LLMSettingError('ECHO_KEY', 'no', 'y')"),
+        monkeypatch,
+    )
     (problem,) = registry({"MCP_REFLECT_LLM": "echo:loud"}).problems()
     assert problem.setting == "ECHO_KEY"
 
 
-@pytest.mark.parametrize(("body", "did"), [(RAISES, "raised ValueError"), (RETURNS, "returned str")])
+@pytest.mark.parametrize(
+    ("body", "did"), [(RAISES, "raised ValueError"), (RETURNS, "returned str")]
+)
 async def test_a_bug_of_another_package_is_an_error_that_names_it_and_leaves_it_to_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, did: str
 ) -> None:
@@ -197,7 +216,9 @@ async def test_an_error_of_the_contract_passes_as_it_is_and_a_text_is_read_like_
         async with serving(tmp_path / name, llm="echo:loud") as (client, _):
             found = await reflect(client)
         assert (found["thinker"], found.get("note")) == (
-            ("rules", "echo: busy. Wait") if name == "declines" else ("echo:loud", found.get("note"))
+            ("rules", "echo: busy. Wait")
+            if name == "declines"
+            else ("echo:loud", found.get("note"))
         )
     assert found["reflection"] == "The namespace was missing."
 
@@ -207,8 +228,14 @@ async def test_an_error_of_the_contract_passes_as_it_is_and_a_text_is_read_like_
     [
         ("anthropic:claude-sonnet-5-5", Spec("anthropic", "claude-sonnet-5-5")),
         (" Anthropic: claude-opus-5-5 ", Spec("anthropic", "claude-opus-5-5")),
-        ("openai:qwen3@http://localhost:11434/v1", Spec("openai", "qwen3", "http://localhost:11434/v1")),
-        ("openai:qwen3:8b@http://[::1]:11434/v1/", Spec("openai", "qwen3:8b", "http://[::1]:11434/v1")),
+        (
+            "openai:qwen3@http://localhost:11434/v1",
+            Spec("openai", "qwen3", "http://localhost:11434/v1"),
+        ),
+        (
+            "openai:qwen3:8b@http://[::1]:11434/v1/",
+            Spec("openai", "qwen3:8b", "http://[::1]:11434/v1"),
+        ),
         (
             "openai:@cf/meta/llama@https://api.example.com/v1",
             Spec("openai", "@cf/meta/llama", "https://api.example.com/v1"),
@@ -254,7 +281,9 @@ def test_a_bad_spec_gets_an_error_that_names_setting_fault_and_fix(text: str, fa
     assert caught.value.fix
 
 
-@pytest.mark.parametrize("text", ["openai:x@https://me:hunter2@host/v1", "x@https://me:hunter2@host/v1"])
+@pytest.mark.parametrize(
+    "text", ["openai:x@https://me:hunter2@host/v1", "x@https://me:hunter2@host/v1"]
+)
 def test_a_password_in_an_address_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(LLMSettingError) as caught:
         parse_spec("MCP_REFLECT_LLM", text)
@@ -286,7 +315,9 @@ def test_a_role_has_its_own_or_the_common_one_or_none() -> None:
 
 
 async def test_a_setting_that_is_wrong_fails_the_completion_and_not_the_start() -> None:
-    models = registry({**KEYS, "MCP_REFLECT_LLM": "gpt-5", "MCP_REFLECT_LLM_CRITIC": "openai:gpt-5"})
+    models = registry(
+        {**KEYS, "MCP_REFLECT_LLM": "gpt-5", "MCP_REFLECT_LLM_CRITIC": "openai:gpt-5"}
+    )
     llm = models.llm(Role.REFLECTOR)
     assert isinstance(llm, Unusable)
     for _ in range(2):
@@ -311,12 +342,21 @@ def test_a_missing_key_is_named(spec: str, setting: str) -> None:
 
 def test_a_local_endpoint_needs_no_key() -> None:
     assert registry({"MCP_REFLECT_LLM": "openai:qwen3@http://localhost:11434/v1"}).problems() == []
-    assert registry({"MCP_REFLECT_LLM": "openai:qwen3", "OPENAI_BASE_URL": "http://localhost:1/v1"}).problems() == []
+    assert (
+        registry(
+            {"MCP_REFLECT_LLM": "openai:qwen3", "OPENAI_BASE_URL": "http://localhost:1/v1"}
+        ).problems()
+        == []
+    )
 
 
-@pytest.mark.parametrize(("provider", "name"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
+@pytest.mark.parametrize(
+    ("provider", "name"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")]
+)
 def test_a_bad_base_url_names_its_variable(provider: str, name: str) -> None:
-    (problem,) = registry({**KEYS, "MCP_REFLECT_LLM": f"{provider}:x", name: "localhost:8000"}).problems()
+    (problem,) = registry(
+        {**KEYS, "MCP_REFLECT_LLM": f"{provider}:x", name: "localhost:8000"}
+    ).problems()
     assert problem.setting == name
 
 
@@ -354,7 +394,9 @@ assert Registry(settings, None).problems() == []
 """
     env = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""}
     script = [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"]
-    modules = subprocess.run(script, env=env, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    modules = subprocess.run(
+        script, env=env, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
     assert "mcp_reflect.llm.sdk" in modules
     unwanted = {"anthropic", "httpx2", "httpx", "httpcore", "httpcore2", "pydantic", "mcp", "anyio"}
     assert not unwanted & {*modules}
@@ -377,9 +419,14 @@ def key_file(folder: Path, content: str | bytes, mode: int = 0o600) -> dict[str,
 @pytest.mark.parametrize("mode", [0o600, 0o400])
 @pytest.mark.parametrize(
     "content",
-    ["export ANTHROPIC_API_KEY='sk-file'\nOPENAI_API_KEY = \"sk-other\"\n", "# mine\n\nANTHROPIC_API_KEY=sk-file"],
+    [
+        "export ANTHROPIC_API_KEY='sk-file'\nOPENAI_API_KEY = \"sk-other\"\n",
+        "# mine\n\nANTHROPIC_API_KEY=sk-file",
+    ],
 )
-async def test_a_key_of_the_file_comes_before_that_of_the_environment(tmp_path: Path, content: str, mode: int) -> None:
+async def test_a_key_of_the_file_comes_before_that_of_the_environment(
+    tmp_path: Path, content: str, mode: int
+) -> None:
     async with Loopback(ANTHROPIC.say("Yes", "end_turn")) as server:
         settings = {**KEYS, **key_file(tmp_path, content, mode)}
         await open_llm(Spec("anthropic", "x", server.url), settings).complete(asking())
@@ -388,14 +435,18 @@ async def test_a_key_of_the_file_comes_before_that_of_the_environment(tmp_path: 
 
 @pytest.mark.skipif(os.name != "posix", reason="mode bits are POSIX")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
-def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_helps(tmp_path: Path, mode: int) -> None:
+def test_a_key_file_that_others_can_read_is_refused_with_the_command_that_helps(
+    tmp_path: Path, mode: int
+) -> None:
     (problem,) = registry(key_file(tmp_path, "ANTHROPIC_API_KEY=sk-1", mode)).problems()
     assert "so others can read the key" in problem.fault
     assert f"chmod 600 {tmp_path / 'key'}" in problem.fix
     assert "sk-1" not in str(problem)
 
 
-@pytest.mark.parametrize("content", ["", "# nothing\n", "sk-2", b"\xff\xfe\x00", "NAME=x\nsk-2", None])
+@pytest.mark.parametrize(
+    "content", ["", "# nothing\n", "sk-2", b"\xff\xfe\x00", "NAME=x\nsk-2", None]
+)
 def test_a_file_without_keys_is_refused(tmp_path: Path, content: str | bytes | None) -> None:
     settings = key_file(tmp_path, content or "")
     if content is None:

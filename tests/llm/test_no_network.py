@@ -28,16 +28,27 @@ from mcp_reflect.cli import main
 sys.exit(main([]))
 """
 NETWORK = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
-LOOKUPS = {"socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo", "socket.gethostname"}
+LOOKUPS = {
+    "socket.gethostbyname",
+    "socket.gethostbyaddr",
+    "socket.getnameinfo",
+    "socket.gethostname",
+}
 INET = {"2", "10", "30"}  # AF_INET, AF_INET6 here and on macOS
 
 CALLS: dict[str, dict[str, Any]] = {
     "should_reflect": {"confidence": 0.2},
     "reflect": {"task": TASK, "outcome": "failure", "events": EVENTS},
     "critique": {"goal": "Add", "response": "2 + 2 = 5"},
-    "replan_search": {"user_message": "red shoes", "queries": [{"table": "products", "query_text": "red shoes"}]},
+    "replan_search": {
+        "user_message": "red shoes",
+        "queries": [{"table": "products", "query_text": "red shoes"}],
+    },
     "recall_lessons": {"task": TASK},
-    "store_lesson": {"mistake": "Applied before the namespace", "correction": "Create the namespace first"},
+    "store_lesson": {
+        "mistake": "Applied before the namespace",
+        "correction": "Create the namespace first",
+    },
 }
 
 
@@ -51,7 +62,9 @@ async def everything(client: Client) -> None:
     lesson_id = results["store_lesson"].structured_content["lesson_id"]
     told = {"success": True, "lesson_ids": [lesson_id]}
     results["record_outcome"] = await client.call_tool("record_outcome", told)
-    results["forget_lesson"] = await client.call_tool("forget_lesson", {"lesson_id": lesson_id, "reason": "a test"})
+    results["forget_lesson"] = await client.call_tool(
+        "forget_lesson", {"lesson_id": lesson_id, "reason": "a test"}
+    )
     assert set(names) == set(results), "a tool has no call here"
     assert not [name for name, result in results.items() if result.is_error]
     await client.get_prompt("start_task", {"task": TASK})
@@ -61,7 +74,9 @@ async def everything(client: Client) -> None:
 
 async def test_no_connection_is_made_and_no_name_is_looked_up(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+    inherited = {
+        name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ
+    }
     env = {
         **inherited,
         "TOLD": str(told),
@@ -70,7 +85,9 @@ async def test_no_connection_is_made_and_no_name_is_looked_up(tmp_path: Path) ->
         "ANTHROPIC_API_KEY": "sk-ant-there-but-not-asked-for-1",
         "OPENAI_API_KEY": "sk-there-but-not-asked-for-1",
     }
-    server = StdioServerParameters(command=sys.executable, args=["-c", WATCHED], env=env, cwd=Path(__file__).parents[2])
+    server = StdioServerParameters(
+        command=sys.executable, args=["-c", WATCHED], env=env, cwd=Path(__file__).parents[2]
+    )
     async with Client(server) as client:
         started = told.read_text("utf-8")
         await everything(client)
@@ -89,8 +106,14 @@ def test_the_watch_sees_a_connection_and_a_look_up(tmp_path: Path) -> None:
     told = tmp_path / "told"
     watched = WATCHED.partition("from mcp_reflect")[0]
     code = f"{watched}\nimport socket\ntry: socket.create_connection(('127.0.0.1', 9), 1)\nexcept OSError: pass"
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TOLD": str(told)}, check=True, timeout=60)
-    events = {line.split(" ")[0]: line.split(" ") for line in told.read_text("utf-8").splitlines() if line[0] == "s"}
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TOLD": str(told)}, check=True, timeout=60
+    )
+    events = {
+        line.split(" ")[0]: line.split(" ")
+        for line in told.read_text("utf-8").splitlines()
+        if line[0] == "s"
+    }
     assert {"socket.connect", "socket.getaddrinfo", "socket.__new__"} <= events.keys()
     assert events["socket.__new__"][1] in INET
 
@@ -104,15 +127,30 @@ RUN: dict[str, Any] = {
     "tags": ["deploy"],
     "error": {"message": f"401 for Bearer {TOKEN}", "context": {"password": PASSWORD}},
     "events": [
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": f"x --password={PASSWORD}", "token": GITHUB}},
-        {"type": "tool_response", "tool": "bash", "content": f"export API_KEY={TOKEN}", "error": f"{AWS} refused"},
-        {"type": "observation", "content": "x", "metadata": {"api_key": PASSWORD, "url": f"pg://me:{PASSWORD}@db/x"}},
+        {
+            "type": "tool_call",
+            "tool": "bash",
+            "arguments": {"command": f"x --password={PASSWORD}", "token": GITHUB},
+        },
+        {
+            "type": "tool_response",
+            "tool": "bash",
+            "content": f"export API_KEY={TOKEN}",
+            "error": f"{AWS} refused",
+        },
+        {
+            "type": "observation",
+            "content": "x",
+            "metadata": {"api_key": PASSWORD, "url": f"pg://me:{PASSWORD}@db/x"},
+        },
     ],
 }
 
 
 @every_dialect
-async def test_no_secret_of_a_run_goes_over_the_wire_or_onto_the_disk(tmp_path: Path, dialect: Dialect) -> None:
+async def test_no_secret_of_a_run_goes_over_the_wire_or_onto_the_disk(
+    tmp_path: Path, dialect: Dialect
+) -> None:
     reply = said({**BAD, "reflection": f"It used {TOKEN}."})
     async with (
         Loopback(*[dialect.say(reply, dialect.stops["end"])] * 2) as server,

@@ -27,7 +27,14 @@ _VERDICTS = {"decision_appropriate", "execution_effective"}
 ANALYSES = {
     **dict.fromkeys((f"reflect_{outcome.value}" for outcome in Outcome), _FIELDS - _VERDICTS),
     "reflect_decision": _FIELDS,
-    "critique": {"quality_score", "verdicts", "issues", "suggested_fix", "criteria", "corrected_steps"},
+    "critique": {
+        "quality_score",
+        "verdicts",
+        "issues",
+        "suggested_fix",
+        "criteria",
+        "corrected_steps",
+    },
     "replan": {"reasoning", "strategy", "user_message", "new_queries"},
 }
 
@@ -51,7 +58,9 @@ def test_a_template_renders_with_its_inputs(name: str) -> None:
 def test_the_system_part_does_not_change_with_the_inputs(name: str) -> None:
     prompts = Prompts()
     inputs = prompts.load(name).inputs
-    systems = {prompts.render(name, **dict.fromkeys(inputs, text)).system for text in ("a", "b", "")}
+    systems = {
+        prompts.render(name, **dict.fromkeys(inputs, text)).system for text in ("a", "b", "")
+    }
     assert len(systems) == 1
 
 
@@ -130,13 +139,20 @@ def test_an_override_serves_by_name(tmp_path: Path) -> None:
         ("$goal then", "$goal then $mood", 11, "mood"),
         ("for $$3", "for $3", 11, "$$"),
         ('["string"],', '["string"', 6, "JSON"),
-        ('{"corrected_steps": ["string"], "suggested_fix": "string"}', '{"x": 1}', 6, "another output"),
+        (
+            '{"corrected_steps": ["string"], "suggested_fix": "string"}',
+            '{"x": 1}',
+            6,
+            "another output",
+        ),
         ("token_limit: 100", "token_limit: 0", 7, "token_limit"),
         ("---user---", "", 1, "user part"),
         ("Mine, for $5.", "Mine, for $goal.", 9, "system part"),
     ],
 )
-def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
+def test_a_broken_override_is_named_by_file_and_line(
+    tmp_path: Path, old: str, new: str, line: int, said: str
+) -> None:
     error = problem(tmp_path, GOOD.replace(old, new, 1))
     assert error.line == line
     assert said in str(error)
@@ -145,7 +161,11 @@ def test_a_broken_override_is_named_by_file_and_line(tmp_path: Path, old: str, n
 def test_name_and_inputs_may_be_left_out(tmp_path: Path) -> None:
     write(tmp_path, GOOD.replace("name: correct\n", "").replace("inputs: goal, steps\n", ""))
     template = Prompts(tmp_path).load("correct")
-    assert (template.overridden, template.name, template.inputs) == (True, "correct", ("goal", "steps"))
+    assert (template.overridden, template.name, template.inputs) == (
+        True,
+        "correct",
+        ("goal", "steps"),
+    )
 
 
 def test_a_file_that_is_no_text_or_a_folder_is_refused(tmp_path: Path) -> None:
@@ -158,7 +178,10 @@ def test_a_file_that_is_no_text_or_a_folder_is_refused(tmp_path: Path) -> None:
 def test_check_names_broken_overrides_and_strays(tmp_path: Path) -> None:
     write(tmp_path, "nothing")
     write(tmp_path, GOOD, "corect")
-    assert [Path(error.file).name for error in Prompts(tmp_path).check()] == ["correct.md", "corect.md"]
+    assert [Path(error.file).name for error in Prompts(tmp_path).check()] == [
+        "correct.md",
+        "corect.md",
+    ]
 
 
 def test_an_unknown_prompt_is_told_the_known_ones() -> None:
@@ -171,15 +194,17 @@ def test_only_text_is_fenced(tmp_path: Path) -> None:
         RED = "red"
 
     write(tmp_path, GOOD)
-    rendered = Prompts(tmp_path).render("correct", goal=Colour.RED, steps=3, issues="i", evidence="e")
+    rendered = Prompts(tmp_path).render(
+        "correct", goal=Colour.RED, steps=3, issues="i", evidence="e"
+    )
     assert rendered.user == "red then 3 for $3"
     assert NONE in Prompts().render("correct", **INPUTS).user
 
 
 SHIPPED = (shipped_folder() / "reflect_failure.md").read_text("utf-8")
-MINE = SHIPPED.replace("You look back at an agent's run", "In our house we look back at a run").replace(
-    "version: 1", "version: 40"
-)
+MINE = SHIPPED.replace(
+    "You look back at an agent's run", "In our house we look back at a run"
+).replace("version: 1", "version: 40")
 
 
 async def test_an_override_changes_the_next_call_of_a_running_server(tmp_path: Path) -> None:

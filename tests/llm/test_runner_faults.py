@@ -28,11 +28,20 @@ def _later(answer: Answer, wait: str) -> Answer:
 
 
 FAULTS: dict[str, tuple[Play, str]] = {
-    "a refusal": (lambda d: [d.say("I cannot help with that.", d.stops["refusal"])], "gave no answer (refusal)"),
+    "a refusal": (
+        lambda d: [d.say("I cannot help with that.", d.stops["refusal"])],
+        "gave no answer (refusal)",
+    ),
     "an empty reply": (lambda d: [d.say(" ", d.stops["end"])], "gave no answer (empty)"),
     "a tool call": (lambda d: [d.tool_call], "gave no answer (tool_use)"),
-    "a truncation, twice": (lambda d: [d.say('{"reflection": "It', d.stops["length"])] * 2, "it was cut off"),
-    "words that hold nothing": (lambda d: [d.say("{}", d.stops["end"])] * 2, "nothing that can be used"),
+    "a truncation, twice": (
+        lambda d: [d.say('{"reflection": "It', d.stops["length"])] * 2,
+        "it was cut off",
+    ),
+    "words that hold nothing": (
+        lambda d: [d.say("{}", d.stops["end"])] * 2,
+        "nothing that can be used",
+    ),
     "a wrong key": (lambda d: [failing(d, 401, f"Incorrect API key provided: {KEY}")], "HTTP 401"),
     "no credit": (lambda d: [failing(d, 402)], "HTTP 402"),
     "an unknown model": (lambda d: [failing(d, 404)], "HTTP 404"),
@@ -42,7 +51,10 @@ FAULTS: dict[str, tuple[Play, str]] = {
         "HTTP 429",
     ),
     "an overload": (lambda d: [_later(failing(d, 529), "100")], "HTTP 529"),
-    "another API": (lambda _: [Answer(body={"hello": "world"})], "Check that the address is this provider's API"),
+    "another API": (
+        lambda _: [Answer(body={"hello": "world"})],
+        "Check that the address is this provider's API",
+    ),
     "a flood": (lambda _: [Flood()], "a body that is not a reply"),
     "a hang": (lambda _: [Hang()], "no reply within 1"),
     "a trickle": (lambda _: [Trickle()], "no reply within 1"),
@@ -55,17 +67,25 @@ async def test_a_fault_leaves_it_to_rules_and_says_why_in_the_note_and_the_log(
 ) -> None:
     play, why = FAULTS[fault]
     async with Loopback(*play(dialect)) as server:
-        seconds = 1.3 if why.startswith("no reply") else 30  # only a request without a reply needs a short limit
+        seconds = (
+            1.3 if why.startswith("no reply") else 30
+        )  # only a request without a reply needs a short limit
         settings = bound_to(dialect, server.url, llm_seconds=seconds)
         async with asyncio.timeout(60), serving(tmp_path, **settings) as (client, _):
             found = await reflect(client)
     assert found["thinker"] == "rules"
     assert why in found["note"]
     assert found["note"].startswith(f"{dialect.name}:test-model")
-    assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
+    assert found["next"]["send"].startswith(
+        "reflection_id with analysis {mistake, correction, symptoms}"
+    )
     logged = capsys.readouterr().err
     assert KEY not in json.dumps(found) + logged
-    problems = {event["problem"] for event in map(json.loads, logged.splitlines()) if event["event"] == "llm_failed"}
+    problems = {
+        event["problem"]
+        for event in map(json.loads, logged.splitlines())
+        if event["event"] == "llm_failed"
+    }
     assert problems <= {found["note"]}
     assert problems or any(said in why for said in ("gave no answer", "cut off", "can be used"))
     assert rows(tmp_path)["reflections"] == 1
@@ -73,14 +93,19 @@ async def test_a_fault_leaves_it_to_rules_and_says_why_in_the_note_and_the_log(
 
 
 async def test_a_passing_overload_is_tried_again(tmp_path: Path, dialect: Dialect) -> None:
-    busy = Answer(status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after": "0"})
+    busy = Answer(
+        status=529, body=dialect.fail("overloaded_error", "busy"), headers={"retry-after": "0"}
+    )
     good = dialect.say('{"reflection": "The namespace was missing."}', dialect.stops["end"])
     async with (
         Loopback(busy, good) as server,
         serving(tmp_path, **bound_to(dialect, server.url)) as (client, _),
     ):
         found = await reflect(client)
-    assert (found["thinker"], found["reflection"]) == (f"{dialect.name}:test-model", "The namespace was missing.")
+    assert (found["thinker"], found["reflection"]) == (
+        f"{dialect.name}:test-model",
+        "The namespace was missing.",
+    )
 
 
 @pytest.mark.parametrize("step", [Hang(), Trickle()], ids=["while waiting", "while reading"])

@@ -26,7 +26,18 @@ from mcp_reflect.server.service import InputNeeded
 from tests.llm.contract import every_dialect
 from tests.llm.dialects import Dialect
 from tests.llm.loopback import Loopback
-from tests.llm.reflect_calls import BAD, EVENTS, GOOD, TASK, both_eras, bound_to, reflect, rows, said, serving
+from tests.llm.reflect_calls import (
+    BAD,
+    EVENTS,
+    GOOD,
+    TASK,
+    both_eras,
+    bound_to,
+    reflect,
+    rows,
+    said,
+    serving,
+)
 from tests.llm.requests import asking
 from tests.scripted import NAME, Scripted
 
@@ -36,7 +47,9 @@ CHANCE = {"reflection_id", "strategy_id", "generated_at", "lessons"}
 class HostModel:
     """The model of a host: gives `answers` in order, keeps what it was asked, and looks into the bank each time."""
 
-    def __init__(self, folder: Path, answers: Sequence[str | ErrorData], stop: str = "endTurn") -> None:
+    def __init__(
+        self, folder: Path, answers: Sequence[str | ErrorData], stop: str = "endTurn"
+    ) -> None:
         self._folder = folder
         self._answers = list(answers)
         self._stop = stop
@@ -51,10 +64,14 @@ class HostModel:
         if isinstance(answer, ErrorData):
             return answer
         content = TextContent(type="text", text=answer)
-        return CreateMessageResult(role="assistant", content=content, model="host-model", stop_reason=self._stop)
+        return CreateMessageResult(
+            role="assistant", content=content, model="host-model", stop_reason=self._stop
+        )
 
 
-async def ask(folder: Path, mode: str, *answers: str | ErrorData, stop: str = "endTurn") -> tuple[Any, HostModel]:
+async def ask(
+    folder: Path, mode: str, *answers: str | ErrorData, stop: str = "endTurn"
+) -> tuple[Any, HostModel]:
     """What reflect returns for a host with that model."""
     folder.mkdir(exist_ok=True)
     model = HostModel(folder, answers, stop)
@@ -85,7 +102,9 @@ async def test_both_eras_give_the_same_for_a_reply_that_needs_a_repair(tmp_path:
 
 
 @both_eras
-async def test_nothing_is_written_and_no_budget_charged_before_the_last_answer(tmp_path: Path, mode: str) -> None:
+async def test_nothing_is_written_and_no_budget_charged_before_the_last_answer(
+    tmp_path: Path, mode: str
+) -> None:
     _, model = await ask(tmp_path, mode, said(BAD), said(GOOD))
     assert model.held == [{"reflections": 0, "lessons": 0, "spending": 0}] * 2
     assert rows(tmp_path)["reflections"] == 1
@@ -100,8 +119,12 @@ async def test_a_host_that_declares_nothing_has_rules_at_once(tmp_path: Path, mo
     assert "note" not in found
 
 
-async def test_a_person_who_declines_in_the_old_era_leaves_it_to_rules_with_a_note(tmp_path: Path) -> None:
-    found, model = await ask(tmp_path, "legacy", ErrorData(code=-1, message="User rejected sampling request"))
+async def test_a_person_who_declines_in_the_old_era_leaves_it_to_rules_with_a_note(
+    tmp_path: Path,
+) -> None:
+    found, model = await ask(
+        tmp_path, "legacy", ErrorData(code=-1, message="User rejected sampling request")
+    )
     assert found["thinker"] == "rules"
     assert found["note"].startswith("sampling: the host declined: User rejected sampling request.")
     assert len(model.asked) == 1
@@ -114,13 +137,18 @@ async def test_a_round_that_brings_no_answer_leaves_it_to_rules_with_a_note(
 ) -> None:
     """In the modern era a client that declines may end the call by itself, or call again without an answer."""
     model = HostModel(tmp_path, [])
-    async with serving(tmp_path, mode="2026-07-28", client={"sampling_callback": model}) as (client, _):
+    async with serving(tmp_path, mode="2026-07-28", client={"sampling_callback": model}) as (
+        client,
+        _,
+    ):
         sent = {"task": TASK, "outcome": "failure", "events": EVENTS}
         needed = await client.session.call_tool("reflect", sent, allow_input_required=True)
         assert isinstance(needed, InputRequiredResult)
         assert rows(tmp_path)["reflections"] == 0
         state = needed.request_state
-        done = await client.session.call_tool("reflect", sent, input_responses=answers, request_state=state)
+        done = await client.session.call_tool(
+            "reflect", sent, input_responses=answers, request_state=state
+        )
     assert done.structured_content is not None
     assert done.structured_content["thinker"] == "rules"
     assert done.structured_content["note"].startswith("sampling: the host sent no answer")
@@ -146,7 +174,9 @@ async def test_an_answer_that_is_none_leaves_it_to_rules(
 
 @both_eras
 async def test_a_truncated_answer_is_asked_for_once_more(tmp_path: Path, mode: str) -> None:
-    found, model = await ask(tmp_path, mode, '{"reflection": "It', '{"reflection": "It', stop="maxTokens")
+    found, model = await ask(
+        tmp_path, mode, '{"reflection": "It', '{"reflection": "It', stop="maxTokens"
+    )
     assert found["thinker"] == "rules"
     assert "cut off" in found["note"]
     assert len(model.asked) == 2
@@ -155,8 +185,13 @@ async def test_a_truncated_answer_is_asked_for_once_more(tmp_path: Path, mode: s
 @both_eras
 async def test_a_configured_model_goes_before_the_hosts(tmp_path: Path, mode: str) -> None:
     model = HostModel(tmp_path, [])
-    settings = {"llm": "anthropic:claude-sonnet-5-5"}  # without a key: its setting is wrong, and says so
-    async with serving(tmp_path, mode=mode, client={"sampling_callback": model}, **settings) as (client, _):
+    settings = {
+        "llm": "anthropic:claude-sonnet-5-5"
+    }  # without a key: its setting is wrong, and says so
+    async with serving(tmp_path, mode=mode, client={"sampling_callback": model}, **settings) as (
+        client,
+        _,
+    ):
         found = await reflect(client)
     assert found["thinker"] == "rules"
     assert found["note"].startswith("ANTHROPIC_API_KEY: ")
@@ -193,7 +228,9 @@ async def test_the_ninth_question_of_a_call_is_refused(tmp_path: Path, mode: str
 
 
 @both_eras
-async def test_a_good_reply_is_the_reflection_and_its_lesson_comes_from_a_model(tmp_path: Path, mode: str) -> None:
+async def test_a_good_reply_is_the_reflection_and_its_lesson_comes_from_a_model(
+    tmp_path: Path, mode: str
+) -> None:
     with Scripted(said(GOOD), roles=[Role.REFLECTOR]) as llm:
         async with serving(tmp_path, llm, mode=mode) as (client, engine):
             found = await reflect(client)
@@ -207,7 +244,9 @@ async def test_a_good_reply_is_the_reflection_and_its_lesson_comes_from_a_model(
 
 
 @every_dialect
-async def test_a_bad_score_is_asked_for_again_with_the_fault_shown(tmp_path: Path, dialect: Dialect) -> None:
+async def test_a_bad_score_is_asked_for_again_with_the_fault_shown(
+    tmp_path: Path, dialect: Dialect
+) -> None:
     end = dialect.stops["end"]
     async with (
         Loopback(dialect.say(said(BAD), end), dialect.say(said(GOOD), end)) as server,
@@ -236,7 +275,9 @@ async def test_two_replies_that_cannot_be_used_leave_it_to_rules(tmp_path: Path)
             found = await reflect(client)
     assert found["thinker"] == "rules"
     assert found["note"].startswith(f"{NAME} sent nothing that can be used: analysis.importance")
-    assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
+    assert found["next"]["send"].startswith(
+        "reflection_id with analysis {mistake, correction, symptoms}"
+    )
     assert rows(tmp_path)["reflections"] == 1
 
 
@@ -246,7 +287,10 @@ async def test_plain_text_is_read_and_marked(tmp_path: Path) -> None:
         async with serving(tmp_path, llm) as (client, _):
             found = await reflect(client)
     assert found["thinker"] == NAME
-    assert (found["reflection"], found["strategy"]) == ("The namespace was missing.", "Create the namespace first.")
+    assert (found["reflection"], found["strategy"]) == (
+        "The namespace was missing.",
+        "Create the namespace first.",
+    )
     assert found["note"] == "read from plain text: the reply was not JSON"
 
 

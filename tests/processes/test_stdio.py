@@ -37,7 +37,9 @@ def test_every_byte_on_stdout_is_protocol(bank_path: Path, era: Era) -> None:
         assert running.call_tool("recall_lessons", {})["isError"]
         assert running.request("tools/list")["tools"]
         assert running.close() == 0
-    events = {json.loads(line)["event"] for line in running.stderr.splitlines() if line.startswith("{")}
+    events = {
+        json.loads(line)["event"] for line in running.stderr.splitlines() if line.startswith("{")
+    }
     assert {"lesson_stored", "lessons_recalled", "tool_failed"} <= events
     assert "a warning in a tool" in running.stderr
 
@@ -47,7 +49,9 @@ def test_a_stdin_that_is_closed_before_the_first_call_ends_the_process(bank_path
         assert running.close(within=60) == 0  # one that has to be killed ends with another code
 
 
-def test_a_lesson_is_recalled_by_a_process_started_later_and_by_one_already_running(bank_path: Path) -> None:
+def test_a_lesson_is_recalled_by_a_process_started_later_and_by_one_already_running(
+    bank_path: Path,
+) -> None:
     with server(bank_path) as before:
         assert not told(before, "recall_lessons", {"task": "deploy on a Friday"}).get("lessons")
         with server(bank_path) as first:
@@ -77,7 +81,7 @@ from mcp_reflect.server.app import build
 server = build()
 heavy = ("anthropic", "sqlite3", "structlog", "json_repair")
 print(json.dumps([name for name in sys.modules if name in heavy
-    or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.runs",
+    or name.startswith(("mcp_reflect.schemas", "mcp_reflect.storage", "mcp_reflect.sessions",
     "mcp_reflect.services"))]))
 """
 
@@ -85,7 +89,12 @@ print(json.dumps([name for name in sys.modules if name in heavy
 def test_nothing_heavy_is_imported_before_the_first_call(bank_path: Path) -> None:
     env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path)}
     done = subprocess.run(
-        [sys.executable, "-c", STARTED], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", STARTED],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert json.loads(done.stdout) == []
     assert not bank_path.parent.exists()
@@ -94,10 +103,18 @@ def test_nothing_heavy_is_imported_before_the_first_call(bank_path: Path) -> Non
 def test_a_setting_that_cannot_be_read_is_named_at_the_start(bank_path: Path) -> None:
     env = {**os.environ, "MCP_REFLECT_BANK": str(bank_path), "MCP_REFLECT_LOG_LEVEL": "loud"}
     done = subprocess.run(
-        SERVE, cwd=ROOT, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        SERVE,
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("mcp-reflect: MCP_REFLECT_LOG_LEVEL: 'loud' is not one of its values.")
+    assert done.stderr.startswith(
+        "mcp-reflect: MCP_REFLECT_LOG_LEVEL: 'loud' is not one of its values."
+    )
 
 
 SENTENCE = "Run make setup before make test"
@@ -118,13 +135,19 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
     for folder in (home, shop):
         folder.mkdir()
     (tmp_path / "bin" / "git").symlink_to(git_program())  # no host's own command is on this PATH
-    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MCP_REFLECT", "XDG", "GIT"))}
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MCP_REFLECT", "XDG", "GIT"))
+    }
     env = {**outside, "HOME": str(home), "PATH": str(tmp_path / "bin"), "PYTHONPATH": str(ROOT)}
     env |= {"XDG_DATA_HOME": str(home / "data")}  # a client adds its own environment
 
     def ours(folder: Path, *words: str, typed: str = "", code: int = 0) -> str:
         command = [sys.executable, "-c", OURS, *words]
-        done = subprocess.run(command, cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False
+        )
         assert done.returncode == code, done.stderr + done.stdout
         return done.stdout
 
@@ -151,7 +174,12 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
     assert "SessionStart" in hooks
     assert "stored, trusted" in ours(shop, "lessons", "add", SENTENCE)
     assert SENTENCE in recalled(shop, server)
-    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": TASK["task"]}
+    prompt = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s",
+        "cwd": str(shop),
+        "prompt": TASK["task"],
+    }
     assert SENTENCE in ours(shop, "hook", "UserPromptSubmit", typed=json.dumps(prompt))
     (lesson,) = json.loads(ours(shop, "lessons", "list", "--json"))
     assert lesson["times_applied"] == 2, "one recall and one prompt showed it"
@@ -165,9 +193,15 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
 
     said = ours(clone, "install", "claude-code", "--uninstall", "--yes")
     assert str(report["bank"]) in said, "it says where the lessons stay"
-    assert [file for file in home.rglob("*") if file.is_file() and file.parent != Path(report["bank"]).parent] == []
+    assert [
+        file
+        for file in home.rglob("*")
+        if file.is_file() and file.parent != Path(report["bank"]).parent
+    ] == []
     assert SENTENCE in ours(moved, "recall", TASK["task"])
 
 
 def git_program() -> str:
-    return subprocess.run(["which", "git"], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["which", "git"], check=True, capture_output=True, text=True
+    ).stdout.strip()

@@ -34,7 +34,9 @@ def hooks() -> dict[str, Any]:
     recording: dict[str, Any] = {}
     for event in (*EVENTS, "Unknown", None):
         for at, payload in enumerate(HOOKED):
-            for sent in (payload, {**payload, "hook_event_name": "PostToolUseFailure"})[: 1 if event else 2]:
+            for sent in (payload, {**payload, "hook_event_name": "PostToolUseFailure"})[
+                : 1 if event else 2
+            ]:
                 hook = read_hook(event, sent)
                 if hook is None:
                     continue
@@ -46,7 +48,10 @@ def hooks() -> dict[str, Any]:
                 known = {name: value for name, value in read.items() if value not in (None, False)}
                 recording[f"{event} {at}"] = [hook.moment.name, known]
                 if at == 1:
-                    recording[f"{event} answers"] = [hook_answer(hook, "text"), hook_answer(hook, "text", hold=True)]
+                    recording[f"{event} answers"] = [
+                        hook_answer(hook, "text"),
+                        hook_answer(hook, "text", hold=True),
+                    ]
     return recording
 
 

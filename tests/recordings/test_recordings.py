@@ -10,6 +10,8 @@ def test_each_case_is_answered_as_it_was_recorded() -> None:
     lines = RECORDED.read_text("utf-8").splitlines()
     before = {key: value for line in lines for key, value in json.loads(line).items()}
     changed = {
-        case: (before.get(case), today.get(case)) for case in before | today if before.get(case) != today.get(case)
+        case: (before.get(case), today.get(case))
+        for case in before | today
+        if before.get(case) != today.get(case)
     }
     assert changed == {}, "record anew with `python -m tests.recordings.sources`, and read the diff"

@@ -79,9 +79,13 @@ def _is_place(value: Any) -> bool:
 def _used(node: ast.AST) -> re.Pattern[str] | None:
     """What is compiled on the spot, without flags."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[ast.Constant(value=str() as text), *_]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="re")),
+            args=[ast.Constant(value=str() as text), *_],
+        ):
             flagged = any(
-                isinstance(part, ast.Attribute) for part in [*node.args, *(one.value for one in node.keywords)]
+                isinstance(part, ast.Attribute)
+                for part in [*node.args, *(one.value for one in node.keywords)]
             )
             return None if flagged else re.compile(text)
         case _:
@@ -169,7 +173,9 @@ def _sample(parsed: Any) -> str:
 def _one_of(parts: Any) -> str:
     if parts[0][0] is codes.NEGATE:
         barred = re.compile(
-            "[" + "".join(re.escape(chr(value)) for code, value in parts[1:] if code is codes.LITERAL) + "\n]"
+            "["
+            + "".join(re.escape(chr(value)) for code, value in parts[1:] if code is codes.LITERAL)
+            + "\n]"
         )
         return next((char for char in "a 1-.x" if not barred.match(char)), "z")
     code, value = parts[0]
@@ -183,4 +189,6 @@ def _one_of(parts: Any) -> str:
 
 
 def _category(value: Any) -> str:
-    return {codes.CATEGORY_DIGIT: "1", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}.get(value, "a")
+    return {codes.CATEGORY_DIGIT: "1", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}.get(
+        value, "a"
+    )

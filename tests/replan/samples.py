@@ -8,7 +8,11 @@ from mcp_reflect.models.search import CatalogEntry, Query, SearchPlan, SearchReq
 MODES = ("faceted", "master")
 FAIR = (
     CatalogEntry(table="sessions", description="Talks, workshops and panels", search_modes=MODES),
-    CatalogEntry(table="exhibitors", description="Companies that offer services and solutions", search_modes=MODES),
+    CatalogEntry(
+        table="exhibitors",
+        description="Companies that offer services and solutions",
+        search_modes=MODES,
+    ),
 )
 
 
@@ -16,8 +20,12 @@ def query(text: str = "quantum computing", table: str = "sessions", **more: Any)
     return replace(Query(table=table, query_text=text, search_mode="faceted", limit=5), **more)
 
 
-def request(*queries: Query, message: str = "Find sessions about quantum computing", **more: Any) -> SearchRequest:
-    first = SearchRequest(search_id="s1", user_message=message, queries=queries or (query(),), catalog=FAIR)
+def request(
+    *queries: Query, message: str = "Find sessions about quantum computing", **more: Any
+) -> SearchRequest:
+    first = SearchRequest(
+        search_id="s1", user_message=message, queries=queries or (query(),), catalog=FAIR
+    )
     return replace(first, **more)
 
 

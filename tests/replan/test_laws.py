@@ -26,9 +26,19 @@ from mcp_reflect.replan.planner import MOST_QUERIES, accept, plan, relax_only
 _TABLES = st.sampled_from(["sessions", "Sessions", "speakers", "tbl_x", "", "日本"])
 _MODES = st.sampled_from(["", "exact", "faceted", "semantic", "master", "regexp"])
 _TEXTS = st.text(max_size=30) | st.sampled_from(
-    ["quantum computing", '"zero trust"', "ML db UI", "how do I wash my down jacket", "the", "a b c", "kuberentes"]
+    [
+        "quantum computing",
+        '"zero trust"',
+        "ML db UI",
+        "how do I wash my down jacket",
+        "the",
+        "a b c",
+        "kuberentes",
+    ]
 )
-_FILTERS = st.dictionaries(st.sampled_from(["day", "level"]), st.text(max_size=5) | st.integers() | st.none())
+_FILTERS = st.dictionaries(
+    st.sampled_from(["day", "level"]), st.text(max_size=5) | st.integers() | st.none()
+)
 _QUERIES = st.builds(
     Query,
     table=_TABLES,
@@ -43,7 +53,9 @@ _ENTRIES = st.builds(
     table=_TABLES,
     description=_TEXTS,
     search_modes=st.lists(_MODES, max_size=3).map(tuple),
-    fields=st.dictionaries(st.sampled_from(["day", "level"]), st.lists(st.text(max_size=5), max_size=3).map(tuple)),
+    fields=st.dictionaries(
+        st.sampled_from(["day", "level"]), st.lists(st.text(max_size=5), max_size=3).map(tuple)
+    ),
     vocabulary=st.lists(_TEXTS, max_size=6).map(tuple),
 )
 _REQUESTS = st.builds(
@@ -86,7 +98,9 @@ def _check(made: SearchPlan, request: SearchRequest, state: SearchState) -> None
 
 @settings(deadline=None)  # the machine may be busy; speed has its own test
 @given(_REQUESTS)
-def test_plans_name_what_exists_and_never_repeat_through_all_retries(request: SearchRequest) -> None:
+def test_plans_name_what_exists_and_never_repeat_through_all_retries(
+    request: SearchRequest,
+) -> None:
     state = SearchState(search_id=request.search_id)
     for _ in range(3):
         made = plan(request, state)
@@ -118,7 +132,9 @@ def test_whatever_is_proposed_the_floor_holds(request: SearchRequest, proposal: 
 @given(_QUERIES, _ENTRIES, st.integers(0, 3))
 def test_relax_never_narrows(query: Query, entry: CatalogEntry, retry: int) -> None:
     entry = replace(entry, search_modes=(*entry.search_modes, query.search_mode))
-    places = Catalog(SearchRequest(search_id="", user_message="", queries=(query,), catalog=(entry,)))
+    places = Catalog(
+        SearchRequest(search_id="", user_message="", queries=(query,), catalog=(entry,))
+    )
     for wide in (ladder(query, entry, retry), *relaxed(query, places, retry)):
         assert wide.query_text == query.query_text
         assert wide.filters.items() <= query.filters.items()

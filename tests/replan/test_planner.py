@@ -34,7 +34,8 @@ def test_quantum_computing_is_looked_for_in_wider_words_in_the_same_table() -> N
 
 def test_who_can_help_is_looked_for_among_the_exhibitors() -> None:
     asked = request(
-        query("ML deployment problems", score_threshold=0.3), message="Who can help me with my ML deployment problems?"
+        query("ML deployment problems", score_threshold=0.3),
+        message="Who can help me with my ML deployment problems?",
     )
     made = plan(asked, empty_state())
     assert made.strategy is Strategy.PIVOT
@@ -128,13 +129,18 @@ def test_without_a_catalog_only_seen_tables_and_modes_are_used() -> None:
 
 def test_suggestions_of_the_tool_come_first_and_the_failed_words_do_not_come_again() -> None:
     offered = ("Antic", "Antic (magazine)", "Pero Antic")
-    asked = request(query('"Antic"'), message="When was Antic first a magazine?", suggestions=offered)
+    asked = request(
+        query('"Antic"'), message="When was Antic first a magazine?", suggestions=offered
+    )
     assert texts(plan(asked, empty_state()))[0] == "Antic (magazine)"
 
 
 def test_relaxing_drops_all_filters_at_once() -> None:
     filters = {"level": "beginner", "track": "security", "day": "monday"}
-    made = plan(request(query("threats", filters=filters), message="a security talk on threats"), empty_state())
+    made = plan(
+        request(query("threats", filters=filters), message="a security talk on threats"),
+        empty_state(),
+    )
     assert (made.strategy, dict(made.new_queries[0].filters)) == (Strategy.RELAX, {})
 
 
@@ -145,7 +151,9 @@ def test_two_empty_queries_of_one_table_share_its_three_new_ones() -> None:
 
 
 def test_a_query_with_filters_alone_can_be_relaxed() -> None:
-    asked = Query(table="sessions", search_mode="faceted", filters={"day": "monday", "level": "expert"})
+    asked = Query(
+        table="sessions", search_mode="faceted", filters={"day": "monday", "level": "expert"}
+    )
     made = plan(request(asked, message="expert talks on monday"), empty_state())
     assert made.new_queries
     assert all(new.query_text or new.filters for new in made.new_queries)
@@ -153,7 +161,10 @@ def test_a_query_with_filters_alone_can_be_relaxed() -> None:
 
 def test_suggestions_of_the_tool_speak_for_rewriting() -> None:
     filters = {"day": "monday", "level": "expert"}
-    made = plan(request(query("qubits", filters=filters), suggestions=("quantum error correction",)), empty_state())
+    made = plan(
+        request(query("qubits", filters=filters), suggestions=("quantum error correction",)),
+        empty_state(),
+    )
     assert made.strategy is Strategy.REWRITE
     assert "The search tool suggests" in made.reasoning
 
@@ -197,9 +208,14 @@ def test_a_table_that_nobody_described_is_taken_and_marked() -> None:
 
 def test_a_pivot_and_a_relax_are_taken_without_a_catalog() -> None:
     asked = request(query(score_threshold=0.6), catalog=())
-    proposal = Proposal(new_queries=(query(score_threshold=0.2), query("services", "exhibitors", search_mode="")))
+    proposal = Proposal(
+        new_queries=(query(score_threshold=0.2), query("services", "exhibitors", search_mode=""))
+    )
     made = accept(proposal, asked, empty_state())
-    assert [(new.table, new.score_threshold) for new in made.new_queries] == [("sessions", 0.2), ("exhibitors", 0.36)]
+    assert [(new.table, new.score_threshold) for new in made.new_queries] == [
+        ("sessions", 0.2),
+        ("exhibitors", 0.36),
+    ]
 
 
 def test_a_mode_that_the_table_lacks_is_corrected_with_a_note() -> None:
@@ -259,7 +275,9 @@ def test_a_second_opinion_on_the_same_failure_may_use_the_mechanical_queries() -
         ((query(limit=50),), Strategy.RELAX),
     ],
 )
-def test_a_strategy_that_is_not_named_is_read_from_the_queries(proposed: tuple[Query, ...], strategy: Strategy) -> None:
+def test_a_strategy_that_is_not_named_is_read_from_the_queries(
+    proposed: tuple[Query, ...], strategy: Strategy
+) -> None:
     made = _accept(*proposed)
     assert (made.strategy, made.new_queries) == (strategy, proposed)
 
@@ -273,7 +291,9 @@ def test_a_strategy_that_is_not_named_is_read_from_the_queries(proposed: tuple[Q
         (query(" "), "asks for nothing"),
     ],
 )
-def test_what_would_find_nothing_new_is_refused_with_the_reason(refused: Query, reason: str) -> None:
+def test_what_would_find_nothing_new_is_refused_with_the_reason(
+    refused: Query, reason: str
+) -> None:
     made = _accept(query("physics", search_mode=""), refused)
     assert made.new_queries == (query("physics"),)
     assert reason in made.notes[-1]
@@ -295,7 +315,12 @@ def is_new(query: Query, state: SearchState) -> bool:
 
 def test_another_table_mode_text_or_a_filter_less_is_new() -> None:
     state = attempts.observe(empty_state(), request(query(filters={"day": "monday"})))
-    for other in (query(table="exhibitors"), query(search_mode="master"), query("quantum"), query()):
+    for other in (
+        query(table="exhibitors"),
+        query(search_mode="master"),
+        query("quantum"),
+        query(),
+    ):
         assert is_new(other, state)
     assert not is_new(query(filters={"day": "monday", "room": "a"}), state)
     assert is_new(query(filters={"day": "tuesday", "room": "a"}), state)
@@ -335,7 +360,9 @@ _SEARCHES: dict[str, dict[str, Any]] = {search["id"]: search for search in _CASE
 def _planned(search: dict[str, Any]) -> SearchPlan:
     catalog = read_catalog(_CASES["catalogs"][search["catalog"]]) if search["catalog"] else ()
     queries = read_queries([search["query"]], table="search")
-    request = SearchRequest(search_id=search["id"], user_message=search["message"], queries=queries, catalog=catalog)
+    request = SearchRequest(
+        search_id=search["id"], user_message=search["message"], queries=queries, catalog=catalog
+    )
     return plan(request, SearchState(search_id=search["id"]))
 
 
@@ -362,7 +389,9 @@ def _planned(search: dict[str, Any]) -> SearchPlan:
     ],
 )
 def test_a_person_would_try_this_next(search: str, table: str, text: str) -> None:
-    assert (table, text) in [(query.table, query.query_text) for query in _planned(_SEARCHES[search]).new_queries[:2]]
+    assert (table, text) in [
+        (query.table, query.query_text) for query in _planned(_SEARCHES[search]).new_queries[:2]
+    ]
 
 
 def test_a_statement_has_no_splinters_of_umlauts() -> None:
@@ -372,14 +401,18 @@ def test_a_statement_has_no_splinters_of_umlauts() -> None:
 
 def test_words_that_the_vocabulary_lacks_are_left_to_the_caller() -> None:
     made = _planned(_SEARCHES["events8"])
-    assert made.reasoning.startswith('The vocabulary of sessions does not have "Barrierefreiheit", "Vorträge"')
+    assert made.reasoning.startswith(
+        'The vocabulary of sessions does not have "Barrierefreiheit", "Vorträge"'
+    )
     assert "accessibility" in made.open_moves[0].write
 
 
 @pytest.mark.parametrize(
     ("search", "swapped"), [("events1", {"edge computing", "computing"}), ("kb38", {"Kreditkarte"})]
 )
-def test_a_subject_is_not_swapped_for_another_or_its_opposite(search: str, swapped: set[str]) -> None:
+def test_a_subject_is_not_swapped_for_another_or_its_opposite(
+    search: str, swapped: set[str]
+) -> None:
     made = _planned(_SEARCHES[search])
     assert swapped.isdisjoint(texts(made))
     assert "may not be there" in made.reasoning
@@ -388,10 +421,18 @@ def test_a_subject_is_not_swapped_for_another_or_its_opposite(search: str, swapp
 
 @pytest.mark.parametrize(
     ("search", "table", "has"),
-    [("events14", "venue_info", "first aid"), ("events16", "exhibitors", "recruiting"), ("kb36", "tickets", "Rabatt")],
+    [
+        ("events14", "venue_info", "first aid"),
+        ("events16", "exhibitors", "recruiting"),
+        ("kb36", "tickets", "Rabatt"),
+    ],
 )
-def test_what_other_tables_have_is_told_where_this_one_has_nothing(search: str, table: str, has: str) -> None:
-    pivot = next(move.write for move in _planned(_SEARCHES[search]).open_moves if move.move == "pivot")
+def test_what_other_tables_have_is_told_where_this_one_has_nothing(
+    search: str, table: str, has: str
+) -> None:
+    pivot = next(
+        move.write for move in _planned(_SEARCHES[search]).open_moves if move.move == "pivot"
+    )
     assert f"{table} (" in pivot
     assert has in pivot
 
@@ -408,7 +449,9 @@ def test_the_diagnosis_says_what_the_query_shows(search: str, told: str) -> None
     assert told in _planned(_SEARCHES[search]).reasoning
 
 
-@pytest.mark.parametrize(("asked", "written"), [("Moeller", "Möller"), ("Möller", "Moeller"), ("kuenden", "künden")])
+@pytest.mark.parametrize(
+    ("asked", "written"), [("Moeller", "Möller"), ("Möller", "Moeller"), ("kuenden", "künden")]
+)
 def test_umlauts_and_their_two_letters_are_one(asked: str, written: str) -> None:
     known = vocabulary((f"Anna {written}",))
     assert known.written(known.matches((asked,))[asked]) == written
@@ -422,7 +465,9 @@ def test_a_cause_is_named_only_where_the_call_shows_it() -> None:
 
 
 @pytest.mark.parametrize("search", _SEARCHES.values(), ids=_SEARCHES)
-def test_every_proposal_is_new_and_never_question_and_query_together(search: dict[str, Any]) -> None:
+def test_every_proposal_is_new_and_never_question_and_query_together(
+    search: dict[str, Any],
+) -> None:
     (failed,) = read_queries([search["query"]], table="search")
     made = _planned(search)
     assert failed not in made.new_queries
@@ -434,13 +479,17 @@ def test_every_proposal_is_new_and_never_question_and_query_together(search: dic
 
 def test_three_of_four_failed_searches_are_mended_within_two_calls() -> None:
     halves = [line for line in measure() if line["reason"] == "all"]
-    mended, tried = (sum(int(str(line[name])) for line in halves) for name in ("two_calls", "searches"))
+    mended, tried = (
+        sum(int(str(line[name])) for line in halves) for name in ("two_calls", "searches")
+    )
     assert tried >= 100
     assert mended >= 0.75 * tried
 
 
 def test_a_search_without_a_mode_is_not_proposed_again_in_the_mode_of_its_table() -> None:
-    articles = CatalogEntry(table="articles", search_modes=("fulltext",), vocabulary=("reset password", "rate limit"))
+    articles = CatalogEntry(
+        table="articles", search_modes=("fulltext",), vocabulary=("reset password", "rate limit")
+    )
     failed = Query(table="articles", query_text="429 too many requests")
     made = plan(request(failed, message="error 429", catalog=(articles,)), empty_state())
     assert made.new_queries == ()

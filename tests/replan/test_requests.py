@@ -17,20 +17,34 @@ from tests.replan.samples import FAIR, empty_state, query, request
 
 
 def test_a_whole_proposal_is_read() -> None:
-    queries = [{"table": "t", "search_mode": "m", "query_text": "x", "limit": 3, "score_threshold": 0.2}]
-    given = {"reasoning": "r", "strategy": "pivot", "user_message": "u", "new_queries": queries, "mood": "fine"}
+    queries = [
+        {"table": "t", "search_mode": "m", "query_text": "x", "limit": 3, "score_threshold": 0.2}
+    ]
+    given = {
+        "reasoning": "r",
+        "strategy": "pivot",
+        "user_message": "u",
+        "new_queries": queries,
+        "mood": "fine",
+    }
     assert read_proposal(given) == Proposal(
         reasoning="r",
         strategy=Strategy.PIVOT,
         user_message="u",
-        new_queries=(Query(table="t", search_mode="m", query_text="x", limit=3, score_threshold=0.2),),
+        new_queries=(
+            Query(table="t", search_mode="m", query_text="x", limit=3, score_threshold=0.2),
+        ),
     )
 
 
 def test_other_names_and_numbers_in_quotes_are_understood() -> None:
-    given = {"strategy": "Broaden", "new_queries": [{"table": "t", "query": "x", "mode": "m", "k": "7"}]}
+    given = {
+        "strategy": "Broaden",
+        "new_queries": [{"table": "t", "query": "x", "mode": "m", "k": "7"}],
+    }
     assert read_proposal(given) == Proposal(
-        strategy=Strategy.RELAX, new_queries=(Query(table="t", query_text="x", search_mode="m", limit=7),)
+        strategy=Strategy.RELAX,
+        new_queries=(Query(table="t", query_text="x", search_mode="m", limit=7),),
     )
 
 
@@ -43,8 +57,14 @@ _UNREADABLE: list[tuple[Any, str]] = [
     ({"new_queries": [{"table": "t", "query_text": {}}]}, "analysis.new_queries[0].query_text"),
     ({"new_queries": [{"table": "t", "limit": 0}]}, "analysis.new_queries[0].limit"),
     ({"new_queries": [{"table": "t", "limit": 2.5}]}, "analysis.new_queries[0].limit"),
-    ({"new_queries": [{"table": "t", "score_threshold": 1.5}]}, "analysis.new_queries[0].score_threshold"),
-    ({"new_queries": [{"table": "t", "score_threshold": "nan"}]}, "analysis.new_queries[0].score_threshold"),
+    (
+        {"new_queries": [{"table": "t", "score_threshold": 1.5}]},
+        "analysis.new_queries[0].score_threshold",
+    ),
+    (
+        {"new_queries": [{"table": "t", "score_threshold": "nan"}]},
+        "analysis.new_queries[0].score_threshold",
+    ),
     ({"new_queries": [{"table": "t", "filters": ["a"]}]}, "analysis.new_queries[0].filters"),
     ({"new_queries": [], "strategy": "give up"}, "analysis.strategy"),
     ({"new_queries": [], "reasoning": ["because"]}, "analysis.reasoning"),
@@ -59,12 +79,19 @@ def test_what_cannot_be_read_is_named(given: Any, field: str) -> None:
 
 
 def test_fields_may_be_names_or_names_with_values() -> None:
-    listed, valued = read_catalog([{"table": "a", "fields": ["x"]}, {"table": "b", "fields": {"x": ["1", 2]}}])
+    listed, valued = read_catalog(
+        [{"table": "a", "fields": ["x"]}, {"table": "b", "fields": {"x": ["1", 2]}}]
+    )
     assert (listed.fields, valued.fields) == ({"x": ()}, {"x": ("1", "2")})
 
 
 def test_results_may_be_counts_or_rows() -> None:
-    assert read_results({"a": 3, "b": [1, 2], "c": None, "d": []}) == {"a": 3, "b": 2, "c": 0, "d": 0}
+    assert read_results({"a": 3, "b": [1, 2], "c": None, "d": []}) == {
+        "a": 3,
+        "b": 2,
+        "c": 0,
+        "d": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,7 +102,9 @@ def test_results_may_be_counts_or_rows() -> None:
         (read_results, {"a": "three"}, r"results\.a"),
     ],
 )
-def test_what_is_of_another_kind_is_named(read: Callable[[Any], object], given: Any, told: str) -> None:
+def test_what_is_of_another_kind_is_named(
+    read: Callable[[Any], object], given: Any, told: str
+) -> None:
     with pytest.raises(InputError, match=told):
         read(given)
 
@@ -104,7 +133,8 @@ def test_an_unknown_mode_becomes_the_nearest_in_breadth() -> None:
 
 def test_the_widest_mode_is_known_by_its_name() -> None:
     assert (
-        catalog.widest(CatalogEntry(table="t", search_modes=("faceted", "vector_search", "exact"))) == "vector_search"
+        catalog.widest(CatalogEntry(table="t", search_modes=("faceted", "vector_search", "exact")))
+        == "vector_search"
     )
     assert catalog.widest(CatalogEntry(table="t")) == ""
 
@@ -124,7 +154,12 @@ def test_a_vocabulary_that_has_the_words_speaks_for_its_table() -> None:
 
 @pytest.mark.parametrize(
     ("value", "meant"),
-    [("Machine-Learning", "machine learning"), ("secruity", "security"), ("clouds", "cloud"), ("robotics", None)],
+    [
+        ("Machine-Learning", "machine learning"),
+        ("secruity", "security"),
+        ("clouds", "cloud"),
+        ("robotics", None),
+    ],
 )
 def test_a_filter_value_is_known_by_a_near_spelling(value: str, meant: str | None) -> None:
     entry = replace(FAIR[0], fields={"track": ("machine learning", "security", "cloud")})
@@ -158,7 +193,15 @@ def test_a_table_is_named_as_a_place_unless_its_name_is_technical(table: str, pl
 
 
 @pytest.mark.parametrize(
-    "said", ["", "One. Two. Three.", "I changed the score_threshold.", "New QUERY coming up.", "x" * 301, '{"a": 1}']
+    "said",
+    [
+        "",
+        "One. Two. Three.",
+        "I changed the score_threshold.",
+        "New QUERY coming up.",
+        "x" * 301,
+        '{"a": 1}',
+    ],
 )
 def test_what_is_long_or_technical_is_not_friendly(said: str) -> None:
     assert not is_friendly(said)

@@ -10,9 +10,25 @@ import pytest
 
 from mcp_reflect.models.search import CatalogEntry, Query, SearchRequest, SearchState
 from mcp_reflect.replan.planner import plan
-from mcp_reflect.replan.syntax import Tool, loose_pattern, parts, tool_of, variants, without_operators
-from mcp_reflect.replan.words import Vocabulary, content, is_name, normalized, similar, telling, terms, tokens
-from mcp_reflect.stemmer import stem
+from mcp_reflect.replan.syntax import (
+    Tool,
+    loose_pattern,
+    parts,
+    tool_of,
+    variants,
+    without_operators,
+)
+from mcp_reflect.replan.words import (
+    Vocabulary,
+    content,
+    is_name,
+    normalized,
+    similar,
+    telling,
+    terms,
+    tokens,
+)
+from mcp_reflect.text.stemmer import stem
 from tests.replan.samples import empty_state, query, request, texts
 
 
@@ -40,7 +56,9 @@ from tests.replan.samples import empty_state, query, request, texts
         ("quantum", "edge computing", ""),
     ],
 )
-def test_a_word_that_the_data_lacks_becomes_one_that_it_has(word: str, data: str, found: str) -> None:
+def test_a_word_that_the_data_lacks_becomes_one_that_it_has(
+    word: str, data: str, found: str
+) -> None:
     assert " ".join(Vocabulary((data,)).match(word)) == found
 
 
@@ -50,7 +68,8 @@ def test_a_swapped_missing_additional_or_wrong_letter_is_a_slip(written: str) ->
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("costs", "cost"), ("batteries", "battery"), ("planned", "planning"), ("serves", "serve")]
+    ("one", "other"),
+    [("costs", "cost"), ("batteries", "battery"), ("planned", "planning"), ("serves", "serve")],
 )
 def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
@@ -67,13 +86,24 @@ def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
         ("is “old Kiel”, (Bonn) or bonn!", {"“old Kiel”", "Bonn"}),
     ],
 )
-def test_names_have_a_digit_quotes_or_a_capital_that_no_sentence_asks_for(text: str, named: set[str]) -> None:
+def test_names_have_a_digit_quotes_or_a_capital_that_no_sentence_asks_for(
+    text: str, named: set[str]
+) -> None:
     assert {term for term in terms(text) if is_name(term, text)} == named
 
 
 def test_names_tell_more_than_what_was_said_and_rare_words_more_than_common_ones() -> None:
-    assert telling(("find", "kiel", "harbour"), "Find the harbour of Kiel") == ("kiel", "harbour", "find")
-    assert telling(("cheap", "train", "tickets", "2026"), "a train to Kiel") == ("train", "tickets", "cheap", "2026")
+    assert telling(("find", "kiel", "harbour"), "Find the harbour of Kiel") == (
+        "kiel",
+        "harbour",
+        "find",
+    )
+    assert telling(("cheap", "train", "tickets", "2026"), "a train to Kiel") == (
+        "train",
+        "tickets",
+        "cheap",
+        "2026",
+    )
 
 
 def test_a_term_stays_as_it_is_written() -> None:
@@ -103,7 +133,10 @@ def planned(text: str, message: str = "", tool: str = "") -> list[str]:
 @pytest.mark.parametrize(
     ("term", "others"),
     [
-        ("calculateShippingCost", {"calculate_shipping_cost", "calculate shipping cost", "shipping cost"}),
+        (
+            "calculateShippingCost",
+            {"calculate_shipping_cost", "calculate shipping cost", "shipping cost"},
+        ),
         ("pay-out", {"pay_out", "payout", "pay out"}),
         ("too_many_invites", {"too many invites", "many invites"}),
         ("TKT-0042", {"TKT-42", "TKT42", "42"}),
@@ -114,22 +147,43 @@ def test_a_term_with_a_form_has_a_family(term: str, others: set[str]) -> None:
     assert others <= set(variants(term))
 
 
-@pytest.mark.parametrize("written", ["reviewReminder", "review-reminder", "Review reminder", "A/REVIEW_REMINDER"])
-def test_a_loose_pattern_finds_every_way_to_write_a_term_with_grep(tmp_path: Path, written: str) -> None:
+@pytest.mark.parametrize(
+    "written", ["reviewReminder", "review-reminder", "Review reminder", "A/REVIEW_REMINDER"]
+)
+def test_a_loose_pattern_finds_every_way_to_write_a_term_with_grep(
+    tmp_path: Path, written: str
+) -> None:
     (tmp_path / "a.txt").write_text(f"the {written} mail")
     for flags in ("-r", "-rE"):
         command = ["grep", flags, "-e", loose_pattern(parts("review_reminder")), "."]
-        assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+        assert (
+            subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+        )
 
 
 @pytest.mark.parametrize(
     ("text", "message", "finds", "passes"),
     [
-        ("REQUEST_TIMEOUT_SECONDS", "where is the timeout read", "REQUEST_TIMEOUT = 3", "seconds = 3"),
+        (
+            "REQUEST_TIMEOUT_SECONDS",
+            "where is the timeout read",
+            "REQUEST_TIMEOUT = 3",
+            "seconds = 3",
+        ),
         ("retry_after_seconds", "where is the retry read", "retry_after = 3", "seconds = 3"),
         ("TODO.*cache", "TODO comments about the cache", "# todo: Cache it", "the cache"),
-        ("/api/v1/payments", "which file defines the payments route", 'route("payments")', "def api"),
-        ("CREATE TABLE orders", "the SQL of the table", 'create table if not exists "orders"', "CREATE TABLE a"),
+        (
+            "/api/v1/payments",
+            "which file defines the payments route",
+            'route("payments")',
+            "def api",
+        ),
+        (
+            "CREATE TABLE orders",
+            "the SQL of the table",
+            'create table if not exists "orders"',
+            "CREATE TABLE a",
+        ),
     ],
 )
 def test_the_patterns_for_grep_find_capitals_and_paths_and_no_common_word(
@@ -143,7 +197,9 @@ def test_the_patterns_for_grep_find_capitals_and_paths_and_no_common_word(
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_separator_is_tried_on_the_first_call_whatever_it_counts(count: int) -> None:
     query = Query(table="docs", query_text="pay-out")
-    request = SearchRequest(search_id="s", user_message="how is a pay-out made", queries=(query,), retry_count=count)
+    request = SearchRequest(
+        search_id="s", user_message="how is a pay-out made", queries=(query,), retry_count=count
+    )
     made = plan(request, SearchState(search_id="s"))
     assert not made.give_up
     assert "pay_out" in [new.query_text for new in made.new_queries]
@@ -168,7 +224,11 @@ def test_operators_are_read_and_not_taken_for_words(text: str, plain: str) -> No
 
 
 def test_a_web_search_keeps_its_site_before_it_gives_it_up() -> None:
-    made = planned("site:postgresql.org logical replication slots documentation", "replication slots", "web_search")
+    made = planned(
+        "site:postgresql.org logical replication slots documentation",
+        "replication slots",
+        "web_search",
+    )
     assert made[0].endswith("site:postgresql.org")
     assert not any("organisation" in text for text in made)
 
@@ -224,12 +284,17 @@ def test_a_simple_statement_looks_for_the_name_in_any_case(statement: str, store
         ("SELECT * FROM t WHERE a = 'O''Neill'", "employee O'Neill", "LOWER(a) LIKE '%o_neill%'"),
     ],
 )
-def test_a_statement_keeps_what_the_person_asked_for(statement: str, message: str, where: str) -> None:
+def test_a_statement_keeps_what_the_person_asked_for(
+    statement: str, message: str, where: str
+) -> None:
     assert planned(statement, message)[0] == f"SELECT * FROM t WHERE {where}"  # noqa: S608
 
 
 def test_a_command_ignores_case() -> None:
-    assert planned("grep -rn calculateShippingCost src/")[0] == "grep -i -rn calculateShippingCost src/"
+    assert (
+        planned("grep -rn calculateShippingCost src/")[0]
+        == "grep -i -rn calculateShippingCost src/"
+    )
     assert planned("rg -i foo") == []
 
 
@@ -244,8 +309,14 @@ _LANGUAGES = [
 
 
 @pytest.mark.parametrize(("text", "message"), _LANGUAGES, ids=[text for text, _ in _LANGUAGES])
-def test_in_other_languages_no_english_form_is_made_up_and_no_question_word_searched(text: str, message: str) -> None:
-    written = {*tokens(text), *tokens(message), *(word for form in variants(text) for word in tokens(form))}
+def test_in_other_languages_no_english_form_is_made_up_and_no_question_word_searched(
+    text: str, message: str
+) -> None:
+    written = {
+        *tokens(text),
+        *tokens(message),
+        *(word for form in variants(text) for word in tokens(form)),
+    }
     for planned_text in planned(text, message):
         assert set(tokens(planned_text)) <= written
         asked = set(tokens(planned_text)) - set(tokens(text))
@@ -253,24 +324,48 @@ def test_in_other_languages_no_english_form_is_made_up_and_no_question_word_sear
 
 
 def test_a_question_to_a_vector_index_becomes_a_statement() -> None:
-    query = Query(table="docs", query_text="How do I renew a passport?", search_mode="vector", score_threshold=0.8)
+    query = Query(
+        table="docs",
+        query_text="How do I renew a passport?",
+        search_mode="vector",
+        score_threshold=0.8,
+    )
     request = SearchRequest(search_id="s", user_message=query.query_text, queries=(query,))
     made = plan(request, SearchState(search_id="s")).new_queries
     assert all(new.query_text and 0.15 <= (new.score_threshold or 0) < 0.8 for new in made)
     assert "renew passport" in [new.query_text for new in made]
 
 
-_MODES = ["keyword", "semantic", "vector", "hybrid", "fulltext", "bm25", "faceted", "master", "exact", "boolean", "x"]
+_MODES = [
+    "keyword",
+    "semantic",
+    "vector",
+    "hybrid",
+    "fulltext",
+    "bm25",
+    "faceted",
+    "master",
+    "exact",
+    "boolean",
+    "x",
+]
 _WORDS = ("volcano", "eruption", "iceland", "airport", "closed", "photo")
 
 
 @pytest.mark.parametrize("vocabulary", [(), _WORDS])
 @pytest.mark.parametrize("mode", _MODES)
-def test_the_name_of_a_tables_only_mode_changes_no_words(mode: str, vocabulary: tuple[str, ...]) -> None:
+def test_the_name_of_a_tables_only_mode_changes_no_words(
+    mode: str, vocabulary: tuple[str, ...]
+) -> None:
     def planned(name: str) -> list[str]:
         place = CatalogEntry(table="articles", search_modes=(name,), vocabulary=vocabulary)
         failed = query("iceland volcanoe", "articles", search_mode=name)
-        return texts(plan(request(failed, message="Which airport was closed?", catalog=(place,)), empty_state()))
+        return texts(
+            plan(
+                request(failed, message="Which airport was closed?", catalog=(place,)),
+                empty_state(),
+            )
+        )
 
     assert planned(mode) == planned("search")
 
@@ -278,12 +373,20 @@ def test_the_name_of_a_tables_only_mode_changes_no_words(mode: str, vocabulary: 
 def test_the_message_and_the_text_are_never_glued_together() -> None:
     failed = query("eruption iceland", "articles", search_mode="")
     asked = request(
-        failed, message="Which airport was closed by the eruption?", catalog=(CatalogEntry(table="articles"),)
+        failed,
+        message="Which airport was closed by the eruption?",
+        catalog=(CatalogEntry(table="articles"),),
     )
-    assert all(len(text.split()) == len(set(text.split())) <= 4 for text in texts(plan(asked, empty_state())))
+    assert all(
+        len(text.split()) == len(set(text.split())) <= 4
+        for text in texts(plan(asked, empty_state()))
+    )
 
 
 def test_a_single_common_word_is_not_proposed() -> None:
     failed = Query(table="talks", query_text="open new day")
-    made = plan(request(failed, message="open new day", catalog=(CatalogEntry(table="talks"),)), empty_state())
+    made = plan(
+        request(failed, message="open new day", catalog=(CatalogEntry(table="talks"),)),
+        empty_state(),
+    )
     assert all(len(text.split()) > 1 for text in texts(made))

@@ -43,7 +43,9 @@ def ansi(text: str) -> str:
     return re.sub(r"\S+", one, text)
 
 
-_KEYWORD = re.compile(r"(?i)passw(?:or[dt])?|token|secret|api.?key|auth|key|clave|senha|contrase\u00f1a|mot de passe")
+_KEYWORD = re.compile(
+    r"(?i)passw(?:or[dt])?|token|secret|api.?key|auth|key|clave|senha|contrase\u00f1a|mot de passe"
+)
 
 
 def grep_color(text: str) -> str:
@@ -51,7 +53,9 @@ def grep_color(text: str) -> str:
     out = []
     for number, line in enumerate(text.split("\n"), 1):
         spans = [m.span() for m in _KEYWORD.finditer(line)]
-        words = sorted(re.finditer(r"[A-Za-z0-9_+/-]{12,}", line), key=lambda m: m.start() - m.end())
+        words = sorted(
+            re.finditer(r"[A-Za-z0-9_+/-]{12,}", line), key=lambda m: m.start() - m.end()
+        )
         if words:
             spans.append((words[0].start(), words[0].start() + 4))
         marked, last = [], 0
@@ -72,7 +76,8 @@ def grep_color(text: str) -> str:
 def wrapped(text: str, columns: int = 40) -> str:
     """Hard wrap at a column, through words, as a narrow terminal or `fold` does."""
     return "\n".join(
-        "\n".join(line[i : i + columns] for i in range(0, len(line), columns)) or "" for line in text.split("\n")
+        "\n".join(line[i : i + columns] for i in range(0, len(line), columns)) or ""
+        for line in text.split("\n")
     )
 
 
@@ -118,7 +123,9 @@ def log_prefix(text: str) -> str:
 def table_cell(text: str) -> str:
     """A cell of a Markdown table: bars escaped, line ends as <br>."""
     cell = text.replace("|", "\\|").replace("\n", "<br>")
-    return f"| step | output | ok |\n|-----:|:-------|:---|\n| 1 | {cell} | yes |\n| 2 | done | yes |"
+    return (
+        f"| step | output | ok |\n|-----:|:-------|:---|\n| 1 | {cell} | yes |\n| 2 | done | yes |"
+    )
 
 
 def full_width(text: str) -> str:
@@ -146,7 +153,9 @@ def yaml_folded(text: str) -> str:
     for line in text.split("\n"):
         words: list[str] = []
         for word in line.split(" "):
-            words += [word] if len(word) <= 40 else [word[i : i + 32] for i in range(0, len(word), 32)]
+            words += (
+                [word] if len(word) <= 40 else [word[i : i + 32] for i in range(0, len(word), 32)]
+            )
         row = ""
         for word in words:
             if row and len(row) + 1 + len(word) > 40:
@@ -156,7 +165,9 @@ def yaml_folded(text: str) -> str:
                 row = f"{row} {word}" if row else word
         out += [row, ""]
     return (
-        "step:\n  name: setup\n  note: >-\n" + "\n".join("    " + r if r else "" for r in out[:-1]) + "\n  retries: 2"
+        "step:\n  name: setup\n  note: >-\n"
+        + "\n".join("    " + r if r else "" for r in out[:-1])
+        + "\n  retries: 2"
     )
 
 
@@ -180,7 +191,8 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 # --------------------------------------------------------------------------- undoing
 
 _ANSI = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\-_]|\x1b[ -/]+[0-~]", re.S
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\-_]|\x1b[ -/]+[0-~]",
+    re.S,
 )
 _ANSI_GLUED = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)?[mK]")  # what stays when only ESC is dropped
 _JSON = re.compile(r'\\(?:(["\\/bfnrt])|u([0-9a-fA-F]{4}))')
@@ -193,7 +205,10 @@ _PREFIX = re.compile(
 
 
 def _unescape(text: str) -> str:
-    return _JSON.sub(lambda m: chr(int(m.group(2), 16)) if m.group(2) else _PLAIN.get(m.group(1), m.group(1)), text)
+    return _JSON.sub(
+        lambda m: chr(int(m.group(2), 16)) if m.group(2) else _PLAIN.get(m.group(1), m.group(1)),
+        text,
+    )
 
 
 def _clean(text: str) -> str:

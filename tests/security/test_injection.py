@@ -42,11 +42,20 @@ async def poisoned(engine: Engine) -> Engine:
         "tags": [EVIL[:90]],
     }
     events = [{"type": "tool_response", "tool": "fetch", "content": f"A page. {EVIL}"}]
-    await engine.reflect(task=f"Feed the {MARK}", outcome="failure", analysis=analysis, events=events)
+    await engine.reflect(
+        task=f"Feed the {MARK}", outcome="failure", analysis=analysis, events=events
+    )
     lines = [
         (3, {"mistake": EVIL, "correction": "Nothing", "task_type": "zebrafish"}),
         (4, {"mistake": f"A {MARK} failed", "correction": "Mend it", "symptoms": [EVIL]}),
-        (5, {"mistake": f"The {MARK} failed", "correction": "Do it again", "keywords": [EVIL[:180]]}),
+        (
+            5,
+            {
+                "mistake": f"The {MARK} failed",
+                "correction": "Do it again",
+                "keywords": [EVIL[:180]],
+            },
+        ),
         (1, {"mistake": f"{MARK} once more", "correction": EVIL}),
         (2, {"mistake": MARK, "correction": "x", "why": EVIL}),
     ]
@@ -145,7 +154,9 @@ def test_a_long_text_is_judged_sentence_by_sentence() -> None:
     assert suspicion([f"{honest} {EVIL}. {honest}"]) is not None
 
 
-async def test_an_agent_s_own_words_are_stored_and_shown_to_it_but_to_no_hook(engine: Engine) -> None:
+async def test_an_agent_s_own_words_are_stored_and_shown_to_it_but_to_no_hook(
+    engine: Engine,
+) -> None:
     stored = await engine.store_lesson(mistake=f"The {MARK} failed", correction=EVIL)
     assert stored.status == "stored"
     (hit,) = (await engine.recall(task=f"The {MARK} failed")).lessons
@@ -154,11 +165,18 @@ async def test_an_agent_s_own_words_are_stored_and_shown_to_it_but_to_no_hook(en
     assert await services.warnings.remind(engine.context, "two") is None
 
 
-async def test_words_of_a_tool_s_output_wait_and_the_author_sees_its_own_text(engine: Engine) -> None:
+async def test_words_of_a_tool_s_output_wait_and_the_author_sees_its_own_text(
+    engine: Engine,
+) -> None:
     page = {"type": "tool_response", "tool": "fetch", "content": f"Welcome. {EVIL}"}
     analysis = {"reflection": EVIL, "mistake": f"{MARK} missed", "correction": EVIL}
-    events = [{"type": "tool_call", "tool": "fetch", "arguments": {"url": "https://docs.example"}}, page]
-    found = await engine.reflect(task=f"Feed the {MARK}", outcome="failure", events=events, analysis=analysis)
+    events = [
+        {"type": "tool_call", "tool": "fetch", "arguments": {"url": "https://docs.example"}},
+        page,
+    ]
+    found = await engine.reflect(
+        task=f"Feed the {MARK}", outcome="failure", events=events, analysis=analysis
+    )
     assert "in quarantine" not in repr(found)
     assert found.reflection == analysis["reflection"]
     assert [lesson.status for lesson in found.lessons] == ["quarantined"]
@@ -167,10 +185,14 @@ async def test_words_of_a_tool_s_output_wait_and_the_author_sees_its_own_text(en
 
 def test_a_passage_of_an_outside_text_is_recognized_and_an_error_line_is_not_one() -> None:
     page = "Dear reader, the gateway closes at noon and opens again on the next working day.\nError 404: no such page"
-    assert repeats("It said: the gateway closes at noon, and opens again on the next working day!", [page])
+    assert repeats(
+        "It said: the gateway closes at noon, and opens again on the next working day!", [page]
+    )
     assert not repeats("Error 404: no such page. " * 3, [page])
     assert not repeats("The gateway closes at noon.", [page])
-    assert not repeats("We found that the gateway is shut by the time that anybody needs it most.", [page])
+    assert not repeats(
+        "We found that the gateway is shut by the time that anybody needs it most.", [page]
+    )
 
 
 @pytest.mark.parametrize("order", ["in the mistake", "in the correction", "half in each"])
@@ -186,13 +208,23 @@ def test_an_attack_waits_wherever_in_a_lesson_it_stands(order: str) -> None:
     assert len(pairs) > 15
     for mistake, correction in pairs:
         draft = LessonDraft(
-            text=lesson_text(mistake, correction), mistake=mistake, correction=correction, source=Source.IMPORT
+            text=lesson_text(mistake, correction),
+            mistake=mistake,
+            correction=correction,
+            source=Source.IMPORT,
         )
-        assert screened(record_of(draft, Scope("local", "app"), Clock())).trust is Trust.QUARANTINED, draft.text
+        assert (
+            screened(record_of(draft, Scope("local", "app"), Clock())).trust is Trust.QUARANTINED
+        ), draft.text
 
 
 @pytest.mark.parametrize(
-    "name", [field.name for field in fields(LessonDraft) if field.type in {"str", "str | None", str, str | None}]
+    "name",
+    [
+        field.name
+        for field in fields(LessonDraft)
+        if field.type in {"str", "str | None", str, str | None}
+    ],
 )
 def test_an_imported_order_waits_in_whatever_text_of_a_lesson_it_stands(name: str) -> None:
     draft = replace(LessonDraft(text="The gateway was shut.", source=Source.IMPORT), **{name: EVIL})
@@ -204,7 +236,10 @@ def test_an_imported_order_waits_in_whatever_text_of_a_lesson_it_stands(name: st
 
 
 async def test_no_attack_is_ever_recalled(engine: Engine) -> None:
-    lines = [(at, {"mistake": f"Case {at} failed", "correction": text}) for at, text in enumerate(recognized())]
+    lines = [
+        (at, {"mistake": f"Case {at} failed", "correction": text})
+        for at, text in enumerate(recognized())
+    ]
     async for batch in engine.import_lessons(lines):
         assert {stored.status for stored in batch} == {"quarantined"}
         assert all(stored.reason for stored in batch)
@@ -215,9 +250,13 @@ async def test_no_attack_is_ever_recalled(engine: Engine) -> None:
 
 
 async def test_what_waits_is_shown_on_no_way_out(poisoned: Engine) -> None:
-    said: list[str] = [repr(await poisoned.recall(task=f"feed the {MARK}", limit=50, max_chars=100_000))]
+    said: list[str] = [
+        repr(await poisoned.recall(task=f"feed the {MARK}", limit=50, max_chars=100_000))
+    ]
     recalled = await poisoned.recall(task=MARK)
-    said.append(repr(await poisoned.critique(goal=MARK, response="2 + 2 = 4", recall_id=recalled.recall_id)))
+    said.append(
+        repr(await poisoned.critique(goal=MARK, response="2 + 2 = 4", recall_id=recalled.recall_id))
+    )
     waiting = await poisoned.bank.lessons.latest(poisoned.scopes.own, kind=None, held=True)
     assert len(waiting) >= 6
     async with Client(build(engine=poisoned)) as client:
@@ -233,14 +272,22 @@ async def test_what_waits_is_shown_on_no_way_out(poisoned: Engine) -> None:
             said.append(str((await client.get_prompt(prompt, arguments)).messages))
         for one in waiting:
             if one.id.startswith("les"):
-                said.append(str((await client.get_prompt("distill_lessons", {"lesson_id": one.id})).messages))
+                said.append(
+                    str(
+                        (await client.get_prompt("distill_lessons", {"lesson_id": one.id})).messages
+                    )
+                )
             else:
                 name = one.reflection_id or one.id
-                said.append(str((await client.get_prompt("review_task", {"reflection_id": name})).messages))
+                said.append(
+                    str((await client.get_prompt("review_task", {"reflection_id": name})).messages)
+                )
     assert [text for text in said if "evil.example" in text or "revious instructions" in text] == []
 
 
-async def test_a_suspicious_near_duplicate_becomes_no_version_of_an_honest_lesson(engine: Engine) -> None:
+async def test_a_suspicious_near_duplicate_becomes_no_version_of_an_honest_lesson(
+    engine: Engine,
+) -> None:
     good = {"mistake": "Deployed the orders service to production without the new database migration in the release",
             "correction": "Run the migration of the database first and deploy the orders service after it"}  # fmt: skip
     first = await engine.store_lesson(**good)
@@ -257,14 +304,22 @@ async def test_a_suspicious_near_duplicate_becomes_no_version_of_an_honest_lesso
     assert (await engine.store_lesson(**good)).status == "merged"
 
 
-async def test_a_lesson_from_outside_says_so_and_one_in_quarantine_stays_out_of_a_task_s_start(engine: Engine) -> None:
+async def test_a_lesson_from_outside_says_so_and_one_in_quarantine_stays_out_of_a_task_s_start(
+    engine: Engine,
+) -> None:
     gate = {"mistake": f"The {MARK} failed at the gate", "correction": "Oil its hinges first"}
-    honest, held = await imported(engine, gate, {"mistake": f"The {MARK} failed at night", "correction": EVIL})
+    honest, held = await imported(
+        engine, gate, {"mistake": f"The {MARK} failed at night", "correction": EVIL}
+    )
     assert (honest.status, held.status) == ("stored", "quarantined")
     (hit,) = (await engine.recall(task=f"The {MARK} failed")).lessons
     assert "from outside" in hit.why
     async with Client(build(engine=engine)) as client:
-        start = str((await client.get_prompt("start_task", {"task": f"The {MARK} failed at the gate"})).messages)
+        start = str(
+            (
+                await client.get_prompt("start_task", {"task": f"The {MARK} failed at the gate"})
+            ).messages
+        )
     assert "Oil its hinges" in start
     assert "evil.example" not in start
 
@@ -281,7 +336,9 @@ async def test_a_person_decides(poisoned: Engine) -> None:
     one, other, *_ = await bank.lessons.latest(scope, held=True)
     approved = await bank.lessons.decide(scope, one.id, approved=True)
     assert (approved.trust, approved.held) == (Trust.TRUSTED, None)
-    assert one.id in {hit.id for hit in (await poisoned.recall(task=MARK, limit=50, max_chars=100_000)).lessons}
+    assert one.id in {
+        hit.id for hit in (await poisoned.recall(task=MARK, limit=50, max_chars=100_000)).lessons
+    }
     rejected = await bank.lessons.decide(scope, other.id, approved=False)
     assert rejected.state is State.RETIRED
     with pytest.raises(InputError, match="not in quarantine"):
@@ -336,7 +393,10 @@ def test_any_text_can_be_judged(text: str) -> None:
 def test_a_hidden_sign_is_written_out_for_the_person_who_reviews() -> None:
     from mcp_reflect.cli.output import visible  # noqa: PLC0415 - a command's part
 
-    assert visible("a\u202eb\x1b[2Jc\td\n") == "a<U+202E RIGHT-TO-LEFT OVERRIDE>b<U+001B control>[2Jc\\td\n"
+    assert (
+        visible("a\u202eb\x1b[2Jc\td\n")
+        == "a<U+202E RIGHT-TO-LEFT OVERRIDE>b<U+001B control>[2Jc\\td\n"
+    )
     assert "\x1b" not in visible("".join(map(chr, range(300))))
     assert Lesson.__dataclass_fields__["held"].default is None
 

@@ -36,7 +36,12 @@ Case = dict[str, Any]
 def _is_cut(case: Case) -> bool:
     """True if the secret is cut out in a text and in JSON: how many are is measured elsewhere."""
     text = case["text"]
-    wrapped = (text, f"Then came\n{text}\n\nThen came\n{text}", json.dumps({"a": text}), f"Error: refused\n{text}")
+    wrapped = (
+        text,
+        f"Then came\n{text}\n\nThen came\n{text}",
+        json.dumps({"a": text}),
+        f"Error: refused\n{text}",
+    )
     return not any(survives(clean_text(one), case["secret"]) for one in wrapped)
 
 
@@ -140,7 +145,9 @@ def everything(folder: Path, among: range) -> dict[str, list[str]]:
     return {path.name: found for path in files if (found := leaks(path.read_bytes(), among))}
 
 
-async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_no_secret_reaches_a_file_a_model_or_the_log(
+    bank_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A third of the cases: test_secrets.py shows that each is recognized, this that every way is guarded."""
     assert len(cut_cases()) >= 120
     among = range(0, len(cut_cases()), 3)
@@ -153,17 +160,23 @@ async def test_no_secret_reaches_a_file_a_model_or_the_log(bank_path: Path, capf
             llm.secret = text_of(batch)[:4000]
             told += await drive(engine, text_of(batch))
         texts = [text_of(batch)[:4000] for batch in batches(third, most=3500)]
-        await imported(engine, *({"mistake": text, "correction": text, "why": text} for text in texts))
+        await imported(
+            engine, *({"mistake": text, "correction": text, "why": text} for text in texts)
+        )
         exported = json.dumps([line async for line in engine.bank.transfer.export("local", None)])
         with (
             closing(sqlite3.connect(bank_path)) as source,
             closing(sqlite3.connect(bank_path.with_suffix(".copy"))) as to,
         ):
             source.backup(to)
-        assert everything(bank_path.parent, among) == {}  # with the bank open: the log of SQLite is there too
+        assert (
+            everything(bank_path.parent, among) == {}
+        )  # with the bank open: the log of SQLite is there too
     assert everything(bank_path.parent, among) == {}
     assert {request.role for request in llm.asked} == set(ANSWERS)
-    assert leaks("".join(request.system + request.user for request in llm.asked).encode(), among) == []
+    assert (
+        leaks("".join(request.system + request.user for request in llm.asked).encode(), among) == []
+    )
     assert leaks(exported.encode(), among) == []
     assert leaks(repr(told).encode(), among) == []
     out, err = capfd.readouterr()
@@ -209,7 +222,8 @@ async def test_no_error_repeats_a_secret(engine: Engine) -> None:
             said.append(str(result.content) + str(result.structured_content))
         for case in cut_cases()[::12]:
             said += [
-                await _refusal(client, f"{kind}://{quote(case['text'])}") for kind in ("lesson", "reflection", "x")
+                await _refusal(client, f"{kind}://{quote(case['text'])}")
+                for kind in ("lesson", "reflection", "x")
             ]
     assert leaks("\n".join(said).encode()) == []
 
@@ -223,7 +237,10 @@ async def _refusal(client: Client, uri: str) -> str:
 
 TEXT = f"The log said {SECRETS['github_token']} and {SECRETS['password']}"
 OBJECTS: dict[str, tuple[type[Arguments], dict[str, Any]]] = {
-    "events": (EventArguments, {"type": "tool_response", "tool": "bash", "content": "Error: refused"}),
+    "events": (
+        EventArguments,
+        {"type": "tool_response", "tool": "bash", "content": "Error: refused"},
+    ),
     "tool_results": (EventArguments, {"type": "tool_response", "tool": "bash", "content": "ok"}),
     "queries": (QueryArguments, {"table": "t", "query_text": "x"}),
     "catalog": (TableArguments, {"table": "t"}),
@@ -236,10 +253,21 @@ def values(name: str) -> list[Any]:
     found: list[Any] = [TEXT, [TEXT], {"text": TEXT}]
     if name in OBJECTS:
         shape, item = OBJECTS[name]
-        items = [{**item, field: value} for field in shape.model_fields for value in (TEXT, [TEXT], {"text": TEXT})]
+        items = [
+            {**item, field: value}
+            for field in shape.model_fields
+            for value in (TEXT, [TEXT], {"text": TEXT})
+        ]
         found += items if name == "error" else [[item] for item in items]
     if name == "analysis":
-        fields = (*ProposalArguments.model_fields, "reflection", "mistake", "correction", "symptoms", "quality_score")
+        fields = (
+            *ProposalArguments.model_fields,
+            "reflection",
+            "mistake",
+            "correction",
+            "symptoms",
+            "quality_score",
+        )
         found += [{"reflection": "It failed", field: TEXT} for field in fields]
     return found
 
@@ -248,7 +276,9 @@ def values(name: str) -> list[Any]:
 async def test_no_argument_brings_a_secret_into_the_bank_or_an_answer(
     engine: Engine, bank_path: Path, capfd: pytest.CaptureFixture[str], tool: Any
 ) -> None:
-    stored = await engine.store_lesson(mistake="The gateway timed out", correction="Raise its timeout")
+    stored = await engine.store_lesson(
+        mistake="The gateway timed out", correction="Raise its timeout"
+    )
     ids = {
         "record_outcome": {"recall_id": None, "lesson_ids": [stored.lesson_id]},
         "forget_lesson": {"lesson_id": stored.lesson_id},
@@ -275,22 +305,37 @@ REFUSED = "remote: error: GH006: Protected branch update failed for refs/heads/m
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_run_is_found_by_the_name_it_was_reflected_under(engine: Engine, name: str) -> None:
-    found = await engine.reflect(task="Push the branch", outcome="failure", error=REFUSED, run_id=name)
-    assert await engine.bank.reflections.of_run(engine.scopes.own, clean_text(name)) == found.reflection_id
+    found = await engine.reflect(
+        task="Push the branch", outcome="failure", error=REFUSED, run_id=name
+    )
+    assert (
+        await engine.bank.reflections.of_run(engine.scopes.own, clean_text(name))
+        == found.reflection_id
+    )
     assert await engine.bank.reflections.of_run(engine.scopes.own, "another") is None
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_run_s_steps_are_given_back_by_its_name(engine: Engine, name: str) -> None:
-    left = [(await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left for _ in range(2)]
+    left = [
+        (await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left
+        for _ in range(2)
+    ]
     await engine.reset_step_counts(name)
-    assert (await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left == left[0] != left[1]
+    assert (
+        (await engine.should_reflect(confidence=0.1, run_id=name)).reflections_left
+        == left[0]
+        != left[1]
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_lesson_is_found_by_its_tag_and_its_task_type(engine: Engine, name: str) -> None:
     stored = await engine.store_lesson(
-        mistake="Pushed to the protected branch", correction="Open a pull request", tags=[name], task_type=name
+        mistake="Pushed to the protected branch",
+        correction="Open a pull request",
+        tags=[name],
+        task_type=name,
     )
     for asked in ({"tags": [name]}, {"task_type": name}):
         (hit,) = (await engine.recall(task="push to the protected branch", **asked)).lessons
@@ -299,9 +344,13 @@ async def test_a_lesson_is_found_by_its_tag_and_its_task_type(engine: Engine, na
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> None:
-    await engine.store_lesson(mistake="Pushed to the protected branch", correction="Open a pull request")
+    await engine.store_lesson(
+        mistake="Pushed to the protected branch", correction="Open a pull request"
+    )
     for failed_in in ("before", "before that"):
-        await engine.after_call("Bash", {"command": "git push origin main"}, error=REFUSED, session=failed_in)
+        await engine.after_call(
+            "Bash", {"command": "git push origin main"}, error=REFUSED, session=failed_in
+        )
     assert await engine.before_call("Bash", {"command": "git push origin main"}, session=name)
     await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=name)
     assert await sequel_of(engine, clean_text(name)) == "heeded"
@@ -311,7 +360,9 @@ async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> No
     )
 
 
-@pytest.mark.parametrize("name", [f"work {SECRETS['github_token']}", "/home/a/👨\u200d👩\u200d👧", "soft\u00adware"])
+@pytest.mark.parametrize(
+    "name", [f"work {SECRETS['github_token']}", "/home/a/👨\u200d👩\u200d👧", "soft\u00adware"]
+)
 async def test_what_a_project_learnt_is_found_under_its_name_which_holds_no_secret(
     settings: Settings, bank_path: Path, name: str
 ) -> None:
@@ -330,7 +381,9 @@ async def test_what_a_project_learnt_is_found_under_its_name_which_holds_no_secr
         assert (await engine.recall(task="the gateway is open", project=name)).lessons
         await imported(engine, {**lesson, "project": name})
     async with Engine(one) as engine:
-        assert [hit.id for hit in (await engine.recall(task="the gateway is open")).lessons] == [stored.lesson_id]
+        assert [hit.id for hit in (await engine.recall(task="the gateway is open")).lessons] == [
+            stored.lesson_id
+        ]
     assert SECRETS["github_token"] not in said
     assert found_in(bank_path.parent) == {}
 

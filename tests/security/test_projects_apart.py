@@ -21,27 +21,43 @@ OTHERS = (Scope("local", "elsewhere"), Scope("another", "app"), Scope("another",
 
 
 @pytest.mark.parametrize("whose", OTHERS, ids=("project", "tenant", "tenant's global"))
-async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, settings: Settings, whose: Scope) -> None:
+async def test_anothers_lessons_are_as_if_they_were_not_there(
+    engine: Engine, settings: Settings, whose: Scope
+) -> None:
     """The other's ids, texts and counts, on every surface; an error says the same as for no such id."""
     async with Engine(settings) as other:
         other.scopes = Scopes(whose)
         other.context = replace(other.context, scopes=other.scopes)
         for failed_in in ("r", "s"):
-            await other.after_call("Bash", CALL, error=f"feed: {MARK}: no such tank", session=failed_in)
-        stored = await other.store_lesson(mistake=f"The {MARK} failed", correction="Mend it", task_type="zebrafish")
+            await other.after_call(
+                "Bash", CALL, error=f"feed: {MARK}: no such tank", session=failed_in
+            )
+        stored = await other.store_lesson(
+            mistake=f"The {MARK} failed", correction="Mend it", task_type="zebrafish"
+        )
         reflected = await other.reflect(
-            task=f"Feed the {MARK}", outcome="failure", events=[{"type": "observation", "content": MARK}]
+            task=f"Feed the {MARK}",
+            outcome="failure",
+            events=[{"type": "observation", "content": MARK}],
         )
         recalled = await other.recall(task=MARK)
         theirs = [stored.lesson_id, reflected.reflection_id, recalled.recall_id]
         critique = await other.critique(goal=f"Count the {MARK}", steps=["1 + 1 = 3"])
-        plan = await other.replan(user_message=MARK, queries=[{"table": "t", "search_mode": "OR", "query_text": MARK}])
+        plan = await other.replan(
+            user_message=MARK, queries=[{"table": "t", "search_mode": "OR", "query_text": MARK}]
+        )
         assert await other.before_call("Bash", CALL, session="t"), "it is known where it failed"
     assert await engine.before_call("Bash", CALL, session="s") is None
     assert await services.warnings.remind(engine.context, "s", ASKED) is None
     said = [repr(await engine.recall(task=ASKED)), json.dumps(dict(await engine.get_stats()))]
     async with Client(build(engine=engine)) as client:
-        uris = ("bank://lessons", "bank://reflections", "bank://stats", "bank://board", "ui://mcp-reflect/board")
+        uris = (
+            "bank://lessons",
+            "bank://reflections",
+            "bank://stats",
+            "bank://board",
+            "ui://mcp-reflect/board",
+        )
         said += [str((await client.read_resource(uri)).contents) for uri in uris]
         said.append(str((await client.get_prompt("start_task", {"task": ASKED})).messages))
         said.append(str((await client.get_prompt("distill_lessons", {})).messages))
@@ -60,7 +76,10 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
                 ("reflect", {"task": "t", "outcome": "failure", "related_ids": [lesson]}),
                 ("critique", {"goal": "g", "response": "r", "recall_id": recall}),
                 ("critique", {"critique_id": working, "analysis": {"issues": []}}),
-                ("replan_search", {"user_message": "u", "search_id": search, "queries": [{"table": "t"}]}),
+                (
+                    "replan_search",
+                    {"user_message": "u", "search_id": search, "queries": [{"table": "t"}]},
+                ),
             )
             for tool, arguments in calls:
                 result = await client.call_tool(tool, arguments)
@@ -73,7 +92,10 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(engine: Engine, se
     assert [
         text
         for text in said
-        if "quokka" in text and "lessons=()" not in text and "No lesson" not in text and "data name" not in text
+        if "quokka" in text
+        and "lessons=()" not in text
+        and "No lesson" not in text
+        and "data name" not in text
     ] == []
     stats = await engine.get_stats()
     assert (stats["total_reflections"], stats["lessons_stored"], stats["failures"]) == (0, 0, 0)

@@ -19,13 +19,17 @@ SECRETS = list(cases("secrets"))
 LOOK_ALIKES = list(cases("lookalikes"))
 SECRET = "ghp" + "_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI"
 PIECES = [case["text"] for case in (*SECRETS, *LOOK_ALIKES)]
-GLUE = st.sampled_from(["", " ", "\n", '"', "\\", "=", ": ", "'", ";", "&", "//", "@", "password", "[redacted:"])
+GLUE = st.sampled_from(
+    ["", " ", "\n", '"', "\\", "=", ": ", "'", ";", "&", "//", "@", "password", "[redacted:"]
+)
 
 
 def test_secrets_are_cut_out_and_look_alikes_are_not() -> None:
     """What is asserted lies a little below what was measured; benchmarks/results.md has the figures."""
     missed = [case["id"] for case in SECRETS if survives(clean_text(case["text"]), case["secret"])]
-    touched = [case["id"] for case in LOOK_ALIKES if not readable(clean_text(case["text"]), case["keep"])]
+    touched = [
+        case["id"] for case in LOOK_ALIKES if not readable(clean_text(case["text"]), case["keep"])
+    ]
     assert len(missed) <= 0.08 * len(SECRETS)
     assert len(touched) <= 0.02 * len(LOOK_ALIKES)
 
@@ -40,9 +44,13 @@ def test_a_secret_is_found_however_its_text_is_wrapped(wrap: str) -> None:
             case "json":
                 cleaned = clean_text(json.dumps({"output": case["text"]}))
             case "json in json":
-                cleaned = clean_text(json.dumps({"arguments": json.dumps({"output": case["text"]})}))
+                cleaned = clean_text(
+                    json.dumps({"arguments": json.dumps({"output": case["text"]})})
+                )
             case _:
-                cleaned = json.dumps(clean({"events": [{"content": case["text"]}]}), ensure_ascii=False)
+                cleaned = json.dumps(
+                    clean({"events": [{"content": case["text"]}]}), ensure_ascii=False
+                )
         if survives(cleaned, case["secret"]):
             missed.append(case["id"])
     assert len(missed) / len(SECRETS) <= 0.2
@@ -52,7 +60,9 @@ def test_the_secret_numbers_of_a_jwk_are_cut_out_and_other_values_of_short_names
     number = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X8oRnLsYh3Q"
     key = {"kty": "EC", "crv": "P-256", "x": "of a point", "d": number}
     assert json.loads(clean_text(json.dumps(key))) == {**key, "d": "[redacted:private_key]"}
-    assert clean_text(json.dumps({"chart": "bar", "d": number})) == json.dumps({"chart": "bar", "d": number})
+    assert clean_text(json.dumps({"chart": "bar", "d": number})) == json.dumps(
+        {"chart": "bar", "d": number}
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,13 +80,19 @@ def test_the_secret_numbers_of_a_jwk_are_cut_out_and_other_values_of_short_names
         ("3f2504e0-4f89-11d3-9a0c-0305e82c3301", True),
     ],
 )
-def test_a_value_is_random_by_its_length_and_by_digits_among_its_letters(value: str, random: bool) -> None:
+def test_a_value_is_random_by_its_length_and_by_digits_among_its_letters(
+    value: str, random: bool
+) -> None:
     assert is_random(value) == random
 
 
 def test_what_is_written_as_json_stays_json() -> None:
     for case in (*SECRETS, *LOOK_ALIKES):
-        for value in (case["text"], {"a": [case["text"], case["text"]]}, json.dumps({"x": case["text"]})):
+        for value in (
+            case["text"],
+            {"a": [case["text"], case["text"]]},
+            json.dumps({"x": case["text"]}),
+        ):
             json.loads(clean_text(json.dumps(value)))
 
 
@@ -90,7 +106,9 @@ def test_what_is_written_as_json_stays_json() -> None:
         ({"credentials": {"password": ["sunflower"]}}, "sunflower"),
     ],
 )
-def test_a_secrets_name_and_its_value_may_stand_in_fields_of_their_own(structure: object, secret: str) -> None:
+def test_a_secrets_name_and_its_value_may_stand_in_fields_of_their_own(
+    structure: object, secret: str
+) -> None:
     cleaned = json.dumps(clean(structure))
     assert secret not in cleaned
     assert "[redacted:" in cleaned
@@ -142,8 +160,20 @@ def _taken_back(count: int) -> str:
 @pytest.mark.parametrize(
     "unit",
     [
-        *("=" * 80 + "\n", "*#" * 40 + "\n", "password " * 9 + "\n", '{"a": "b", "c": [1, 2]}\n', "AbC1" * 19 + "\n"),
-        *("password=", "\x1b[1", "recovery code ab12-", "machine a login b ", "-----BEGIN PRIVATE KEY-----\n"),
+        *(
+            "=" * 80 + "\n",
+            "*#" * 40 + "\n",
+            "password " * 9 + "\n",
+            '{"a": "b", "c": [1, 2]}\n',
+            "AbC1" * 19 + "\n",
+        ),
+        *(
+            "password=",
+            "\x1b[1",
+            "recovery code ab12-",
+            "machine a login b ",
+            "-----BEGIN PRIVATE KEY-----\n",
+        ),
         *(_lines_with_secrets, _distinct_rows, _taken_back),
     ],
     ids=lambda unit: str(getattr(unit, "__name__", repr(unit))),
@@ -179,7 +209,9 @@ def test_the_normal_form_is_what_is_shown(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
 @pytest.mark.parametrize("name", ["hasło", "contraseña", "пароль", "密码", "password"])
-def test_a_secret_in_ascii_json_is_found_by_a_foreign_name_and_json_stays_json(name: str, levels: int) -> None:
+def test_a_secret_in_ascii_json_is_found_by_a_foreign_name_and_json_stays_json(
+    name: str, levels: int
+) -> None:
     text: object = {name: "hR7kQ2vN9x!", "note": 'say "ł" & ü'}
     for _ in range(levels):
         text = json.dumps(text, ensure_ascii=True)
@@ -196,7 +228,12 @@ def test_escaped_signs_stay_escaped_where_nothing_is_cut() -> None:
     assert clean_text(text) == text
 
 
-@given(st.lists(st.tuples(st.sampled_from(PIECES), GLUE, st.integers(0, 40), st.text(max_size=3)), max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PIECES), GLUE, st.integers(0, 40), st.text(max_size=3)),
+        max_size=5,
+    )
+)
 def test_cleaning_what_was_cleaned_changes_nothing(parts: list[tuple[str, str, int, str]]) -> None:
     text = "".join(f"{piece[at:]}{glue}{chance}" for piece, glue, at, chance in parts)
     once = clean_text(text)
@@ -232,8 +269,14 @@ def test_what_only_shows_the_form_of_a_secret_stays(text: str) -> None:
     ("text", "cleaned"),
     [
         ("host db-1, password=hR7kQ2vN9x!", "host db-1, password=[redacted:password]"),
-        ("Sent Basic c3VuZmxvd2VyOnN1bmZsb3dlcg== to it", "Sent Basic [redacted:bearer_token] to it"),
-        ("Authorization: Bearer sunflowersunflowersunflower1", "Authorization: Bearer [redacted:authorization]"),
+        (
+            "Sent Basic c3VuZmxvd2VyOnN1bmZsb3dlcg== to it",
+            "Sent Basic [redacted:bearer_token] to it",
+        ),
+        (
+            "Authorization: Bearer sunflowersunflowersunflower1",
+            "Authorization: Bearer [redacted:authorization]",
+        ),
         (
             "She gave me the password of the server («hR7kQ2vN9x»)",
             "She gave me the password of the server («[redacted:password]»)",
@@ -266,7 +309,10 @@ def test_a_secret_is_cut_out_of_one_long_line_wherever_it_stands(at: int) -> Non
 
 
 def test_two_sentences_are_no_name_and_value() -> None:
-    steps = {"steps": ["Ask for the password", "Run the tests"], "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f2c3d4b5a"}
+    steps = {
+        "steps": ["Ask for the password", "Run the tests"],
+        "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f2c3d4b5a",
+    }
     assert clean(steps) == steps
     line = '{"thought": "See if they pass:"}, {"type": "tool_response", "session_id": "0b7c2a94-6f0e-4d3a-9a51-7e1f"}'
     assert clean_text(line) == line
@@ -275,7 +321,12 @@ def test_two_sentences_are_no_name_and_value() -> None:
 def test_no_id_of_a_record_is_taken_for_the_name_of_a_secret() -> None:
     clock = Clock()
     for _ in range(300):
-        ids = [clock.new_id("les"), "les_01m81hze8jpxe2mdp51c9s", clock.new_id("rec"), "les_01m81hzeg8g3hdn1nq05pw"]
+        ids = [
+            clock.new_id("les"),
+            "les_01m81hze8jpxe2mdp51c9s",
+            clock.new_id("rec"),
+            "les_01m81hzeg8g3hdn1nq05pw",
+        ]
         assert clean({"ids": ids}) == {"ids": ids}
         assert clean_text(json.dumps({"ids": ids, "text": "Fed the quokka"})) == json.dumps(
             {"ids": ids, "text": "Fed the quokka"}
@@ -294,8 +345,14 @@ def test_a_setting_in_a_correction_is_no_secret() -> None:
     [
         ({"mistake": "Sent it", "correction": f"Send {SECRET}abcd"}, "github_token in correction"),
         ({"analysis": {"mistake": "PASSWORD=hR7kQ2vN9x!"}}, "password in analysis.mistake"),
-        ({"events": [{"content": f"token {SECRET}{at}abc"} for at in range(9)]}, "github_token in events.content"),
-        (dict.fromkeys("abcdefg", "password=hR7kQ2vN9x!"), ", ".join(f"password in {n}" for n in "abcde") + ", 2 more"),
+        (
+            {"events": [{"content": f"token {SECRET}{at}abc"} for at in range(9)]},
+            "github_token in events.content",
+        ),
+        (
+            dict.fromkeys("abcdefg", "password=hR7kQ2vN9x!"),
+            ", ".join(f"password in {n}" for n in "abcde") + ", 2 more",
+        ),
         ({"mistake": "password=[redacted:password]"}, ""),
     ],
 )

@@ -31,7 +31,17 @@ HOSTILE = (
     f"'); DROP TABLE {MARK}; -- \" OR 1=1 NEAR({MARK}*",
     f"file:{MARK}.db?mode=rw",
 )
-FIXED = {"type", "outcome", "success", "evidence", "visibility", "search_mode", "table", "lesson_id", "lesson_ids"}
+FIXED = {
+    "type",
+    "outcome",
+    "success",
+    "evidence",
+    "visibility",
+    "search_mode",
+    "table",
+    "lesson_id",
+    "lesson_ids",
+}
 
 reached: list[str] = []
 statements: Counter[str] = Counter()
@@ -73,7 +83,9 @@ class Seen(sqlite3.Connection):
         raise AssertionError("a cursor would hide its statements from this")
 
 
-def connected(connect: Any, *args: Any, factory: type[sqlite3.Connection] = sqlite3.Connection, **options: Any) -> Any:
+def connected(
+    connect: Any, *args: Any, factory: type[sqlite3.Connection] = sqlite3.Connection, **options: Any
+) -> Any:
     """Connect with what is seen added to the class of the connection."""
     kind = Seen if factory is sqlite3.Connection else type("SeenToo", (Seen, factory), {})
     return connect(*args, factory=kind, **options)
@@ -95,26 +107,46 @@ def marked(value: Any, hostile: str, name: str = "") -> Any:
 async def calls(bank: Path) -> int:
     """Every tool, resource, prompt and completion with each hostile text; how many calls of tools were answered."""
     answered = 0
-    async with Engine(Settings(bank=bank, project="app")) as engine, Client(build(engine=engine)) as client:
+    async with (
+        Engine(Settings(bank=bank, project="app")) as engine,
+        Client(build(engine=engine)) as client,
+    ):
         for sent in GOOD.values():  # what is imported with the first calls is imported now
             for arguments in sent:
-                await client.call_tool(next(name for name, made in GOOD.items() if made is sent), arguments)
+                await client.call_tool(
+                    next(name for name, made in GOOD.items() if made is sent), arguments
+                )
         watching[0] = True
         for hostile in HOSTILE:
             known: dict[str, str] = {}
             for tool, sent in GOOD.items():
                 for arguments in sent:
                     given = marked(copy.deepcopy(arguments), hostile)
-                    given |= {"lesson_ids": [known["lesson_id"]]} if tool == "record_outcome" and known else {}
+                    given |= (
+                        {"lesson_ids": [known["lesson_id"]]}
+                        if tool == "record_outcome" and known
+                        else {}
+                    )
                     result = await client.call_tool(tool, given)
                     answered += not result.is_error
                     fresh: dict[str, Any] = result.structured_content or {}
-                    known |= {name: fresh[name] for name in ("lesson_id", "recall_id") if name in fresh}
+                    known |= {
+                        name: fresh[name] for name in ("lesson_id", "recall_id") if name in fresh
+                    }
             await client.call_tool(hostile, {})
-            for uri in (hostile, f"lesson://{hostile}", f"graph://tool/{hostile}", f"prompt://{hostile}"):
+            for uri in (
+                hostile,
+                f"lesson://{hostile}",
+                f"graph://tool/{hostile}",
+                f"prompt://{hostile}",
+            ):
                 with suppress(MCPError):
                     await client.read_resource(uri)
-            for prompt, argument in (("start_task", "task"), (hostile, "x"), ("distill_lessons", "reflection_id")):
+            for prompt, argument in (
+                ("start_task", "task"),
+                (hostile, "x"),
+                ("distill_lessons", "reflection_id"),
+            ):
                 with suppress(MCPError):
                     await client.get_prompt(prompt, {argument: hostile})
             await engine.before_call("bash", {"command": hostile})
@@ -129,7 +161,12 @@ def main() -> None:
     sys.addaudithook(seen)
     answered = asyncio.run(calls(Path(sys.argv[1])))
     marked_statements = [sql for sql in statements if MARK in sql]
-    found = {"reached": reached, "statements": marked_statements, "answered": answered, "different": len(statements)}
+    found = {
+        "reached": reached,
+        "statements": marked_statements,
+        "answered": answered,
+        "different": len(statements),
+    }
     print(json.dumps({**found, "events": events}))  # noqa: T201 - what it is for
 
 

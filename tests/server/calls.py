@@ -14,7 +14,11 @@ FAILED_RUN: dict[str, Any] = {
     "outcome": "failure",
     "events": [
         {"type": "tool_call", "tool": "read_file", "arguments": {"path": "orders/setings.toml"}},
-        {"type": "tool_response", "tool": "read_file", "error": "No such file: orders/setings.toml"},
+        {
+            "type": "tool_response",
+            "tool": "read_file",
+            "error": "No such file: orders/setings.toml",
+        },
         {"type": "tool_call", "tool": "read_file", "arguments": {"path": "orders/settings.toml"}},
         {"type": "tool_response", "tool": "read_file", "content": "page_size = 50"},
     ],
@@ -54,7 +58,9 @@ async def refused(client: Client, tool: str, arguments: dict[str, Any]) -> str:
 async def contents(engine: Engine) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What is in the bank: its export, and its counts but for those of the calls themselves."""
     counters = ("critiques", "searches", "retries_triggered", "improvements_made")
-    counts = {name: value for name, value in (await engine.get_stats()).items() if name not in counters}
+    counts = {
+        name: value for name, value in (await engine.get_stats()).items() if name not in counters
+    }
     return [line async for line in engine.bank.transfer.export("local", None)], counts
 
 

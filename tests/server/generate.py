@@ -15,9 +15,7 @@ from mcp_reflect.server.catalog import TOOLS, ToolSpec
 ROOT = Path(__file__).parent.parent.parent
 PLUGINS = ROOT / "packaging" / "plugins.py"
 MARK = "<!-- Written by `python -m tests.server.generate`; edit the code instead. -->"
-ABOUT_SETTINGS = (
-    "Set these environment variables for the server, which reads them once, at the start. Defaults are in brackets."
-)
+ABOUT_SETTINGS = "Set these environment variables for the server, which reads them once, at the start. Defaults are in brackets."
 ABOUT_TOOLS = """Send these arguments to the tools. Every tool takes `project`, another project that
 `MCP_REFLECT_PROJECTS` allows, and all but should_reflect `detail: true`, to answer with every field. Answers leave out
 empty fields."""
@@ -25,13 +23,19 @@ empty fields."""
 
 def tool_json(spec: ToolSpec) -> dict[str, Any]:
     """Return a tool as tools/list shows it, with the hints that differ from the protocol's defaults."""
-    hints: dict[str, bool] = {"readOnlyHint": True} if spec.read_only else {"destructiveHint": spec.destructive}
+    hints: dict[str, bool] = (
+        {"readOnlyHint": True} if spec.read_only else {"destructiveHint": spec.destructive}
+    )
     return {
         "name": spec.name,
         "description": spec.description,
         "inputSchema": listed_schema(spec),
         "outputSchema": output_schema(spec.answer),
-        "annotations": {**hints, **({"idempotentHint": True} if spec.idempotent else {}), "openWorldHint": False},
+        "annotations": {
+            **hints,
+            **({"idempotentHint": True} if spec.idempotent else {}),
+            "openWorldHint": False,
+        },
     }
 
 
@@ -45,7 +49,10 @@ def input_schema(shape: type[Arguments]) -> dict[str, Any]:
     schema = shape.model_json_schema()
     definitions = schema.get("$defs", {})
     properties = {name: _flat(item, definitions) for name, item in schema["properties"].items()}
-    return {"properties": properties, **{name: schema[name] for name in ("required", "type") if name in schema}}
+    return {
+        "properties": properties,
+        **{name: schema[name] for name in ("required", "type") if name in schema},
+    }
 
 
 def listed_schema(spec: ToolSpec) -> dict[str, Any]:
@@ -75,7 +82,10 @@ def _flat(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, A
         schema = {"type": definition.get("type"), "enum": definition.get("enum"), **schema}
     options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
-        return _flat({**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}}, definitions)
+        return _flat(
+            {**options[0], **{name: value for name, value in schema.items() if name != "anyOf"}},
+            definitions,
+        )
     kept = ("description", "type", "enum", "items", "default", "minimum", "maximum")
     flat = {name: schema[name] for name in kept if schema.get(name) is not None}
     if options:
@@ -94,19 +104,29 @@ def tools_page() -> str:
     for spec in TOOLS:
         schema = input_schema(spec.shape)
         needed = schema.get("required", [])
-        listed = {name: item for name, item in schema["properties"].items() if name not in ("project", "detail")}
+        listed = {
+            name: item
+            for name, item in schema["properties"].items()
+            if name not in ("project", "detail")
+        }
         parts.append(f"\n## {spec.name}\n\n{spec.description}\n\n")
         plain: dict[str, list[str]] = {}
         for name, item in listed.items():
-            about = ", ".join([_kind(item), *(["required"] if name in needed else []), *_bounds(item)])
+            about = ", ".join(
+                [_kind(item), *(["required"] if name in needed else []), *_bounds(item)]
+            )
             if "description" in item or name in needed:
-                parts.append(f"- `{name}` ({about}){': ' * ('description' in item)}{item.get('description', '')}\n")
+                parts.append(
+                    f"- `{name}` ({about}){': ' * ('description' in item)}{item.get('description', '')}\n"
+                )
             else:
                 plain.setdefault(about, []).append(f"`{name}`")
         parts += [f"- {kind}: {', '.join(names)}\n" for kind, names in plain.items()]
         aliases = [f"`{alias}` for `{name}`" for alias, name in spec.shape.ALIASES.items()]
         result = ", ".join(f"`{name}`" for name in output_schema(spec.answer)["properties"])
-        parts.append(f"\nAnswers {result}.{' Also takes ' + ', '.join(aliases) + '.' if aliases else ''}\n")
+        parts.append(
+            f"\nAnswers {result}.{' Also takes ' + ', '.join(aliases) + '.' if aliases else ''}\n"
+        )
     return "".join(parts)
 
 
@@ -129,7 +149,11 @@ def _kind(item: dict[str, Any]) -> str:
 
 
 def _bounds(item: dict[str, Any]) -> list[str]:
-    bounds = [f"{word} {item[name]}" for name, word in (("minimum", "from"), ("maximum", "to")) if name in item]
+    bounds = [
+        f"{word} {item[name]}"
+        for name, word in (("minimum", "from"), ("maximum", "to"))
+        if name in item
+    ]
     return [*bounds, *([f"default {json.dumps(item['default'])}"] if "default" in item else [])]
 
 
@@ -147,10 +171,16 @@ def files() -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check say which differ and return 1."""
     check, made = "--check" in arguments, files()
-    stale = [name for name in made if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != made[name]]
+    stale = [
+        name
+        for name in made
+        if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != made[name]
+    ]
     for name in stale:
         sys.stderr.write(
-            f"{name} is out of date: run python -m tests.server.generate\n" if check else f"wrote {name}\n"
+            f"{name} is out of date: run python -m tests.server.generate\n"
+            if check
+            else f"wrote {name}\n"
         )
         if not check:
             (ROOT / name).parent.mkdir(parents=True, exist_ok=True)

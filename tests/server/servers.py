@@ -10,7 +10,10 @@ from benchmarks.stdio import Era, RawClient, RawServer
 
 ROOT = Path(__file__).parent.parent.parent
 SERVE = (sys.executable, "-m", "mcp_reflect")
-LESSON: dict[str, Any] = {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday morning"}
+LESSON: dict[str, Any] = {
+    "mistake": "Deployed on a Friday",
+    "correction": "Deploy on a Tuesday morning",
+}
 
 
 def server(bank: Path, *, era: Era = Era.LEGACY, **env: str) -> RawClient:
@@ -20,7 +23,9 @@ def server(bank: Path, *, era: Era = Era.LEGACY, **env: str) -> RawClient:
     return started
 
 
-def started_server(bank: Path, *, era: Era = Era.LEGACY, command: Sequence[str] = SERVE, **env: str) -> RawServer:
+def started_server(
+    bank: Path, *, era: Era = Era.LEGACY, command: Sequence[str] = SERVE, **env: str
+) -> RawServer:
     """The same, started by a command as hosts start it."""
     settings = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", **env}
     started = RawServer(command, env=settings, cwd=ROOT)

@@ -34,7 +34,9 @@ class Team:
         self, name: str, *projects: str, tenant: str = "acme", role: Role = Role.WRITER, **more: Any
     ) -> str:
         """The text of a new token."""
-        return await self.bank.tokens.add(name, tenant=tenant, projects=projects or ["shop"], role=role, **more)
+        return await self.bank.tokens.add(
+            name, tenant=tenant, projects=projects or ["shop"], role=role, **more
+        )
 
     def http(self, token: str = "", project: str = "") -> httpx2.AsyncClient:
         """A client of HTTP that sends the token."""
@@ -44,20 +46,29 @@ class Team:
         return httpx2.AsyncClient(transport=transport, base_url=PLACE, headers=sent, timeout=30)
 
     @asynccontextmanager
-    async def client(self, token: str = "", era: Era = "2026-07-28", project: str = "") -> AsyncGenerator[Client]:
+    async def client(
+        self, token: str = "", era: Era = "2026-07-28", project: str = ""
+    ) -> AsyncGenerator[Client]:
         """A client of MCP that sends the token."""
         http = self.http(token, project)
-        async with http, Client(streamable_http_client(f"{PLACE}/mcp", http_client=http), mode=era) as client:
+        async with (
+            http,
+            Client(streamable_http_client(f"{PLACE}/mcp", http_client=http), mode=era) as client,
+        ):
             yield client
 
 
 @asynccontextmanager
-async def replica(settings: Settings, *, clock: Clock | None = None, **options: Any) -> AsyncGenerator[Team]:
+async def replica(
+    settings: Settings, *, clock: Clock | None = None, **options: Any
+) -> AsyncGenerator[Team]:
     """A replica that has started."""
     log = Log.of(settings)
     bank = open_bank(settings, Scopes.of(settings), clock=clock or Clock(), log=log)
     try:
-        made = Replica(settings, TeamOptions(host="127.0.0.1", port=8000, **options), bank, log, 8000)
+        made = Replica(
+            settings, TeamOptions(host="127.0.0.1", port=8000, **options), bank, log, 8000
+        )
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(made.app.router.lifespan_context(made.app))
             yield Team(made, bank, settings)

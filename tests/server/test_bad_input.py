@@ -76,27 +76,59 @@ UNDERSTOOD: list[tuple[str, dict[str, Any], str | None]] = [
     ("reflect", {**RUN, "events": "$ make"}, None),
     ("reflect", {**RUN, "events": "it broke"}, None),
     ("reflect", {"execution": {"status": "success"}}, None),
-    ("reflect", events({"content": "x", "timestamp": {"s": 1}}, {"content": "y", "metadata": "second"}), None),
+    (
+        "reflect",
+        events({"content": "x", "timestamp": {"s": 1}}, {"content": "y", "metadata": "second"}),
+        None,
+    ),
     ("recall_lessons", {"task": "x", "symptoms": {"error": "No rule", "code": 2}}, None),
     ("store_lesson", {**LESSON, "tags": {"area": "make"}}, None),
     ("reflect", {**RUN, "events": "make: Nothing to be done\nmake: No rule for 'x'"}, None),
     ("reflect", {**RUN, "events": ["it broke"]}, None),
     ("reflect", events({}, {"content": ""}), "events[1]: it has neither content, tool nor error"),
-    ("reflect", {**RUN, "events": [{"tool": "Bash", "arguments": {"command": "true"}}, {"content": ""}]}, None),
+    (
+        "reflect",
+        {**RUN, "events": [{"tool": "Bash", "arguments": {"command": "true"}}, {"content": ""}]},
+        None,
+    ),
     ("reflect", events({"type": "toolcall"}), None),
     ("reflect", events({"id": "a"}, {"id": "b"}, {"id": "a"}), None),
-    ("reflect", {**RUN, "error": {"category": "bad luck"}}, "error.category: bad luck is not one of its values"),
+    (
+        "reflect",
+        {**RUN, "error": {"category": "bad luck"}},
+        "error.category: bad luck is not one of its values",
+    ),
     ("reflect", {**RUN, "error": {"category": ["bad luck"]}}, "error.category: "),
-    ("reflect", {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}}, "analysis.source_event_ids: cites"),
-    ("reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}}, "analysis.reflection: cites event e9"),
-    ("reflect", {**RUN, "analysis": {**GIVEN, "importance": 1.2}}, "analysis.importance: 1.2 is too large, 1 used"),
+    (
+        "reflect",
+        {**FAILED_RUN, "analysis": {**GIVEN, "source_event_ids": ["e9"]}},
+        "analysis.source_event_ids: cites",
+    ),
+    (
+        "reflect",
+        {**FAILED_RUN, "analysis": {"reflection": "It broke at [e9]"}},
+        "analysis.reflection: cites event e9",
+    ),
+    (
+        "reflect",
+        {**RUN, "analysis": {**GIVEN, "importance": 1.2}},
+        "analysis.importance: 1.2 is too large, 1 used",
+    ),
     ("reflect", {**RUN, "analysis": {"mood": "bad", **GIVEN}}, None),
     ("recall_lessons", {"task": "x", "limit": 0}, "limit: 0 is too small, 1 used"),
     ("recall_lessons", {"task": "x", "limit": 51}, "limit: 51 is too large, 50 used"),
     ("recall_lessons", {"task": "x", "limit": 1.5}, "limit: 1.5 is not a whole number"),
-    ("recall_lessons", {"task": "x", "kinds": ["lessn"]}, "kinds[0]: 'lessn' is not one of its values"),
+    (
+        "recall_lessons",
+        {"task": "x", "kinds": ["lessn"]},
+        "kinds[0]: 'lessn' is not one of its values",
+    ),
     ("recall_lessons", {"task": "x", "min_importance": 20}, None),
-    ("recall_lessons", {"task": "x", "max_chars": 100_001}, "max_chars: 100001 is too large, 100000 used"),
+    (
+        "recall_lessons",
+        {"task": "x", "max_chars": 100_001},
+        "max_chars: 100001 is too large, 100000 used",
+    ),
     ("store_lesson", {**LESSON, "importance": -1}, "importance: -1 is too small, 0 used"),
     ("store_lesson", {**LESSON, "importance": "high"}, None),
     ("store_lesson", {**LESSON, "visibility": "all"}, "visibility: 'all' is not one of its values"),
@@ -109,20 +141,33 @@ async def test_what_cannot_be_used_is_refused_by_field_with_an_example_and_store
 ) -> None:
     await told(client, "reflect", FAILED_RUN)
     before = await contents(engine)
-    said = {place: await refused(client, tool, arguments) for place, (tool, arguments, _) in enumerate(REFUSED)}
+    said = {
+        place: await refused(client, tool, arguments)
+        for place, (tool, arguments, _) in enumerate(REFUSED)
+    }
     assert await contents(engine) == before
-    wrong = [(said[place], start) for place, (_, _, start) in enumerate(REFUSED) if not said[place].startswith(start)]
+    wrong = [
+        (said[place], start)
+        for place, (_, _, start) in enumerate(REFUSED)
+        if not said[place].startswith(start)
+    ]
     assert wrong == []
     assert [one for one in said.values() if len(one) > 600] == []
     taught = [one for one in said.values() if "it is missing" in one or one.startswith("events[")]
     assert [one for one in taught if "Example: {" not in one] == []
-    examples = [(one, json.loads(one.partition(" Example: ")[2])) for one in said.values() if " Example: " in one]
+    examples = [
+        (one, json.loads(one.partition(" Example: ")[2]))
+        for one in said.values()
+        if " Example: " in one
+    ]
     assert [one for one, example in examples if re.split(r"[.\[:]", one)[0] not in example] == []
 
 
 @one_era
 async def test_an_example_goes_on_from_what_was_sent(client: Client) -> None:
-    later = await refused(client, "critique", {"critique_id": "crit_none", "analysis": {"quality_score": "banana"}})
+    later = await refused(
+        client, "critique", {"critique_id": "crit_none", "analysis": {"quality_score": "banana"}}
+    )
     assert "critique_id: there is no 'crit_none'" in later
     later = await refused(client, "reflect", {"reflection_id": "ref_none"})
     assert 'Example: {"reflection_id": ' in later
@@ -137,7 +182,9 @@ async def test_each_example_is_a_call_that_works(client: Client, spec: ToolSpec)
     ids = {
         "ref_…": (await told(client, "reflect", FAILED_RUN))["reflection_id"],
         "crit_…": (await told(client, "critique", critique))["critique_id"],
-        "srch_…": (await told(client, "replan_search", {"queries": ["orders last week"]}))["search_id"],
+        "srch_…": (await told(client, "replan_search", {"queries": ["orders last week"]}))[
+            "search_id"
+        ],
         "les_…": (await told(client, "store_lesson", LESSON))["lesson_id"],
         "rec_…": (await told(client, "recall_lessons", {"task": LESSON["mistake"]}))["recall_id"],
     }
@@ -159,7 +206,10 @@ async def test_what_can_be_understood_is_used_and_the_rest_is_named(
 
 @one_era
 async def test_an_exit_code_may_be_text(client: Client) -> None:
-    events = [{"tool": "Bash", "arguments": {"command": "make"}}, {"content": "odd", "exit_code": "2"}]
+    events = [
+        {"tool": "Bash", "arguments": {"command": "make"}},
+        {"content": "odd", "exit_code": "2"},
+    ]
     assert (await told(client, "reflect", {**RUN, "events": events}))["first_failing_event"] == "e2"
 
 
@@ -179,10 +229,19 @@ def nested(depth: int) -> Any:
         (events({"metadata": {"a": {"b": nested(100)}}}), "events[0].metadata.a.b[0]"),
         (events({"arguments": {"\ud800": 1}}), "events[0].arguments: it holds half of a character"),
         (events({"metadata": {"a": float("nan")}}), "events[0].metadata.a: nan is not a number."),
-        ({"execution": {"metrics": {"latency": float("nan")}}}, "execution.metrics.latency: nan is not a number"),
+        (
+            {"execution": {"metrics": {"latency": float("nan")}}},
+            "execution.metrics.latency: nan is not a number",
+        ),
         (events({"timestamp": float("inf")}), "events[0].timestamp: inf is not a number."),
-        ({"analysis": {"reflection": "x", "importance": float("-inf")}}, "analysis.importance: -inf is not a number."),
-        (events({"arguments": {"n": 10**5000}}), "events[0].arguments.n: it is a number of more than 300 digits."),
+        (
+            {"analysis": {"reflection": "x", "importance": float("-inf")}},
+            "analysis.importance: -inf is not a number.",
+        ),
+        (
+            events({"arguments": {"n": 10**5000}}),
+            "events[0].arguments.n: it is a number of more than 300 digits.",
+        ),
     ],
 )
 async def test_what_no_json_carries_is_refused_by_the_engine_too(
@@ -216,7 +275,9 @@ async def test_ten_megabytes_are_cut_and_the_result_says_how_much(
 
 
 async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None:
-    found = await engine.reflect(**RUN, events=[{**EVENT, "content": str(place)} for place in range(5000)])
+    found = await engine.reflect(
+        **RUN, events=[{**EVENT, "content": str(place)} for place in range(5000)]
+    )
     stored = await engine.bank.reflections.by_id(engine.scopes.own, found.reflection_id)
     assert isinstance(stored.trace, dict)
     kept: Any = stored.trace["events"]
@@ -227,7 +288,11 @@ async def test_a_run_of_too_many_events_loses_its_middle(engine: Engine) -> None
 @one_era
 async def test_a_lesson_that_a_recall_did_not_show_gets_no_outcome_of_it(client: Client) -> None:
     await told(client, "store_lesson", LESSON)
-    other = await told(client, "store_lesson", {"mistake": "Mixed tabs and blanks", "correction": "Run the formatter"})
+    other = await told(
+        client,
+        "store_lesson",
+        {"mistake": "Mixed tabs and blanks", "correction": "Run the formatter"},
+    )
     found = await told(client, "recall_lessons", {"task": "get the orders of a customer"})
     call = {"success": True, "recall_id": found["recall_id"], "lesson_ids": [other["lesson_id"]]}
     assert (await refused(client, "record_outcome", call)).startswith("lesson_ids[0]: ")
@@ -235,11 +300,20 @@ async def test_a_lesson_that_a_recall_did_not_show_gets_no_outcome_of_it(client:
 
 @one_era
 @pytest.mark.parametrize("kind", ["unwritable", "no bank"])
-async def test_a_bank_that_cannot_be_used_is_told_with_its_path(tmp_path: Path, era: Any, kind: str) -> None:
+async def test_a_bank_that_cannot_be_used_is_told_with_its_path(
+    tmp_path: Path, era: Any, kind: str
+) -> None:
     (tmp_path / "file").write_text("a file of somebody")
     bank = tmp_path / "file" / "bank.db" if kind == "unwritable" else tmp_path / "file"
-    async with Engine(Settings(bank=bank, project="app")) as engine, Client(build(engine=engine), mode=era) as client:
-        for tool, arguments in (("store_lesson", LESSON), ("reflect", FAILED_RUN), ("recall_lessons", {"task": "x"})):
+    async with (
+        Engine(Settings(bank=bank, project="app")) as engine,
+        Client(build(engine=engine), mode=era) as client,
+    ):
+        for tool, arguments in (
+            ("store_lesson", LESSON),
+            ("reflect", FAILED_RUN),
+            ("recall_lessons", {"task": "x"}),
+        ):
             said = await refused(client, tool, arguments)
             assert str(bank) in said
             assert "Set MCP_REFLECT_BANK to" in said
@@ -252,12 +326,18 @@ SHORT = {"recall_lessons": 350, "reflect": 1200, "record_outcome": 200, "store_l
 
 
 @one_era
-async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(client: Client) -> None:
+async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
+    client: Client,
+) -> None:
     for call in [*WRITTEN[:5], *WRITTEN[60::2]]:
         for name, values in varied(call):
             lesson = (await answered(client, "store_lesson", LESSON))["lesson_id"]
-            answer = await answered(client, call["tool"], json.loads(json.dumps(values).replace("$lesson", lesson)))
-            hits: list[dict[str, str]] | None = answer.get("lessons") if call["tool"] == "recall_lessons" else None
+            answer = await answered(
+                client, call["tool"], json.loads(json.dumps(values).replace("$lesson", lesson))
+            )
+            hits: list[dict[str, str]] | None = (
+                answer.get("lessons") if call["tool"] == "recall_lessons" else None
+            )
             texts = sum(len(hit["text"]) for hit in hits or [])
             answer.pop("ignored", None)
             size = len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) - texts
@@ -266,17 +346,30 @@ async def test_every_form_of_a_call_that_can_be_understood_is_answered_in_short(
 
 @one_era
 async def test_what_is_sent_beside_an_analysis_or_an_error_is_used(client: Client) -> None:
-    said = {"analysis": {"mistake": "Typed `make deply`"}, "correction": "Type `make deploy`", "importance": "high"}
-    run = [{"tool": "bash", "arguments": {"command": "make deply"}}, {"error": True, "content": "No rule for deply"}]
-    found = await told(client, "reflect", {"outcome": "failure", "events": run, **said, "detail": True})
+    said = {
+        "analysis": {"mistake": "Typed `make deply`"},
+        "correction": "Type `make deploy`",
+        "importance": "high",
+    }
+    run = [
+        {"tool": "bash", "arguments": {"command": "make deply"}},
+        {"error": True, "content": "No rule for deply"},
+    ]
+    found = await told(
+        client, "reflect", {"outcome": "failure", "events": run, **said, "detail": True}
+    )
     assert (len(found["lessons"]), found.get("ignored")) == (1, None)
-    by_rules = await told(client, "reflect", {"task": "Deploy it", "outcome": "failure", "events": run})
+    by_rules = await told(
+        client, "reflect", {"task": "Deploy it", "outcome": "failure", "events": run}
+    )
     assert "No rule for deply" in by_rules["reflection"]
     outcome = {"lesson_ids": [found["lessons"][0]["id"]], "success": "helped - it worked at once"}
     assert await told(client, "record_outcome", outcome)
 
 
-async def test_three_hits_carry_350_characters_beside_their_texts_on_average(client: Client) -> None:
+async def test_three_hits_carry_350_characters_beside_their_texts_on_average(
+    client: Client,
+) -> None:
     for call in WRITTEN:
         if "lesson" in call:
             await answered(client, "store_lesson", {"lesson": call["lesson"]})
@@ -284,7 +377,9 @@ async def test_three_hits_carry_350_characters_beside_their_texts_on_average(cli
     for call in WRITTEN:
         if "lesson" in call:
             answer = await answered(client, "recall_lessons", {"task": call["lesson"], "limit": 3})
-            texts = sum(len(json.dumps(hit["text"], ensure_ascii=False)) - 2 for hit in answer["lessons"])
+            texts = sum(
+                len(json.dumps(hit["text"], ensure_ascii=False)) - 2 for hit in answer["lessons"]
+            )
             sizes.append(len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) - texts)
     assert sum(sizes) / len(sizes) <= 350
     assert max(sizes) <= 400
@@ -300,7 +395,10 @@ async def test_every_recorded_call_that_can_be_understood_is_answered(client: Cl
 @pytest.mark.parametrize(
     ("analysis", "text"),
     [
-        ({"what_went_wrong": "pytest ran in the root", "what_to_do": "run it in api"}, "run it in api"),
+        (
+            {"what_went_wrong": "pytest ran in the root", "what_to_do": "run it in api"},
+            "run it in api",
+        ),
         ({"problem": "pytest ran in the root", "next_time": "run it in api"}, "run it in api"),
         ({"mistake": "pytest ran in the root", "solution": "run it in api"}, "run it in api"),
         ({"issue": "pytest ran in the root", "correction": "run it in api"}, "run it in api"),
@@ -320,7 +418,9 @@ async def test_a_mistake_and_its_correction_make_a_lesson_by_the_names_that_agen
 @one_era
 async def test_an_analysis_without_a_lesson_is_kept_and_says_so(client: Client) -> None:
     analysis = {"impression": "the tests were slow", "importance": "high"}
-    answer = await answered(client, "reflect", {"task": "Run the tests", "outcome": "success", "analysis": analysis})
+    answer = await answered(
+        client, "reflect", {"task": "Run the tests", "outcome": "success", "analysis": analysis}
+    )
     assert answer["note"].startswith("no lesson")
     assert "ignored" not in answer
 
@@ -332,22 +432,38 @@ async def test_a_recall_that_finds_nothing_says_so(client: Client) -> None:
 
 @one_era
 async def test_criteria_alone_do_not_bring_every_detail(client: Client) -> None:
-    call = {"goal": "Add", "response": "12 + 30 = 42 apples in all", "criteria": ["figures are right"]}
+    call = {
+        "goal": "Add",
+        "response": "12 + 30 = 42 apples in all",
+        "criteria": ["figures are right"],
+    }
     assert not {"tokens", "iterations", "basis"} & set(await answered(client, "critique", call))
 
 
 @one_era
 async def test_an_outcome_in_a_sentence_and_counts_by_query_are_understood(client: Client) -> None:
     lesson = (await answered(client, "store_lesson", LESSON))["lesson_id"]
-    assert (await answered(client, "record_outcome", {"success": "yes, it helped", "id": lesson}))["lessons"] == 1
+    assert (await answered(client, "record_outcome", {"success": "yes, it helped", "id": lesson}))[
+        "lessons"
+    ] == 1
     tried = {"goal": "find the orders", "tried": ["orders of may", "may orders"], "hits": [0, 0]}
     assert (await answered(client, "replan_search", tried))["new_queries"]
 
 
-async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(tmp_path: Path) -> None:
+async def test_twenty_tasks_of_an_agent_that_sends_other_forms_lose_no_lesson(
+    tmp_path: Path,
+) -> None:
     told = [call for call in [*AT_WORK, *WRITTEN] if "lesson" in call][:20]
-    forms = ["as sent", "objects as Python text", "analysis beside", "task left out", "problem and solution"]
-    async with session({"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "app"}) as server:
+    forms = [
+        "as sent",
+        "objects as Python text",
+        "analysis beside",
+        "task left out",
+        "problem and solution",
+    ]
+    async with session(
+        {"MCP_REFLECT_BANK": str(tmp_path / "bank.db"), "MCP_REFLECT_PROJECT": "app"}
+    ) as server:
         for place, call in enumerate(told):
             form = "as sent" if call in AT_WORK else forms[place % len(forms)]
             await server(call["tool"], VARIATIONS[form](call["arguments"]))

@@ -48,20 +48,30 @@ print(json.dumps(on_the_loop))
 @pytest.mark.parametrize(
     ("tool", "arguments", "heavy"),
     [
-        ("reflect", {"task": "Build", "outcome": "failure", "error": "refused"}, ("runs", "schemas")),
+        (
+            "reflect",
+            {"task": "Build", "outcome": "failure", "error": "refused"},
+            ("runs", "schemas"),
+        ),
         ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("critique", "schemas")),
     ],
 )
-def test_no_service_is_imported_on_the_loop(tool: str, arguments: dict[str, str], heavy: tuple[str, ...]) -> None:
+def test_no_service_is_imported_on_the_loop(
+    tool: str, arguments: dict[str, str], heavy: tuple[str, ...]
+) -> None:
     command = [sys.executable, "-c", IMPORTED, tool, json.dumps(arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = [name.split(".")[1] for name in json.loads(done.stdout) if name.startswith("mcp_reflect.")]
+    imported = [
+        name.split(".")[1] for name in json.loads(done.stdout) if name.startswith("mcp_reflect.")
+    ]
     assert [name for name in imported if name in heavy] == []
 
 
 def test_marked_arguments_reach_no_file_process_socket_library_or_statement(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.server.audited", str(tmp_path / "bank.db")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     audited = json.loads(done.stdout.splitlines()[-1])
     assert (audited["reached"], audited["statements"]) == ([], [])
@@ -79,12 +89,16 @@ async def dreams_after_a_call(engine: Engine, service: Service) -> int:
     return len(await engine.bank.consolidations.latest(engine.scopes.own))
 
 
-async def test_one_dream_a_day_follows_a_call_where_something_is_new(settings: Settings, clock: HeldClock) -> None:
+async def test_one_dream_a_day_follows_a_call_where_something_is_new(
+    settings: Settings, clock: HeldClock
+) -> None:
     async with Engine(settings, clock=clock) as engine:
         service = Service(settings, engine)
         await reflections(engine, *SAME, FAR)
         assert [await dreams_after_a_call(engine, service) for _ in range(2)] == [1, 1]
-        await reflections(engine, "The gate of the mill stood open", "The gates of the mill stood open")
+        await reflections(
+            engine, "The gate of the mill stood open", "The gates of the mill stood open"
+        )
         assert await dreams_after_a_call(engine, service) == 1
         clock.time += 86_400
         assert [await dreams_after_a_call(engine, service) for _ in range(2)] == [2, 2]
@@ -92,7 +106,9 @@ async def test_one_dream_a_day_follows_a_call_where_something_is_new(settings: S
 
 
 @pytest.mark.parametrize("mode", ["full", "lite"])
-async def test_a_server_that_has_just_started_and_a_lite_one_do_not_dream(engine: Engine, mode: Any) -> None:
+async def test_a_server_that_has_just_started_and_a_lite_one_do_not_dream(
+    engine: Engine, mode: Any
+) -> None:
     await reflections(engine, *SAME, FAR)
     service = Service(replace(engine.settings, mode=mode), engine)
     await service.call("recall_lessons", {"task": "x"})
@@ -101,12 +117,19 @@ async def test_a_server_that_has_just_started_and_a_lite_one_do_not_dream(engine
 
 def spooled(path: Path, command: str, **values: object) -> None:
     spool = Spool(path)
-    call = {"tool": "Bash", "arguments": {"command": command}, "result": None, "error": f"No rule for {command}"}
+    call = {
+        "tool": "Bash",
+        "arguments": {"command": command},
+        "result": None,
+        "error": f"No rule for {command}",
+    }
     spool.pending.append({**call, "session": "one", **values})
     spool.keep()
 
 
-async def test_a_server_takes_in_what_hooks_left_and_each_counts_for_its_project(settings: Settings) -> None:
+async def test_a_server_takes_in_what_hooks_left_and_each_counts_for_its_project(
+    settings: Settings,
+) -> None:
     path = settings.bank_path
     server = build(replace(settings, projects=()))
     async with Client(server) as client:
@@ -130,12 +153,22 @@ async def test_a_server_takes_in_what_hooks_left_and_each_counts_for_its_project
 async def test_a_proof_that_waits_in_the_spool_counts_as_seen_by_a_hook(settings: Settings) -> None:
     server = build(replace(settings, projects=()))
     async with Client(server) as client:
-        lesson = {"mistake": "Ran the tests without a database", "correction": "Start it with `make db`"}
+        lesson = {
+            "mistake": "Ran the tests without a database",
+            "correction": "Start it with `make db`",
+        }
         stored = await told(client, "store_lesson", lesson)
         recall = await told(client, "recall_lessons", {"task": "run the tests with a database"})
         shown = "collected 12 items\n\n============ 12 passed in 0.31s ============"
         spooled(settings.bank_path, "pytest", result=shown, error=None, project="app")
-        outcome = {"success": "helped", "recall_id": recall["recall_id"], "lesson_ids": [stored["lesson_id"]]}
-        proof = {"evidence": "test", "tool_results": [{"tool": "Bash", "content": shown, "exit_code": 0}]}
+        outcome = {
+            "success": "helped",
+            "recall_id": recall["recall_id"],
+            "lesson_ids": [stored["lesson_id"]],
+        }
+        proof = {
+            "evidence": "test",
+            "tool_results": [{"tool": "Bash", "content": shown, "exit_code": 0}],
+        }
         assert (await told(client, "record_outcome", {**outcome, **proof}))["evidence"] == "test"
     await server.service.close()

@@ -24,15 +24,31 @@ class Host:
         self.transcript = folder / "session.jsonl"
         self.number = 0
 
-    async def ask(self, event: str, session: str, *, shown: bool = True, **values: Any) -> dict[str, Any]:
+    async def ask(
+        self, event: str, session: str, *, shown: bool = True, **values: Any
+    ) -> dict[str, Any]:
         self.number += 1
         call_id = f"toolu_{self.number}"
         if shown:
             with self.transcript.open("a") as file:
-                block = {"type": "tool_use", "id": call_id, "name": "Bash", "input": values.get("tool_input")}
-                file.write(json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n")
-        filled = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
-        sent = {"hook_event_name": event, "session_id": session, "transcript_path": str(self.transcript)}
+                block = {
+                    "type": "tool_use",
+                    "id": call_id,
+                    "name": "Bash",
+                    "input": values.get("tool_input"),
+                }
+                file.write(
+                    json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n"
+                )
+        filled = {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in values.items()
+        }
+        sent = {
+            "hook_event_name": event,
+            "session_id": session,
+            "transcript_path": str(self.transcript),
+        }
         result = await self.client.call_tool(
             "hook", {**sent, "tool_name": "Bash", "tool_use_id": call_id, "cwd": "${cwd}", **filled}
         )
@@ -45,7 +61,9 @@ class Host:
         for session in sessions:
             await self.ask("PostToolUseFailure", session, tool_input=PUSH, error=REFUSED, **options)
         worked = {"stdout": "pushed", "stderr": ""}
-        await self.ask("PostToolUse", sessions[-1], tool_input=TOPIC, tool_response=worked, **options)
+        await self.ask(
+            "PostToolUse", sessions[-1], tool_input=TOPIC, tool_response=worked, **options
+        )
 
 
 @pytest.fixture
@@ -58,27 +76,47 @@ async def test_it_answers_like_the_command_and_is_not_listed(host: Host) -> None
     assert await host.ask("PreToolUse", "s0", tool_input=PUSH) == {}
     await host.learn("s1", "s2")
     for given in (PUSH, json.dumps(PUSH)):  # text or an object: hosts differ
-        told = (await host.ask("PreToolUse", f"s{len(given)}", tool_input=given))["hookSpecificOutput"]
-        assert (told["hookEventName"], "git push origin topic" in told["additionalContext"]) == ("PreToolUse", True)
+        told = (await host.ask("PreToolUse", f"s{len(given)}", tool_input=given))[
+            "hookSpecificOutput"
+        ]
+        assert (told["hookEventName"], "git push origin topic" in told["additionalContext"]) == (
+            "PreToolUse",
+            True,
+        )
 
 
-async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_call(host: Host) -> None:
+async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_call(
+    host: Host,
+) -> None:
     await host.learn("s1", "s2", shown=False)
     assert await host.ask("PreToolUse", "s3", tool_input=PUSH) == {}
-    forged = {"type": "tool_use", "id": "x", "name": "mcp__mcp-reflect__hook", "input": {"tool_use_id": "toolu_5"}}
+    forged = {
+        "type": "tool_use",
+        "id": "x",
+        "name": "mcp__mcp-reflect__hook",
+        "input": {"tool_use_id": "toolu_5"},
+    }
     host.transcript.write_text(json.dumps({"message": {"content": [forged]}}) + "\n")
     await host.ask("PostToolUseFailure", "s1", tool_input=PUSH, error=REFUSED, shown=False)
     assert await host.ask("PreToolUse", "s3", tool_input=PUSH) == {}
 
 
-@pytest.mark.parametrize("sent", [{}, {"hook_event_name": 5}, {"hook_event_name": "PreToolUse"}, {"a": ["b"]}])
-async def test_what_is_no_hook_is_answered_with_nothing(client: Client, sent: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "sent", [{}, {"hook_event_name": 5}, {"hook_event_name": "PreToolUse"}, {"a": ["b"]}]
+)
+async def test_what_is_no_hook_is_answered_with_nothing(
+    client: Client, sent: dict[str, Any]
+) -> None:
     result = await client.call_tool("hook", sent)
-    assert [content.text for content in result.content if isinstance(content, TextContent)] == ["{}"]
+    assert [content.text for content in result.content if isinstance(content, TextContent)] == [
+        "{}"
+    ]
 
 
 @pytest.mark.sqlite
-async def test_a_locked_bank_costs_the_host_nothing_and_loses_nothing(settings: Settings, tmp_path: Path) -> None:
+async def test_a_locked_bank_costs_the_host_nothing_and_loses_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
     async with Client(build(settings)) as client:
         host = Host(client, tmp_path)
         await host.learn("s1")

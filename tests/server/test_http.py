@@ -86,7 +86,12 @@ async def test_a_body_that_is_too_large_is_413_announced_or_not() -> None:
 @asynccontextmanager
 async def _serving(connection: type[Connection], seconds: int) -> AsyncGenerator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        about: Any = {"http": connection, "timeout_keep_alive": seconds, "lifespan": "off", "log_level": "critical"}
+        about: Any = {
+            "http": connection,
+            "timeout_keep_alive": seconds,
+            "lifespan": "off",
+            "log_level": "critical",
+        }
         server = uvicorn.Server(uvicorn.Config(_echo, **about))
         task = asyncio.create_task(server.serve([listener]))
         async with asyncio.timeout(20):
@@ -95,7 +100,9 @@ async def _serving(connection: type[Connection], seconds: int) -> AsyncGenerator
         await task
 
 
-@pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half of a head"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "half of a head"]
+)
 async def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes) -> None:
     async with _serving(Connection, 1) as place:
         reader, writer = await asyncio.open_connection(*place)

@@ -35,7 +35,9 @@ def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) 
     with server(bank_path) as running:
         told(running, "store_lesson", LESSON)
         command = [sys.executable, "-c", IMPORT, str(bank_path)]
-        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as importing:
+        with subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as importing:
             assert importing.stdout is not None
             assert importing.stdin is not None
             seen: list[int] = []
@@ -43,8 +45,14 @@ def test_recalls_are_answered_between_the_batches_of_an_import(bank_path: Path) 
                 seen.append(int(line) + sum(seen[-1:]))
                 found = told(running, "recall_lessons", {"task": "deploy on a Friday"})
                 assert found["lessons"][0]["text"].startswith("Deployed on a Friday")
-                assert told(running, "recall_lessons", {"task": "row 7 failed with code 7x"})["lessons"]
-                told(running, "store_lesson", {**LESSON, "mistake": f"Deployed while {seen[-1]} were there"})
+                assert told(running, "recall_lessons", {"task": "row 7 failed with code 7x"})[
+                    "lessons"
+                ]
+                told(
+                    running,
+                    "store_lesson",
+                    {**LESSON, "mistake": f"Deployed while {seen[-1]} were there"},
+                )
                 importing.stdin.write("\n")
                 importing.stdin.flush()
         assert len(seen) > 1  # more than one batch, or nothing was between
@@ -56,16 +64,28 @@ SECONDS = 60  # that anything here may take on the busiest machine
 
 
 def importing(file: Path, bank: Path) -> subprocess.Popen[str]:
-    env = {**os.environ, "MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", "PYTHONUNBUFFERED": "1"}
+    env = {
+        **os.environ,
+        "MCP_REFLECT_BANK": str(bank),
+        "MCP_REFLECT_PROJECT": "app",
+        "PYTHONUNBUFFERED": "1",
+    }
     command = [sys.executable, "-m", "mcp_reflect", "import", "--json", str(file)]
     # A small pipe: the import waits for its reader, so it cannot end before it is killed.
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, pipesize=4096)
+    return subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, pipesize=4096
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_an_import_that_was_killed_adds_the_rest_when_it_is_run_again(bank_path: Path, tmp_path: Path) -> None:
+def test_an_import_that_was_killed_adds_the_rest_when_it_is_run_again(
+    bank_path: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "lessons.jsonl"
-    rows = [{"mistake": f"Row {n} failed with code {n}x", "correction": f"Mend row {n}"} for n in range(LINES)]
+    rows = [
+        {"mistake": f"Row {n} failed with code {n}x", "correction": f"Mend row {n}"}
+        for n in range(LINES)
+    ]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     with importing(file, bank_path) as killed:
         assert killed.stdout is not None

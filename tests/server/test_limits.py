@@ -77,7 +77,9 @@ def test_every_limit_is_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "tool", "arguments", "field"), CALLS, ids=[f"{name}-{field}" for name, _, _, _, field in CALLS]
+    ("limit", "value", "tool", "arguments", "field"),
+    CALLS,
+    ids=[f"{name}-{field}" for name, _, _, _, field in CALLS],
 )
 async def test_a_call_passes_at_its_limit_and_is_refused_by_its_name_one_below(
     settings: Settings, limit: str, value: int, tool: str, arguments: dict[str, Any], field: str
@@ -96,8 +98,12 @@ async def test_a_call_passes_at_its_limit_and_is_refused_by_its_name_one_below(
         await engine.call(tool, arguments)
 
 
-@pytest.mark.parametrize(("limit", "name"), [("max_recalled", "limit"), ("max_recalled_chars", "max_chars")])
-async def test_a_recall_asks_for_what_its_limits_allow(settings: Settings, limit: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "name"), [("max_recalled", "limit"), ("max_recalled_chars", "max_chars")]
+)
+async def test_a_recall_asks_for_what_its_limits_allow(
+    settings: Settings, limit: str, name: str
+) -> None:
     low: dict[str, Any] = {limit: 2}
     async with Engine(replace(settings, **low)) as engine:
         found: Any = await engine.recall(task="t", **{name: 3})
@@ -111,9 +117,13 @@ def test_no_limit_is_read_from_the_environment() -> None:
     assert set(read.unknown) == set(limits)
 
 
-def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_served(bank_path: Path) -> None:
+def test_a_line_that_is_too_long_is_answered_with_its_id_and_the_next_one_is_served(
+    bank_path: Path,
+) -> None:
     with server(bank_path) as running:
-        with pytest.raises(RpcError, match=rf"it has \d+ bytes. Send at most {DEFAULT.max_message_bytes}."):
+        with pytest.raises(
+            RpcError, match=rf"it has \d+ bytes. Send at most {DEFAULT.max_message_bytes}."
+        ):
             running.call_tool("recall_lessons", {"task": "x" * DEFAULT.max_message_bytes})
         assert not running.call_tool("recall_lessons", {"task": "x"}).get("isError")
         _ends_with_its_id(running)
@@ -171,7 +181,9 @@ async def test_prompts_and_lists_have_their_limits(settings: Settings) -> None:
         with pytest.raises(MCPError, match=r"task: it has 60 characters. Send at most 40\."):
             await client.get_prompt("start_task", {"task": LONG})
         await engine.store_lesson(**LESSON)
-        await engine.store_lesson(mistake="Forgot the changelog", correction="Write it with the change")
+        await engine.store_lesson(
+            mistake="Forgot the changelog", correction="Write it with the change"
+        )
         (content,) = (await client.read_resource("bank://lessons")).contents
         assert getattr(content, "text", "").count('"mistake"') == 1
 

@@ -36,7 +36,12 @@ class Keys:
 
     @staticmethod
     def public(key: Any, key_id: str, **more: str) -> dict[str, Any]:
-        return {**json.loads(RSAAlgorithm.to_jwk(key.public_key())), "kid": key_id, "use": "sig", **more}
+        return {
+            **json.loads(RSAAlgorithm.to_jwk(key.public_key())),
+            "kid": key_id,
+            "use": "sig",
+            **more,
+        }
 
 
 @contextmanager
@@ -81,16 +86,22 @@ def options(keys: Keys) -> OAuthOptions:
     return OAuthOptions(issuer=ISSUER, jwks=keys.address, audience=RESOURCE)
 
 
-async def test_the_claims_tell_tenant_projects_role_and_author(settings: Settings, keys: Keys) -> None:
+async def test_the_claims_tell_tenant_projects_role_and_author(
+    settings: Settings, keys: Keys
+) -> None:
     async with replica(settings, oauth=options(keys), public_url=RESOURCE) as team:
         async with team.client(signed()) as client:
             stored = await told(client, "store_lesson", LESSON)
-            assert "'billing' is not one" in await refused(client, "store_lesson", {**LESSON, "project": "billing"})
+            assert "'billing' is not one" in await refused(
+                client, "store_lesson", {**LESSON, "project": "billing"}
+            )
         assert await team.bank.lessons.projects("acme") == {"shop": 1}
         async with team.client(signed(scope="lessons:read", sub="bob")) as client:
             assert "your token's role is reader" in await refused(client, "store_lesson", LESSON)
         async with team.client(signed(tenant="zeta")) as client:
-            assert not (await told(client, "recall_lessons", {"task": LESSON["mistake"]})).get("lessons")
+            assert not (await told(client, "recall_lessons", {"task": LESSON["mistake"]})).get(
+                "lessons"
+            )
         async with team.client(signed(scope="lessons:read", sub="bob")) as client:
             found = await told(client, "recall_lessons", {"task": LESSON["mistake"]})
             assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
@@ -110,7 +121,9 @@ async def test_a_jwt_of_another_kind_is_refused(
         "no tenant": signed(tenant=None),
         "no projects": signed(projects=None),
         "not yet": signed(nbf=now + 600),
-        "unsigned": jwt.encode({"iss": ISSUER, "aud": RESOURCE, "exp": now + 60}, "", "none", headers={"kid": "first"}),
+        "unsigned": jwt.encode(
+            {"iss": ISSUER, "aud": RESOURCE, "exp": now + 60}, "", "none", headers={"kid": "first"}
+        ),
         "signed with the public key as a secret": signed(keys.served[0]["n"], algorithm="HS256"),
         "another algorithm of the key": signed(algorithm="PS512"),
     }
@@ -121,13 +134,23 @@ async def test_a_jwt_of_another_kind_is_refused(
         assert await status(team, signed(scope="email")) == 403
         assert await status(team, await team.token("cy")) == 200
     log = capsys.readouterr().err
-    for reason in ("ExpiredSignatureError", "InvalidAudienceError", "InvalidIssuerError", "InvalidSignatureError"):
+    for reason in (
+        "ExpiredSignatureError",
+        "InvalidAudienceError",
+        "InvalidIssuerError",
+        "InvalidSignatureError",
+    ):
         assert f'"reason": "{reason}"' in log
 
 
 async def test_a_shared_secret_among_the_keys_verifies_nothing(keys: Keys) -> None:
     keys.served.append(
-        {"kty": "oct", "k": "c2VjcmV0IHRoYXQgZXZlcnlib2R5IGtub3dzLCAzMiBieXRlcw", "kid": "shared", "alg": "HS256"}
+        {
+            "kty": "oct",
+            "k": "c2VjcmV0IHRoYXQgZXZlcnlib2R5IGtub3dzLCAzMiBieXRlcw",
+            "kid": "shared",
+            "alg": "HS256",
+        }
     )
     verifier = JwtVerifier(options(keys), Log())
     known = b"secret that everybody knows, 32 bytes"
@@ -158,8 +181,13 @@ async def test_a_server_of_keys_that_is_down_is_not_asked_at_each_request(keys: 
     assert keys.fetched <= 2
 
 
-async def test_the_resource_names_its_authorization_server_and_its_scopes(settings: Settings, keys: Keys) -> None:
-    async with replica(settings, oauth=options(keys), public_url=RESOURCE) as team, team.http() as http:
+async def test_the_resource_names_its_authorization_server_and_its_scopes(
+    settings: Settings, keys: Keys
+) -> None:
+    async with (
+        replica(settings, oauth=options(keys), public_url=RESOURCE) as team,
+        team.http() as http,
+    ):
         refusal = await http.post("/mcp", json=CALL, headers=SENT)
         address = "https://lessons.example.com/.well-known/oauth-protected-resource/mcp"
         assert f'resource_metadata="{address}"' in refusal.headers["www-authenticate"]

@@ -31,7 +31,12 @@ async def test_the_bank_and_its_records_are_listed_by_address(client: Client) ->
     found = (await client.list_resources()).resources
     templates = (await client.list_resource_templates()).resource_templates
     addresses = [str(one.uri) for one in found if not str(one.uri).startswith("prompt://")]
-    assert addresses == ["bank://stats", "bank://lessons", "bank://reflections", "ui://mcp-reflect/board"]
+    assert addresses == [
+        "bank://stats",
+        "bank://lessons",
+        "bank://reflections",
+        "ui://mcp-reflect/board",
+    ]
     assert [one.uri_template for one in templates] == (
         "lesson://{id} lesson://{id}/neighbors graph://{kind}/{name} reflection://{id} prompt://{name}"
     ).split()
@@ -41,7 +46,11 @@ async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
     stored = await told(client, "store_lesson", LESSON)
     run = await told(client, "reflect", FAILED_RUN)
     stats = await read(client, "bank://stats")
-    assert (stats["total_reflections"], stats["lessons_stored"], stats["scope"]) == (1, 2, "project app")
+    assert (stats["total_reflections"], stats["lessons_stored"], stats["scope"]) == (
+        1,
+        2,
+        "project app",
+    )
     assert stats["average_lesson_effectiveness"] is None
     lessons = await read(client, "bank://lessons")
     assert stored["lesson_id"] in [one["id"] for one in lessons["lessons"]]
@@ -49,19 +58,25 @@ async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
     assert [one["id"] for one in reflections["reflections"]] == [run["reflection_id"]]
 
 
-async def test_a_lesson_shows_its_versions_and_what_it_comes_from(client: Client, engine: Engine) -> None:
+async def test_a_lesson_shows_its_versions_and_what_it_comes_from(
+    client: Client, engine: Engine
+) -> None:
     run = await told(client, "reflect", FAILED_RUN)
     (learnt,) = run["lessons"]
     await engine.edit_lesson(learnt["id"], {"importance": 1.0})
     shown = await read(client, f"lesson://{learnt['id']}")
     assert shown["importance"] == 1
     assert [version["reason"] for version in shown["versions"]] == ["edited"]
-    assert {"relation": "from", "to_kind": "reflection", "to_id": run["reflection_id"]} in shown["links"]
+    assert {"relation": "from", "to_kind": "reflection", "to_id": run["reflection_id"]} in shown[
+        "links"
+    ]
 
 
 async def test_a_reflection_shows_its_trace_its_versions_and_its_ties(client: Client) -> None:
     run = await told(client, "reflect", FAILED_RUN)
-    await told(client, "reflect", {"reflection_id": run["reflection_id"], "analysis": "A typo in the path"})
+    await told(
+        client, "reflect", {"reflection_id": run["reflection_id"], "analysis": "A typo in the path"}
+    )
     shown = await read(client, f"reflection://{run['reflection_id']}")
     assert (shown["version"], shown["thinker"]) == (2, "host")
     assert [version["thinker"] for version in shown["versions"]] == ["rules"]
@@ -69,18 +84,27 @@ async def test_a_reflection_shows_its_trace_its_versions_and_its_ties(client: Cl
     assert {"relation": "about", "to_kind": "tool", "to_id": "read_file"} in shown["links"]
 
 
-async def test_times_are_text_as_in_the_tools_results(client: Client, engine: Engine, clock: HeldClock) -> None:
+async def test_times_are_text_as_in_the_tools_results(
+    client: Client, engine: Engine, clock: HeldClock
+) -> None:
     stored = await told(client, "store_lesson", LESSON)
     run = await told(client, "reflect", FAILED_RUN)
     clock.time += 7_200
     await engine.edit_lesson(stored["lesson_id"], {"importance": 1.0})
     shown = await read(client, f"lesson://{stored['lesson_id']}")
-    (listed,) = [one for one in (await read(client, "bank://lessons"))["lessons"] if one["id"] == stored["lesson_id"]]
-    assert (shown["created_at"], shown["updated_at"]) == (listed["created_at"], listed["updated_at"])
-    assert shown["created_at"] == run["generated_at"]
-    assert datetime.fromisoformat(shown["updated_at"]) - datetime.fromisoformat(shown["created_at"]) == timedelta(
-        hours=2
+    (listed,) = [
+        one
+        for one in (await read(client, "bank://lessons"))["lessons"]
+        if one["id"] == stored["lesson_id"]
+    ]
+    assert (shown["created_at"], shown["updated_at"]) == (
+        listed["created_at"],
+        listed["updated_at"],
     )
+    assert shown["created_at"] == run["generated_at"]
+    assert datetime.fromisoformat(shown["updated_at"]) - datetime.fromisoformat(
+        shown["created_at"]
+    ) == timedelta(hours=2)
     assert [version["created_at"] for version in shown["versions"]] == [shown["created_at"]]
 
 
@@ -115,7 +139,11 @@ async def test_ids_are_completed_from_what_was_typed(client: Client) -> None:
 
 async def test_task_types_are_completed_the_most_frequent_first(client: Client) -> None:
     for number, kind in enumerate(("deploy", "debugging", "debugging")):
-        await told(client, "store_lesson", {"mistake": f"Mistake {number}", "correction": "Mend", "task_type": kind})
+        await told(
+            client,
+            "store_lesson",
+            {"mistake": f"Mistake {number}", "correction": "Mend", "task_type": kind},
+        )
     reference = PromptReference(type="ref/prompt", name="start_task")
     found = await client.complete(reference, {"name": "task_type", "value": "de"})
     assert found.completion.values == ["debugging", "deploy"]
@@ -123,7 +151,9 @@ async def test_task_types_are_completed_the_most_frequent_first(client: Client) 
 
 async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:
     stored = await told(client, "store_lesson", LESSON)
-    (listed,) = [one for one in (await client.list_resources()).resources if str(one.uri).startswith("ui://")]
+    (listed,) = [
+        one for one in (await client.list_resources()).resources if str(one.uri).startswith("ui://")
+    ]
     (content,) = (await client.read_resource(str(listed.uri))).contents
     assert isinstance(content, TextResourceContents)
     assert listed.mime_type == content.mime_type == "text/html;profile=mcp-app"
@@ -146,7 +176,9 @@ async def test_a_learnt_lesson_leads_to_its_reflection_and_its_tool(client: Clie
     assert {learnt["id"], run["reflection_id"]} <= {near["id"] for near in of_tool["neighbors"]}
 
 
-async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(engine: Engine) -> None:
+async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(
+    engine: Engine,
+) -> None:
     run = await engine.reflect(
         **FAILED_RUN, analysis={"reflection": "A typo", "strategy": "List orders/app.toml first"}
     )
@@ -160,11 +192,20 @@ async def test_lessons_and_strategies_lead_to_the_events_that_they_came_from(eng
 
 @one_era
 async def test_a_lesson_shows_its_rate(client: Client) -> None:
-    one = await told(client, "store_lesson", {"mistake": "Edited src/app.py by hand", "correction": "Generate it"})
+    one = await told(
+        client,
+        "store_lesson",
+        {"mistake": "Edited src/app.py by hand", "correction": "Generate it"},
+    )
     before = (await read(client, f"lesson://{one['lesson_id']}"))["effectiveness_estimate"]
     assert before == {"mean": 0.5, "harmful": False}
-    proof = {"evidence": "test", "tool_results": [{"tool": "pytest", "content": "ok", "exit_code": 0}]}
-    await told(client, "record_outcome", {"success": True, "lesson_ids": [one["lesson_id"]], **proof})
+    proof = {
+        "evidence": "test",
+        "tool_results": [{"tool": "pytest", "content": "ok", "exit_code": 0}],
+    }
+    await told(
+        client, "record_outcome", {"success": True, "lesson_ids": [one["lesson_id"]], **proof}
+    )
     after = (await read(client, f"lesson://{one['lesson_id']}"))["effectiveness_estimate"]
     assert after["mean"] > before["mean"]
 
@@ -183,13 +224,26 @@ Do this: $task
 """
 
 
-async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(client: Client) -> None:
+async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(
+    client: Client,
+) -> None:
     uris = [str(one.uri) for one in (await client.list_resources()).resources]
-    templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
-    shown = {name: json.loads(await resource_text(client, f"prompt://{name}")) for name in Prompts().names()}
+    templates = [
+        one.uri_template for one in (await client.list_resource_templates()).resource_templates
+    ]
+    shown = {
+        name: json.loads(await resource_text(client, f"prompt://{name}"))
+        for name in Prompts().names()
+    }
     assert [uri for uri in uris if uri.startswith("prompt://")] == [
         f"prompt://{name}"
-        for name in ("start_task", "review_task", "critique_answer", "replan_search", "distill_lessons")
+        for name in (
+            "start_task",
+            "review_task",
+            "critique_answer",
+            "replan_search",
+            "distill_lessons",
+        )
     ]
     assert "prompt://{name}" in templates
     for name, one in shown.items():
@@ -200,7 +254,9 @@ async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(cl
         assert all(f"${place}" in one["text"] for place in one["inputs"])
 
 
-async def test_an_override_shows_itself_and_serves_the_prompt(settings: Settings, tmp_path: Path) -> None:
+async def test_an_override_shows_itself_and_serves_the_prompt(
+    settings: Settings, tmp_path: Path
+) -> None:
     async with Client(build(replace(settings, prompts_dir=tmp_path))) as client:
         before = await prompt_text(client, "start_task", {"task": "Mend it"})
         (tmp_path / "start_task.md").write_text(MINE, "utf-8")
@@ -227,9 +283,15 @@ WRONG: dict[str, Any] = {"goal": "Sum", "steps": ["2 + 2 = 5", "4 + 1 = 5"], "ma
 
 
 @one_era
-async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_counted(client: Client) -> None:
+async def test_critiques_that_call_for_a_retry_and_corrections_that_help_are_counted(
+    client: Client,
+) -> None:
     before = await read(client, "bank://stats")
-    assert (before["retries_triggered"], before["improvements_made"], before["critiques"]) == (0, 0, 0)
+    assert (before["retries_triggered"], before["improvements_made"], before["critiques"]) == (
+        0,
+        0,
+        0,
+    )
     first = await told(client, "critique", WRONG)
     assert first["should_retry"]
     analysis = {"issues": ["Step 1"], "corrected_steps": ["2 + 2 = 4", "4 + 1 = 5"]}
@@ -251,12 +313,22 @@ async def test_reflections_are_counted_by_what_triggered_them(client: Client) ->
 
 
 @one_era
-async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(client: Client) -> None:
-    run = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "tool_call", "tool": "deploy", "error": "refused"}]}
+async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(
+    client: Client,
+) -> None:
+    run = {
+        **FAILED_RUN,
+        "events": [
+            *FAILED_RUN["events"],
+            {"type": "tool_call", "tool": "deploy", "error": "refused"},
+        ],
+    }
     reflection = await told(client, "reflect", run)
     assert (await read(client, "bank://stats"))["findings_without_lesson"] == 1
     analysis = {"mistake": "deploy was refused", "correction": "Ask for the right first"}
-    await told(client, "reflect", {"reflection_id": reflection["reflection_id"], "analysis": analysis})
+    await told(
+        client, "reflect", {"reflection_id": reflection["reflection_id"], "analysis": analysis}
+    )
     assert (await read(client, "bank://stats"))["findings_without_lesson"] == 0
 
 
@@ -264,7 +336,11 @@ async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(cl
 async def test_what_is_measured_against_is_said(client: Client) -> None:
     stored = await told(client, "store_lesson", LESSON)
     stats = await read(client, "bank://stats")
-    assert (stats["bank_capacity"], stats["quality_threshold"], stats["quarantined"]) == (None, 0.5, 0)
+    assert (stats["bank_capacity"], stats["quality_threshold"], stats["quarantined"]) == (
+        None,
+        0.5,
+        0,
+    )
     assert (stats["lessons_stored"], stats["average_lesson_effectiveness"]) == (1, None)
     await told(client, "record_outcome", {"success": True, "lesson_ids": [stored["lesson_id"]]})
     assert (await read(client, "bank://stats"))["average_lesson_effectiveness"] > 0.5
@@ -279,7 +355,9 @@ async def test_a_retired_lesson_is_stored_no_more(client: Client, engine: Engine
 
 async def told_tasks(engine: Engine, count: int) -> None:
     """Outcomes of `count` tasks that have a lesson: they succeed where it was shown, and every third one besides."""
-    await engine.store_lesson(mistake="Deployed without the migration", correction="Run the migration first")
+    await engine.store_lesson(
+        mistake="Deployed without the migration", correction="Run the migration first"
+    )
     for number in range(count):
         found = await engine.recall(task=f"deploy number {number} with a migration")
         good = bool(found.lessons) or number % 3 == 0

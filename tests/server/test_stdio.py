@@ -63,7 +63,13 @@ PING = b'{"jsonrpc":"2.0","id":"next","method":"ping"}\n'
 @pytest.mark.parametrize(
     ("line", "code", "name"),
     [
-        ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","a":' + "9" * 5000 + "}}", -32700, 7),
+        (
+            '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","a":'
+            + "9" * 5000
+            + "}}",
+            -32700,
+            7,
+        ),
         ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"' + TOKEN, -32700, 7),
         (TOKEN, -32700, None),
         ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"' + TOKEN + '"}', -32600, 7),
@@ -89,7 +95,12 @@ def test_a_line_that_is_no_message_is_answered_with_its_id(
 
 @pytest.mark.parametrize(
     "line",
-    ["", "  ", '{"jsonrpc":"2.0","method":"notifications/x","params":7}', '{"jsonrpc":"2.0","id":7,"result":7}'],
+    [
+        "",
+        "  ",
+        '{"jsonrpc":"2.0","method":"notifications/x","params":7}',
+        '{"jsonrpc":"2.0","id":7,"result":7}',
+    ],
 )
 def test_what_nobody_waits_for_is_not_answered(server: RawClient, line: str) -> None:
     server.send_raw(line.encode() + b"\n" + PING)

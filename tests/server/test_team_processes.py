@@ -28,7 +28,19 @@ def run(bank: Path, *words: str) -> CompletedProcess[str]:
 
 def made(bank: Path, name: str, role: str = "writer") -> str:
     """The text of a new token."""
-    done = run(bank, "tokens", "add", name, "--tenant", "acme", "--projects", "shop,billing", "--role", role, "--json")
+    done = run(
+        bank,
+        "tokens",
+        "add",
+        name,
+        "--tenant",
+        "acme",
+        "--projects",
+        "shop,billing",
+        "--role",
+        role,
+        "--json",
+    )
     return json.loads(done.stdout)["token"]
 
 
@@ -51,7 +63,9 @@ def listens(url: str) -> bool:
         return False
 
 
-async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path: Path, era: Era) -> None:
+async def test_two_replicas_on_one_bank_answer_one_client_alternately(
+    bank_path: Path, era: Era
+) -> None:
     token = made(bank_path, "ada")
     with ExitStack() as stack:
         urls = [stack.enter_context(serving(bank_path))[0] for _ in range(2)]
@@ -67,12 +81,19 @@ async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path:
 
         hooks = {"request": [alternate]}
         http = httpx2.AsyncClient(headers=headers, event_hooks=hooks, timeout=30)
-        async with http, Client(streamable_http_client(urls[0], http_client=http), mode=era) as client:
+        async with (
+            http,
+            Client(streamable_http_client(urls[0], http_client=http), mode=era) as client,
+        ):
             stored = await told(client, "store_lesson", LESSON)
             for _ in range(3):
                 found = await told(client, "recall_lessons", {"task": "deploy on a Friday"})
                 assert [hit["id"] for hit in found["lessons"]] == [stored["lesson_id"]]
-                outcome = {"success": True, "recall_id": found["recall_id"], "lesson_ids": [stored["lesson_id"]]}
+                outcome = {
+                    "success": True,
+                    "recall_id": found["recall_id"],
+                    "lesson_ids": [stored["lesson_id"]],
+                }
                 assert (await told(client, "record_outcome", outcome))["updated"]
         assert sent >= 7
 
@@ -86,7 +107,11 @@ async def test_two_replicas_on_one_bank_answer_one_client_alternately(bank_path:
         ("65536", (), "--http"),
         ("no-such-host.invalid:0", (), "--http"),
         ("127.0.0.1:0", ("--oauth-issuer", "https://login.example.com"), "--oauth-jwks"),
-        ("127.0.0.1:0", ("--public-url", "lessons.example.com"), "--public-url: it is not an address"),
+        (
+            "127.0.0.1:0",
+            ("--public-url", "lessons.example.com"),
+            "--public-url: it is not an address",
+        ),
     ],
 )
 def test_an_address_that_cannot_be_served_is_refused_in_words(
@@ -98,7 +123,11 @@ def test_an_address_that_cannot_be_served_is_refused_in_words(
     assert "Traceback" not in done.stderr
 
 
-OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+OPENING = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
 SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -112,7 +141,9 @@ def answer(url: str, body: bytes, length: int | None = None, **headers: str) -> 
 
 
 def test_http_without_tokens_is_for_this_machine_and_its_own_pages_alone(bank_path: Path) -> None:
-    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}).encode()
+    hello = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}
+    ).encode()
     with serving(bank_path, host="0") as (url, _):
         assert urlsplit(url).hostname == "127.0.0.1"
         assert answer(url, hello) == 200
@@ -135,7 +166,9 @@ def test_a_port_that_another_has_is_named() -> None:
     assert f"--http: 127.0.0.1:{port} cannot be used" in done.stderr
 
 
-def test_another_address_is_served_with_a_token_or_a_flag_that_says_without(bank_path: Path) -> None:
+def test_another_address_is_served_with_a_token_or_a_flag_that_says_without(
+    bank_path: Path,
+) -> None:
     with serving(bank_path, "--without-authentication", host="0.0.0.0:0") as (url, _):
         assert status(url, "/readyz") == 200
     made(bank_path, "ada")
@@ -143,10 +176,23 @@ def test_another_address_is_served_with_a_token_or_a_flag_that_says_without(bank
         assert status(url, "/readyz") == 200
 
 
-def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(bank_path: Path) -> None:
+def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(
+    bank_path: Path,
+) -> None:
     token = made(bank_path, "ada")
     assert token.startswith("mcpr_")
-    again = run(bank_path, "tokens", "add", "ada", "--tenant", "acme", "--projects", "shop", "--role", "reader")
+    again = run(
+        bank_path,
+        "tokens",
+        "add",
+        "ada",
+        "--tenant",
+        "acme",
+        "--projects",
+        "shop",
+        "--role",
+        "reader",
+    )
     assert (again.returncode, "'ada' is the name of another token" in again.stderr) == (2, True)
     listed = run(bank_path, "tokens", "list")
     assert "ada\tacme\tshop, billing\twriter\tworks" in listed.stdout
@@ -157,19 +203,31 @@ def test_tokens_are_shown_once_listed_without_their_text_and_revoked_by_name(ban
     assert made(bank_path, "ada") != token
 
 
-def test_a_key_that_replicas_share_has_to_be_there_and_long(bank_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_replicas_share_has_to_be_there_and_long(
+    bank_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OUR_KEY", "short")
     done = run(bank_path, "serve", "--http", "127.0.0.1:0", "--state-key-env", "OUR_KEY")
-    assert (done.returncode, "OUR_KEY: it has no key, or one of fewer than 32" in done.stderr) == (2, True)
+    assert (done.returncode, "OUR_KEY: it has no key, or one of fewer than 32" in done.stderr) == (
+        2,
+        True,
+    )
 
 
 def test_a_call_that_runs_is_answered_before_the_service_ends(bank_path: Path) -> None:
     token = made(bank_path, "ada")
     call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
-    with serving(bank_path) as (url, process), closing(HTTPConnection(urlsplit(url).netloc, timeout=20)) as slow:
+    with (
+        serving(bank_path) as (url, process),
+        closing(HTTPConnection(urlsplit(url).netloc, timeout=20)) as slow,
+    ):
         sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         slow.putrequest("POST", "/mcp")
-        for name, value in {**sent, "Authorization": f"Bearer {token}", "Content-Length": str(len(call))}.items():
+        for name, value in {
+            **sent,
+            "Authorization": f"Bearer {token}",
+            "Content-Length": str(len(call)),
+        }.items():
             slow.putheader(name, value)
         slow.endheaders(call[:10])
         assert status(url, "/healthz") == 200  # what was sent before is read
@@ -216,7 +274,9 @@ class Machine:
 
     def hook(self, url: str, event: str, **sent: Any) -> dict[str, Any]:
         """Return what a host is told at an event."""
-        code, said = self.run("hook", f"--url={url}", event, given=json.dumps({"session_id": "s", **sent}))
+        code, said = self.run(
+            "hook", f"--url={url}", event, given=json.dumps({"session_id": "s", **sent})
+        )
         assert code == 0
         return json.loads(said) if said else {}
 
@@ -240,7 +300,18 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
     there = {"MCP_REFLECT_BANK": place, "XDG_DATA_HOME": str(tmp_path / "service")}
 
     def token(name: str, tenant: str, role: str) -> str:
-        words = ("tokens", "add", name, "--tenant", tenant, "--projects", "shop", "--role", role, "--json")
+        words = (
+            "tokens",
+            "add",
+            name,
+            "--tenant",
+            tenant,
+            "--projects",
+            "shop",
+            "--role",
+            role,
+            "--json",
+        )
         return json.loads(run_forked(words, there).stdout)["token"]
 
     def serve(address: str = "127.0.0.1:0") -> tuple[Forked, str]:
@@ -262,7 +333,12 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
         ada.hook(url, "PostToolUseFailure", **{**FAILING, "session_id": session})
     worked = {"tool_name": "Bash", "tool_input": {"command": "make deply -f ops.mk"}}
     ada.hook(url, "PostToolUse", **worked, tool_response={"stdout": "done"}, session_id="two")
-    words = ("--mistake", "Deployed the shop on a Friday", "--correction", "Deploy the shop on a Tuesday")
+    words = (
+        "--mistake",
+        "Deployed the shop on a Friday",
+        "--correction",
+        "Deploy the shop on a Tuesday",
+    )
     lesson = ada.json("lessons", "add", *words, *at)["lesson_id"]
     assert "ops.mk" in json.dumps(bob.hook(url, "PreToolUse", **{**FAILING, "session_id": "three"}))
     assert bob.json("recall", "deploy the shop on a Friday", *at)["lessons"][0]["id"] == lesson
@@ -278,7 +354,11 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
     assert run_forked(("tokens", "revoke", "ada"), there).returncode == 0
     assert "wrong or revoked" in ada.hook(url, "SessionStart")["systemMessage"]
     assert "wrong or revoked" in ada.run("doctor", *at)[1]
-    ada.hook(url, "PostToolUseFailure", **{**FAILING, "session_id": "four", "error": "No rule to make target 'nonn'"})
+    ada.hook(
+        url,
+        "PostToolUseFailure",
+        **{**FAILING, "session_id": "four", "error": "No rule to make target 'nonn'"},
+    )
     (spool,) = (tmp_path / "ada").glob("team-*.spool")
     assert len(spool.read_text("utf-8").splitlines()) == 1
     ada.env["REFLECT_TOKEN"] = token("ada again", "acme", "writer")

@@ -35,14 +35,26 @@ async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
     reflected = await told(client, "reflect", FAILED_RUN)
     stored = await told(client, "store_lesson", LESSON)
     assert (stored["status"], stored["scope"]) == ("stored", "project app")
-    recalled = await told(client, "recall_lessons", {"task": "read settings, get the orders of a customer"})
+    recalled = await told(
+        client, "recall_lessons", {"task": "read settings, get the orders of a customer"}
+    )
     assert stored["lesson_id"] in [hit["id"] for hit in recalled["lessons"]]
-    updated = await told(client, "record_outcome", {"success": True, "recall_id": recalled["recall_id"]})
-    assert all(one["effectiveness"] > 0.5 and one["times_applied"] == 1 for one in updated["updated"])
+    updated = await told(
+        client, "record_outcome", {"success": True, "recall_id": recalled["recall_id"]}
+    )
+    assert all(
+        one["effectiveness"] > 0.5 and one["times_applied"] == 1 for one in updated["updated"]
+    )
     learnt = await told(client, "recall_lessons", {"task": "read orders/setings.toml"})
     assert reflected["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
-    forgotten = await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"})
-    assert forgotten == {"lesson_id": stored["lesson_id"], "state": "retired", "scope": "project app"}
+    forgotten = await told(
+        client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"}
+    )
+    assert forgotten == {
+        "lesson_id": stored["lesson_id"],
+        "state": "retired",
+        "scope": "project app",
+    }
     again = await told(client, "recall_lessons", {"task": "get the orders of a customer"})
     assert stored["lesson_id"] not in [hit["id"] for hit in again.get("lessons", [])]
 
@@ -54,7 +66,9 @@ async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Cli
     assert found["error_category"] == "not_found_error"
     assert {"not_found", "read_file"} <= set(found["tags"])
     assert [lesson["status"] for lesson in found["lessons"]] == ["stored"]
-    assert found["next"]["send"].startswith("reflection_id with analysis {mistake, correction, symptoms}")
+    assert found["next"]["send"].startswith(
+        "reflection_id with analysis {mistake, correction, symptoms}"
+    )
 
 
 @one_era
@@ -63,7 +77,9 @@ async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, e
     run = {
         **FAILED_RUN,
         "error": {"message": "The settings are not there. " * 200},
-        "events": [dict(event, id=f"{place:036d}") for place, event in enumerate(FAILED_RUN["events"] * 25)][:events],
+        "events": [
+            dict(event, id=f"{place:036d}") for place, event in enumerate(FAILED_RUN["events"] * 25)
+        ][:events],
     }
     found = await answered(client, "reflect", run)
     assert len(json.dumps(found, ensure_ascii=False, separators=(",", ":"))) <= 1200
@@ -75,7 +91,10 @@ async def test_an_answer_of_rules_stays_within_1200_characters(client: Client, e
     [
         ("store_lesson", {**LESSON, "why": SECRETS["password"]}),
         ("reflect", {**FAILED_RUN, "analysis": {**ANALYSIS, "why": SECRETS["password"]}}),
-        ("record_outcome", {"lesson_ids": ["LESSON"], "success": True, "note": SECRETS["password"]}),
+        (
+            "record_outcome",
+            {"lesson_ids": ["LESSON"], "success": True, "note": SECRETS["password"]},
+        ),
     ],
 )
 async def test_an_answer_says_in_one_line_what_was_cut_out_and_where(
@@ -98,7 +117,9 @@ async def test_the_same_run_again_is_the_same_reflection(client: Client, engine:
 
 @one_era
 async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: Engine) -> None:
-    found = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS, "trigger": "tool_failure"})
+    found = await told(
+        client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS, "trigger": "tool_failure"}
+    )
     assert (found["thinker"], found["importance"], found["confidence"]) == ("host", 0.8, 0.9)
     assert found["triggered_by"] == "tool_failure"
     assert "next" not in found
@@ -108,21 +129,29 @@ async def test_an_analysis_at_once_is_kept_as_the_hosts(client: Client, engine: 
 
 
 @one_era
-async def test_a_lesson_has_a_why_only_where_the_agent_gave_one(client: Client, engine: Engine) -> None:
+async def test_a_lesson_has_a_why_only_where_the_agent_gave_one(
+    client: Client, engine: Engine
+) -> None:
     told_words = {
         "mistake": "Read orders/setings.toml",
         "correction": "Read settings.toml",
         "symptoms": ["No such file"],
     }
     for why in (None, "The name was misspelled."):
-        found = await told(client, "reflect", {**FAILED_RUN, "analysis": {**told_words, "why": why}})
+        found = await told(
+            client, "reflect", {**FAILED_RUN, "analysis": {**told_words, "why": why}}
+        )
         lesson = await engine.bank.lessons.get(engine.scopes.own, found["lessons"][0]["id"])
         assert lesson.why == why
 
 
-async def test_a_second_call_needs_only_the_id_and_the_analysis(client: Client, engine: Engine) -> None:
+async def test_a_second_call_needs_only_the_id_and_the_analysis(
+    client: Client, engine: Engine
+) -> None:
     first = await told(client, "reflect", FAILED_RUN)
-    second = await told(client, "reflect", {"reflection_id": first["reflection_id"], "analysis": ANALYSIS})
+    second = await told(
+        client, "reflect", {"reflection_id": first["reflection_id"], "analysis": ANALYSIS}
+    )
     assert second["reflection_id"] == first["reflection_id"]
     assert (second["thinker"], second["reflection"]) == ("host", ANALYSIS["reflection"])
     assert second["first_failing_event"] == "e2"
@@ -142,15 +171,21 @@ async def test_the_same_analysis_again_changes_nothing_and_another_is_the_next_v
     before = await contents(engine)
     assert await told(client, "reflect", call) == second
     assert await contents(engine) == before
-    third = await told(client, "reflect", {**call, "analysis": {**ANALYSIS, "strategy": "Ask for the id"}})
+    third = await told(
+        client, "reflect", {**call, "analysis": {**ANALYSIS, "strategy": "Ask for the id"}}
+    )
     assert third["strategy_id"] != second["strategy_id"]
-    assert (await engine.bank.reflections.by_id(engine.scopes.own, first["reflection_id"])).version == 3
+    assert (
+        await engine.bank.reflections.by_id(engine.scopes.own, first["reflection_id"])
+    ).version == 3
     active = await engine.bank.lessons.latest(engine.scopes.own, kind=None)
     assert [one.text for one in active if one.kind == "strategy"] == ["Ask for the id"]
 
 
 @one_era
-async def test_arguments_of_the_stored_run_may_be_sent_again_but_not_changed(client: Client, engine: Engine) -> None:
+async def test_arguments_of_the_stored_run_may_be_sent_again_but_not_changed(
+    client: Client, engine: Engine
+) -> None:
     first = await told(client, "reflect", FAILED_RUN)
     call = {**FAILED_RUN, "reflection_id": first["reflection_id"], "analysis": ANALYSIS}
     before = await contents(engine)
@@ -189,19 +224,27 @@ async def test_names_of_older_engines_are_understood(client: Client) -> None:
     ("success", "effectiveness"),
     [("success", 0.545), ("partial", 0.5), ("failure", 0.455), (True, 0.545), ("TRUE", 0.545)],
 )
-async def test_an_outcome_is_told_by_any_of_its_words(client: Client, success: Any, effectiveness: float) -> None:
+async def test_an_outcome_is_told_by_any_of_its_words(
+    client: Client, success: Any, effectiveness: float
+) -> None:
     stored = await told(client, "store_lesson", LESSON)
-    updated = await told(client, "record_outcome", {"success": success, "lesson_ids": [stored["lesson_id"]]})
+    updated = await told(
+        client, "record_outcome", {"success": success, "lesson_ids": [stored["lesson_id"]]}
+    )
     assert updated["updated"][0]["effectiveness"] == pytest.approx(effectiveness)
 
 
 @one_era
-async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client: Client, engine: Engine) -> None:
+async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(
+    client: Client, engine: Engine
+) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, "1 passed", session="s")
     stored = await told(client, "store_lesson", LESSON)
     call = {"success": True, "lesson_ids": [stored["lesson_id"]]}
     proof = [{"tool": "pytest", "content": "1 passed", "exit_code": 0}]
-    proven = await told(client, "record_outcome", {**call, "evidence": "test", "tool_results": proof})
+    proven = await told(
+        client, "record_outcome", {**call, "evidence": "test", "tool_results": proof}
+    )
     assert proven["evidence"] == "test"
     for evidence, rest in (
         ("test", {}),
@@ -210,7 +253,9 @@ async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(client
     ):
         told_back = await told(client, "record_outcome", {**call, "evidence": evidence, **rest})
         assert (told_back["evidence"], bool(told_back["reason"])) == ("self", True)
-    quoted = await told(client, "record_outcome", {**call, "evidence": "user", "note": 'She wrote "works now"'})
+    quoted = await told(
+        client, "record_outcome", {**call, "evidence": "user", "note": 'She wrote "works now"'}
+    )
     assert quoted["evidence"] == "told"
 
 
@@ -227,11 +272,17 @@ async def test_recalling_and_looking_change_nothing_but_how_often_a_lesson_was_s
 
 
 @one_era
-async def test_a_global_lesson_is_said_to_be_global_and_seen_in_every_project(client: Client) -> None:
+async def test_a_global_lesson_is_said_to_be_global_and_seen_in_every_project(
+    client: Client,
+) -> None:
     stored = await told(client, "store_lesson", {**LESSON, "visibility": "global"})
     assert stored["scope"] == "global"
-    found = await told(client, "recall_lessons", {"task": "get the orders of a customer", "project": "other"})
-    assert [(hit["id"], hit["scope"]) for hit in found["lessons"]] == [(stored["lesson_id"], "global")]
+    found = await told(
+        client, "recall_lessons", {"task": "get the orders of a customer", "project": "other"}
+    )
+    assert [(hit["id"], hit["scope"]) for hit in found["lessons"]] == [
+        (stored["lesson_id"], "global")
+    ]
     assert found["scope"] == "project other"
 
 
@@ -246,7 +297,9 @@ async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_t
 
     async with Crashing(settings) as engine, Client(build(engine=engine), mode=era) as client:
         said = await refused(client, "store_lesson", LESSON)
-        assert said == ("mcp-reflect failed inside store_lesson; nothing was stored. See its log for details.")
+        assert said == (
+            "mcp-reflect failed inside store_lesson; nothing was stored. See its log for details."
+        )
         assert (await told(client, "recall_lessons", {"task": "still here"}))["recall_id"]
     (line,) = [json.loads(one) for one in capfd.readouterr().err.splitlines()]
     assert (line["event"], line["level"], line["tool"]) == ("tool_failed", "error", "store_lesson")
@@ -254,7 +307,9 @@ async def test_a_fault_inside_a_tool_is_plain_words_to_the_model_and_a_line_in_t
     assert "Traceback" in line["trace"]
 
 
-async def test_what_happened_is_logged_with_fixed_keys(bank_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_what_happened_is_logged_with_fixed_keys(
+    bank_path: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     async with Engine(Settings(bank=bank_path, project="app", log_level="info")) as engine:
         await engine.reflect(**FAILED_RUN)
         await engine.store_lesson(**LESSON)
@@ -273,7 +328,10 @@ TOOLS = tuple(spec.name for spec in CATALOGUE)
 
 async def listed(client: Client) -> list[dict[str, Any]]:
     found = await client.list_tools()
-    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for tool in found.tools]
+    return [
+        tool.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"})
+        for tool in found.tools
+    ]
 
 
 def schemas(value: Any) -> Iterator[dict[str, Any]]:
@@ -295,7 +353,9 @@ async def test_the_list_is_the_generated_file(client: Client) -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-async def test_a_host_that_defers_tools_loads_those_that_the_server_names(settings: Settings, on: bool) -> None:
+async def test_a_host_that_defers_tools_loads_those_that_the_server_names(
+    settings: Settings, on: bool
+) -> None:
     async with Client(build(replace(settings, always_load=on))) as client:
         found = (await client.list_tools()).tools
     loaded = {tool.name for tool in found if tool.meta == {"anthropic/alwaysLoad": True}}
@@ -308,7 +368,9 @@ def test_the_instructions_say_of_each_tool_in_one_sentence_when_to_call_it() -> 
 
 
 def test_every_generated_file_is_up_to_date() -> None:
-    assert [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text] == []
+    assert [
+        name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text
+    ] == []
 
 
 @one_era
@@ -321,7 +383,9 @@ async def test_the_list_of_eight_tools_fits_6200_bytes(client: Client) -> None:
 async def test_schemas_have_no_titles_no_references_and_no_unions_with_null(client: Client) -> None:
     for tool in await listed(client):
         for schema in [*schemas(tool["inputSchema"]), *schemas(tool["outputSchema"])]:
-            assert not {"title", "$ref", "$defs", "anyOf", "oneOf", "additionalProperties"} & set(schema), tool["name"]
+            assert not {"title", "$ref", "$defs", "anyOf", "oneOf", "additionalProperties"} & set(
+                schema
+            ), tool["name"]
             assert schema.get("type") != "null"
             assert "null" not in schema.get("type", ())
 
@@ -333,13 +397,15 @@ async def test_results_are_described_one_level_deep(client: Client) -> None:
 
 
 @one_era
-async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_bank(client: Client) -> None:
+async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_bank(
+    client: Client,
+) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(client)}
     read_only = {name for name, hint in hints.items() if hint.get("readOnlyHint")}
     assert read_only == {spec.name for spec in CATALOGUE if spec.read_only}
-    assert {name for name, hint in hints.items() if hint.get("destructiveHint", name not in read_only)} == {
-        "forget_lesson"
-    }
+    assert {
+        name for name, hint in hints.items() if hint.get("destructiveHint", name not in read_only)
+    } == {"forget_lesson"}
     assert not any(hint["openWorldHint"] for hint in hints.values())
 
 
@@ -363,10 +429,18 @@ async def test_forgetting_alone_is_destructive_and_no_tool_reaches_beyond_the_ba
         ("forget an outdated lesson", "forget_lesson"),
     ],
 )
-async def test_a_search_by_a_persons_words_finds_the_tool(client: Client, words: str, tool: str) -> None:
-    with closing(sqlite3.connect(":memory:")) as search:  # hosts that hide tools rank them by their words
-        search.execute("CREATE VIRTUAL TABLE tool USING fts5(name, description, tokenize='porter unicode61')")
+async def test_a_search_by_a_persons_words_finds_the_tool(
+    client: Client, words: str, tool: str
+) -> None:
+    with closing(
+        sqlite3.connect(":memory:")
+    ) as search:  # hosts that hide tools rank them by their words
+        search.execute(
+            "CREATE VIRTUAL TABLE tool USING fts5(name, description, tokenize='porter unicode61')"
+        )
         search.executemany("INSERT INTO tool VALUES (:name, :description)", await listed(client))
         any_word = " OR ".join(re.findall(r"\w+", words))
-        best = search.execute("SELECT name FROM tool WHERE tool MATCH ? ORDER BY rank", (any_word,)).fetchone()
+        best = search.execute(
+            "SELECT name FROM tool WHERE tool MATCH ? ORDER BY rank", (any_word,)
+        ).fetchone()
     assert best == (tool,)

@@ -4,7 +4,11 @@ import json
 from typing import Any
 
 CATALOG: list[dict[str, Any]] = [
-    {"table": "sessions", "description": "talks and workshops", "search_modes": ["faceted", "master"]},
+    {
+        "table": "sessions",
+        "description": "talks and workshops",
+        "search_modes": ["faceted", "master"],
+    },
     {
         "table": "exhibitors",
         "description": "companies that offer services, consulting and products",
@@ -13,25 +17,42 @@ CATALOG: list[dict[str, Any]] = [
 ]
 QUANTUM: dict[str, Any] = {
     "user_message": "Find sessions about quantum computing",
-    "queries": [{"table": "sessions", "search_mode": "faceted", "query_text": "quantum computing", "limit": 5}],
+    "queries": [
+        {
+            "table": "sessions",
+            "search_mode": "faceted",
+            "query_text": "quantum computing",
+            "limit": 5,
+        }
+    ],
     "catalog": CATALOG,
 }
 HELP: dict[str, Any] = {
     "user_message": "Who can help me with my ML deployment problems?",
-    "queries": [{"table": "sessions", "search_mode": "faceted", "query_text": "ML deployment", "limit": 5}],
+    "queries": [
+        {"table": "sessions", "search_mode": "faceted", "query_text": "ML deployment", "limit": 5}
+    ],
     "catalog": CATALOG,
 }
 WIDER: dict[str, Any] = {
     "reasoning": "the term is narrow",
     "strategy": "rewrite",
     "user_message": "Let me look for related topics.",
-    "new_queries": [{"table": "sessions", "search_mode": "faceted", "query_text": "physics emerging technology"}],
+    "new_queries": [
+        {"table": "sessions", "search_mode": "faceted", "query_text": "physics emerging technology"}
+    ],
 }
 ELSEWHERE: dict[str, Any] = {
     "reasoning": "the person wants a provider",
     "strategy": "pivot",
     "user_message": "Let me look for companies that can help you.",
-    "new_queries": [{"table": "exhibitors", "search_mode": "faceted", "query_text": "machine learning deployment"}],
+    "new_queries": [
+        {
+            "table": "exhibitors",
+            "search_mode": "faceted",
+            "query_text": "machine learning deployment",
+        }
+    ],
 }
 
 

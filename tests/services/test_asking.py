@@ -11,7 +11,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.hooks.texts import MOST_CHARS
+from mcp_reflect.moments.texts import MOST_CHARS
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
 
@@ -26,15 +26,23 @@ async def hook(engine: Engine, event: str, session: str = "s", **sent: Any) -> s
     return text
 
 
-async def call(engine: Engine, command: str, answer: str, *, failed: bool = False, session: str = "s") -> str | None:
+async def call(
+    engine: Engine, command: str, answer: str, *, failed: bool = False, session: str = "s"
+) -> str | None:
     """What is said after a call of a shell."""
     sent: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}}
     if failed:
-        return await hook(engine, "PostToolUseFailure", session, **sent, error=f"Exit code 1\n{answer}")
-    return await hook(engine, "PostToolUse", session, **sent, tool_response={"stdout": answer, "stderr": ""})
+        return await hook(
+            engine, "PostToolUseFailure", session, **sent, error=f"Exit code 1\n{answer}"
+        )
+    return await hook(
+        engine, "PostToolUse", session, **sent, tool_response={"stdout": answer, "stderr": ""}
+    )
 
 
-async def hard_won(engine: Engine, session: str = "s", wrong: str = WRONG, right: str = RIGHT) -> str | None:
+async def hard_won(
+    engine: Engine, session: str = "s", wrong: str = WRONG, right: str = RIGHT
+) -> str | None:
     """What is said at the call that worked after one that failed."""
     await call(engine, wrong, "denied", failed=True, session=session)
     return await call(engine, right, "owner: Okafor", session=session)
@@ -50,7 +58,9 @@ async def test_a_call_without_arguments_is_kept_and_read_again(engine: Engine) -
         assert (await engine.after_call("list_rooms", None, "3 rooms", session="s")).text is None
 
 
-async def test_the_call_that_worked_brings_a_draft_that_can_be_sent_as_it_is(engine: Engine) -> None:
+async def test_the_call_that_worked_brings_a_draft_that_can_be_sent_as_it_is(
+    engine: Engine,
+) -> None:
     asked = await hard_won(engine)
     assert asked is not None
     assert len(asked) <= MOST_CHARS
@@ -64,10 +74,15 @@ async def test_the_call_that_worked_brings_a_draft_that_can_be_sent_as_it_is(eng
     assert hit.id == stored.lesson_id
 
 
-async def test_a_session_is_asked_once_about_one_thing_and_three_times_at_most(engine: Engine) -> None:
+async def test_a_session_is_asked_once_about_one_thing_and_three_times_at_most(
+    engine: Engine,
+) -> None:
     assert await hard_won(engine)
     assert await hard_won(engine, wrong="./vault get a/b", right="./vault get /a/b/") is None
-    asked = [await hard_won(engine, wrong=f"./tool{n} get a/b", right=f"./tool{n} get /a/b/") for n in range(5)]
+    asked = [
+        await hard_won(engine, wrong=f"./tool{n} get a/b", right=f"./tool{n} get /a/b/")
+        for n in range(5)
+    ]
     assert [bool(text) for text in asked] == [True, True, False, False, False]
     assert len(await engine.bank.findings.waiting(engine.scopes.own)) == 6
 
@@ -82,7 +97,9 @@ async def test_what_nobody_kept_is_named_once_more_at_the_next_prompt(engine: En
     assert len(await engine.bank.findings.waiting(engine.scopes.own)) == 1
 
 
-async def test_of_what_nobody_kept_as_much_as_fits_is_named_at_the_next_prompt(engine: Engine) -> None:
+async def test_of_what_nobody_kept_as_much_as_fits_is_named_at_the_next_prompt(
+    engine: Engine,
+) -> None:
     for tool in ("./one", "./two"):
         await hard_won(engine, wrong=f"{tool} go", right=f"{tool} go -f")
     again = await hook(engine, "UserPromptSubmit", prompt="And now the next one") or ""
@@ -93,7 +110,10 @@ async def test_of_what_nobody_kept_as_much_as_fits_is_named_at_the_next_prompt(e
 async def test_a_finding_that_the_agent_stored_a_lesson_of_is_kept(engine: Engine) -> None:
     asked = await hard_won(engine)
     assert asked is not None
-    told: dict[str, Any] = {"tool_name": "mcp__mcp-reflect__store_lesson", "tool_input": draft_in(asked)}
+    told: dict[str, Any] = {
+        "tool_name": "mcp__mcp-reflect__store_lesson",
+        "tool_input": draft_in(asked),
+    }
     await hook(engine, "PostToolUse", **told, tool_response='{"lesson_id": "les_0123456789abcdef"}')
     assert await engine.bank.findings.waiting(engine.scopes.own) == []
     assert await hook(engine, "UserPromptSubmit", prompt="And now the next one") is None
@@ -106,7 +126,8 @@ async def test_a_finding_is_never_recalled(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "at_call", "at_stop"), [("call", True, False), ("stop", False, True), ("off", False, False)]
+    ("setting", "at_call", "at_stop"),
+    [("call", True, False), ("stop", False, True), ("off", False, False)],
 )
 async def test_the_setting_says_when_it_is_asked(
     settings: Settings, setting: Any, at_call: bool, at_stop: bool
@@ -137,11 +158,18 @@ async def test_words_that_give_orders_are_not_repeated(engine: Engine) -> None:
         ({"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, "{}"),
         ({"CI": "true"}, "{}"),
         ({}, '{"type": "user", "entrypoint": "sdk-cli", "promptSource": "sdk"}'),
-        ({}, '{"type": "session_meta", "payload": {"id": "s", "originator": "codex_exec", "source": "exec"}}'),
+        (
+            {},
+            '{"type": "session_meta", "payload": {"id": "s", "originator": "codex_exec", "source": "exec"}}',
+        ),
     ],
 )
 def test_a_session_that_nobody_watches_keeps_its_last_message(
-    env: dict[str, str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    env: dict[str, str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
     monkeypatch.setenv("MCP_REFLECT_ASK", "stop")
@@ -176,7 +204,9 @@ async def test_a_prompt_that_corrects_the_agent_brings_one_ask_to_keep_it(engine
     assert said.count("store_lesson") == 1
     assert 'evidence "user"' in said
     assert await hook(engine, "UserPromptSubmit", prompt="do we use pnpm here?") is None
-    told = await engine.store_lesson(mistake="Used npm", correction="Use pnpm here, not npm", evidence="user")
+    told = await engine.store_lesson(
+        mistake="Used npm", correction="Use pnpm here, not npm", evidence="user"
+    )
     await engine.store_lesson(mistake="Ran jest", correction="Use vitest here", importance=0.8)
     start = await hook(engine, "SessionStart", "next", source="startup")
     assert start is not None

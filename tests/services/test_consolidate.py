@@ -24,17 +24,28 @@ SAME = (
     "I searched for the wrong page of the orders service and should have looked at the log first",
     "I searched for the wrong page of the orders service and should have looked at the logs first",
 )
-NEAR = "I searched for the right page of the orders service and should have looked at the wiki instead"
+NEAR = (
+    "I searched for the right page of the orders service and should have looked at the wiki instead"
+)
 FAR = "Tulips want water in the evening"
-GOOD: dict[str, Any] = {"success": True, "evidence": "test", "tool_results": [{"content": "1 passed", "exit_code": 0}]}
-BAD: dict[str, Any] = {"evidence": "test", "tool_results": [{"content": "1 failed", "exit_code": 1}]}
+GOOD: dict[str, Any] = {
+    "success": True,
+    "evidence": "test",
+    "tool_results": [{"content": "1 passed", "exit_code": 0}],
+}
+BAD: dict[str, Any] = {
+    "evidence": "test",
+    "tool_results": [{"content": "1 failed", "exit_code": 1}],
+}
 
 
 async def reflections(engine: Engine, *texts: str) -> list[str]:
     """The ids of reflections with these texts."""
     found: list[str] = []
     for number, text in enumerate(texts):
-        one = await engine.reflect(task=f"Task {number}", outcome="failure", analysis={"reflection": text})
+        one = await engine.reflect(
+            task=f"Task {number}", outcome="failure", analysis={"reflection": text}
+        )
         found.append(one.reflection_id)
     return found
 
@@ -61,10 +72,14 @@ async def test_what_says_the_same_is_merged_and_stays_reachable(engine: Engine) 
     assert (gone.state, kept.state, kept.strength) == (State.ARCHIVED, State.ACTIVE, 2)
     assert await links(engine, gone.id, "merged_into") == [kept.id]
     assert await links(engine, kept.id, "merged_from") == [gone.id]
-    assert gone.text in [version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)]
+    assert gone.text in [
+        version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)
+    ]
 
 
-async def test_what_became_of_a_merged_record_counts_for_the_one_it_lives_on_in(engine: Engine) -> None:
+async def test_what_became_of_a_merged_record_counts_for_the_one_it_lives_on_in(
+    engine: Engine,
+) -> None:
     one, other = await reflections(engine, *SAME)
     told = {one: (BAD, BAD), other: (GOOD,)}
     for name, outcomes in told.items():
@@ -98,7 +113,11 @@ async def test_a_plan_changes_nothing_and_a_second_dream_neither(engine: Engine)
     assert first.plan == planned_only.plan
     after = await everything(engine)
     second = await engine.dream()
-    assert (second.status, second.dream_id, await everything(engine)) == ("nothing_to_do", None, after)
+    assert (second.status, second.dream_id, await everything(engine)) == (
+        "nothing_to_do",
+        None,
+        after,
+    )
     assert second.plan.clusters == first.plan.clusters
 
 
@@ -116,8 +135,13 @@ async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: H
     assert dream.dream_id is not None
     undone = await engine.undo_dream(dream.dream_id)
     assert set(undone.restored) == set(ids[:2])
-    assert {one.id: (one.state, one.text, one.strength) for one in await everything(engine)} == before
-    assert await links(engine, ids[0], "merged_from") + await links(engine, ids[0], "merged_into") == []
+    assert {
+        one.id: (one.state, one.text, one.strength) for one in await everything(engine)
+    } == before
+    assert (
+        await links(engine, ids[0], "merged_from") + await links(engine, ids[0], "merged_into")
+        == []
+    )
     with pytest.raises(InputError, match="undone already"):
         await engine.undo_dream(dream.dream_id)
     with pytest.raises(NotFoundError, match="no 'drm_none'"):
@@ -132,17 +156,27 @@ async def test_undo_puts_back_what_nobody_changed_since(engine: Engine, clock: H
     assert (await engine.bank.lessons.get(engine.scopes.own, kept)).importance == 0.9
 
 
-async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(engine: Engine) -> None:
-    low = await engine.store_lesson(mistake="Used the amber lamp", correction="Use the birch lamp", importance=0.7)
-    high = await engine.store_lesson(mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.8)
+async def test_what_is_proved_useless_is_archived_unless_it_matters_too_much(
+    engine: Engine,
+) -> None:
+    low = await engine.store_lesson(
+        mistake="Used the amber lamp", correction="Use the birch lamp", importance=0.7
+    )
+    high = await engine.store_lesson(
+        mistake="Moved the cedar desk", correction="Lift the daisy desk", importance=0.8
+    )
     for _ in range(5):
-        await engine.record_outcome(success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD)
+        await engine.record_outcome(
+            success=False, lesson_ids=[low.lesson_id, high.lesson_id], **BAD
+        )
     dream = await engine.dream()
     assert [one.id for one in dream.plan.archivings] == [low.lesson_id]
     assert (await engine.bank.lessons.get(engine.scopes.own, low.lesson_id)).state is State.ARCHIVED
 
 
-async def test_of_two_dreams_at_once_the_second_finds_nothing_to_do(settings: Settings, engine: Engine) -> None:
+async def test_of_two_dreams_at_once_the_second_finds_nothing_to_do(
+    settings: Settings, engine: Engine
+) -> None:
     await reflections(engine, *SAME)
     async with Engine(settings) as other:
         dreams = await asyncio.gather(engine.dream(), other.dream())
@@ -159,20 +193,29 @@ async def test_a_dream_that_is_broken_off_is_done_whole_or_not_at_all(engine: En
             await asyncio.sleep(0)
         dreaming.cancel()
         await asyncio.wait([dreaming])
-        changed = sum(one != other for one, other in zip(await everything(engine), before, strict=True))
+        changed = sum(
+            one != other for one, other in zip(await everything(engine), before, strict=True)
+        )
         assert changed == 2 * len(await engine.bank.consolidations.latest(engine.scopes.own))
         if changed:
             return
 
 
 def test_the_command_plans_does_lists_and_undoes(
-    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv(
-        "MCP_REFLECT_BANK", settings.bank.whole if isinstance(settings.bank, ServerUrl) else str(settings.bank)
+        "MCP_REFLECT_BANK",
+        settings.bank.whole if isinstance(settings.bank, ServerUrl) else str(settings.bank),
     )
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "app")
-    runs = [{"task": f"Task {place}", "outcome": "failure", "analysis": text} for place, text in enumerate(SAME)]
+    runs = [
+        {"task": f"Task {place}", "outcome": "failure", "analysis": text}
+        for place, text in enumerate(SAME)
+    ]
     (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, runs)))
     assert main(["reflect", str(tmp_path / "runs.jsonl")]) == 0
     capsys.readouterr()
@@ -207,7 +250,9 @@ async def test_dreams_log_their_events_with_the_keys_of_the_page(
         for line in lines
         if line["event"].startswith("dream_")
     }
-    assert keys == {name: sorted(found.split(", ")) for name, found in told.items() if name != "dream_failed"}
+    assert keys == {
+        name: sorted(found.split(", ")) for name, found in told.items() if name != "dream_failed"
+    }
 
 
 LESSONS = (
@@ -221,9 +266,15 @@ GENERAL = {
 }
 
 
-async def stored(engine: Engine, lessons: Sequence[tuple[str, str]] = LESSONS, **more: Any) -> list[str]:
+async def stored(
+    engine: Engine, lessons: Sequence[tuple[str, str]] = LESSONS, **more: Any
+) -> list[str]:
     return [
-        (await engine.store_lesson(mistake=mistake, correction=correction, context=f"task {place}", **more)).lesson_id
+        (
+            await engine.store_lesson(
+                mistake=mistake, correction=correction, context=f"task {place}", **more
+            )
+        ).lesson_id
         for place, (mistake, correction) in enumerate(lessons)
     ]
 
@@ -235,7 +286,14 @@ async def test_without_a_model_or_the_host_there_is_no_new_text(engine: Engine) 
 
 
 async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) -> None:
-    events = [{"type": "tool_call", "tool": "deploy", "arguments": {"to": "staging"}, "error": "quota exceeded"}]
+    events = [
+        {
+            "type": "tool_call",
+            "tool": "deploy",
+            "arguments": {"to": "staging"},
+            "error": "quota exceeded",
+        }
+    ]
     reflection = await engine.reflect(task="Deploy", outcome="failure", events=events)
     await stored(engine)
     prompt = await services.consolidate.prompt(engine.context)
@@ -244,7 +302,9 @@ async def test_findings_without_a_lesson_are_shown_to_the_model(engine: Engine) 
     assert "quota exceeded" in line
 
 
-async def test_a_model_generalizes_and_the_lesson_is_tied_to_its_sources(settings: Settings) -> None:
+async def test_a_model_generalizes_and_the_lesson_is_tied_to_its_sources(
+    settings: Settings,
+) -> None:
     async with Engine(settings) as preparing:
         ids = await stored(preparing)
     reply = json.dumps({"merge": [], "generalize": [{"ids": ids, **GENERAL, "importance": 0.6}]})
@@ -253,14 +313,22 @@ async def test_a_model_generalizes_and_the_lesson_is_tied_to_its_sources(setting
             dream = await engine.dream()
             (made,) = dream.added
             lesson = await engine.bank.lessons.get(engine.scopes.own, made)
-            assert (lesson.mistake, lesson.source, lesson.importance) == (GENERAL["mistake"], Source.MODEL, 0.6)
+            assert (lesson.mistake, lesson.source, lesson.importance) == (
+                GENERAL["mistake"],
+                Source.MODEL,
+                0.6,
+            )
             ties = {
-                (link["relation"], link["to_id"]) for link in await engine.bank.lessons.links(engine.scopes.own, made)
+                (link["relation"], link["to_id"])
+                for link in await engine.bank.lessons.links(engine.scopes.own, made)
             }
             assert {("derived_from", name) for name in ids} <= ties
             assert all(name in llm.asked[0].user for name in ids)
             again = await engine.dream()  # nothing changed since: the model is not asked again
-            assert (again.status, again.plan.note) == ("nothing_to_do", "nothing changed since the last dream")
+            assert (again.status, again.plan.note) == (
+                "nothing_to_do",
+                "nothing changed since the last dream",
+            )
             assert dream.dream_id is not None
             await engine.undo_dream(dream.dream_id)
             assert (await engine.bank.lessons.get(engine.scopes.own, made)).state is State.ARCHIVED
@@ -277,14 +345,24 @@ async def test_the_hosts_answer_is_taken_as_a_models_is(engine: Engine) -> None:
 
 async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine: Engine) -> None:
     ids = await stored(engine, LESSONS[:2])
-    words = {"mistake": "Sent nothing to a billing endpoint", "correction": "Fill the request first"}
+    words = {
+        "mistake": "Sent nothing to a billing endpoint",
+        "correction": "Fill the request first",
+    }
     dream = await engine.dream(analysis={"merge": [{"ids": ids, **words, "reason": "the same"}]})
     (merge,) = dream.plan.merges
     kept = await engine.bank.lessons.get(engine.scopes.own, merge.keep)
-    assert (kept.mistake, kept.text) == (words["mistake"], "Sent nothing to a billing endpoint. Fill the request first")
-    texts = [version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)]
+    assert (kept.mistake, kept.text) == (
+        words["mistake"],
+        "Sent nothing to a billing endpoint. Fill the request first",
+    )
+    texts = [
+        version["text"] for version in await engine.bank.lessons.history(engine.scopes.own, kept.id)
+    ]
     assert {f"{mistake}. {correction}" for mistake, correction in LESSONS[:2]} <= set(texts)
-    assert [hit.id for hit in (await engine.recall(task="sent nothing to a billing endpoint")).lessons] == [kept.id]
+    assert [
+        hit.id for hit in (await engine.recall(task="sent nothing to a billing endpoint")).lessons
+    ] == [kept.id]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +372,10 @@ async def test_a_merge_in_new_words_is_a_version_and_the_others_stay_tied(engine
         ({"generalize": [{"ids": ["0", "1", "les_none"], **GENERAL}]}, "not shown"),
         ({"generalize": [{"ids": ["0", "1", "2"], "mistake": "Sent nothing"}]}, "are missing"),
         ({"merge": [{"ids": ["0"], **GENERAL}]}, "fewer than two"),
-        ({"merge": [{"ids": ["0", "1"], **GENERAL, "correction": "Retry 3 times"}]}, "differ in a number"),
+        (
+            {"merge": [{"ids": ["0", "1"], **GENERAL, "correction": "Retry 3 times"}]},
+            "differ in a number",
+        ),
     ],
 )
 async def test_what_the_records_do_not_bear_is_refused_with_the_reason(

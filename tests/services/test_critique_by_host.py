@@ -11,7 +11,11 @@ from tests.server.calls import answered, contents, refused, told
 
 RESULTS = [
     {"tool": "ls -la", "content": "total 8\nREADME.md\nsrc", "exit_code": 0},
-    {"tool": "pytest --cov", "content": "collected 13 items\n\nTOTAL 200 40 80%\n13 passed in 1.0s", "exit_code": 0},
+    {
+        "tool": "pytest --cov",
+        "content": "collected 13 items\n\nTOTAL 200 40 80%\n13 passed in 1.0s",
+        "exit_code": 0,
+    },
 ]
 WORK = {
     "goal": "Raise the coverage",
@@ -21,32 +25,54 @@ WORK = {
 
 
 async def judged(client: Client, first: dict[str, Any], *verdicts: Any) -> dict[str, Any]:
-    return await told(client, "critique", {"critique_id": first["critique_id"], "verdicts": list(verdicts)})
+    return await told(
+        client, "critique", {"critique_id": first["critique_id"], "verdicts": list(verdicts)}
+    )
 
 
-async def test_each_claim_comes_with_the_line_that_decides_it_and_nothing_is_judged_yet(client: Client) -> None:
+async def test_each_claim_comes_with_the_line_that_decides_it_and_nothing_is_judged_yet(
+    client: Client,
+) -> None:
     found = await answered(client, "critique", WORK)
-    assert found["claims"][0].startswith("1. All 13 tests pass. <- pytest --cov, exit 0: 13 passed in 1.0s")
-    assert found["claims"][1].startswith("2. Coverage is 85 %. <- pytest --cov, exit 0: TOTAL 200 40 80%")
+    assert found["claims"][0].startswith(
+        "1. All 13 tests pass. <- pytest --cov, exit 0: 13 passed in 1.0s"
+    )
+    assert found["claims"][1].startswith(
+        "2. Coverage is 85 %. <- pytest --cov, exit 0: TOTAL 200 40 80%"
+    )
     assert found["claims"][2] == "3. I pushed the branch. (no output about this)"
     assert len(found["claims"]) == 3
     assert found["action"] == "verify_first"
-    assert found["next"]["send"].startswith("critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown")
+    assert found["next"]["send"].startswith(
+        "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown"
+    )
     assert not {"passes_quality_gate", "quality_score", "evidence"} & set(found)
 
 
 async def test_what_holds_throughout_passes(client: Client) -> None:
     first = await told(client, "critique", WORK)
     found = await judged(client, first, *({"claim": n, "verdict": "holds"} for n in (1, 2, 3)))
-    assert (found["passes_quality_gate"], found["quality_score"], found["action"]) == (True, 1.0, "keep")
+    assert (found["passes_quality_gate"], found["quality_score"], found["action"]) == (
+        True,
+        1.0,
+        "keep",
+    )
     assert (found["thinker"], "next" in found) == ("host", False)
 
 
-async def test_a_wrong_claim_is_an_issue_and_its_correction_is_put_in_its_place(client: Client) -> None:
+async def test_a_wrong_claim_is_an_issue_and_its_correction_is_put_in_its_place(
+    client: Client,
+) -> None:
     first = await told(client, "critique", WORK)
     wrong = {"claim": 2, "verdict": "wrong", "correction": "Coverage is 80 %."}
-    found = await judged(client, first, {"claim": 1, "verdict": "holds"}, wrong, {"claim": 3, "verdict": "holds"})
-    assert (found["passes_quality_gate"], found["action"], found["first_error_step"]) == (False, "revise", 1)
+    found = await judged(
+        client, first, {"claim": 1, "verdict": "holds"}, wrong, {"claim": 3, "verdict": "holds"}
+    )
+    assert (found["passes_quality_gate"], found["action"], found["first_error_step"]) == (
+        False,
+        "revise",
+        1,
+    )
     assert found["issues"] == ['Step 1: "Coverage is 85 %." is wrong: Coverage is 80 %.']
     assert "Coverage is 80 %. I pushed" in found["corrected_steps"][0]
     assert found["corrected_by"] == "host"
@@ -70,13 +96,18 @@ async def test_claims_may_be_judged_in_several_calls(client: Client) -> None:
     half = await judged(client, first, {"claim": 1, "verdict": "holds"})
     assert (half.get("passes_quality_gate"), half.get("quality_score")) == (None, None)
     rest = await judged(
-        client, first, {"claim": 2, "verdict": "holds"}, {"claim": "I pushed the branch", "verdict": "holds"}
+        client,
+        first,
+        {"claim": 2, "verdict": "holds"},
+        {"claim": "I pushed the branch", "verdict": "holds"},
     )
     assert rest["passes_quality_gate"] is True
 
 
 async def test_what_a_rule_is_certain_of_stays_wrong(client: Client) -> None:
-    first = await told(client, "critique", {"goal": "Sum", "steps": ["2 + 2 = 5"], "max_iterations": 0})
+    first = await told(
+        client, "critique", {"goal": "Sum", "steps": ["2 + 2 = 5"], "max_iterations": 0}
+    )
     assert (first["passes_quality_gate"], first.get("quality_score")) == (False, None)
     found = await judged(client, first, {"claim": 1, "verdict": "holds"})
     assert (found["passes_quality_gate"], found["issues"]) == (False, ["Step 1: 2 + 2 = 4, not 5"])
@@ -84,7 +115,9 @@ async def test_what_a_rule_is_certain_of_stays_wrong(client: Client) -> None:
 
 async def test_a_right_sum_that_is_the_wrong_one_is_for_the_judge(client: Client) -> None:
     found = await answered(
-        client, "critique", {"goal": "6 months at 12 % of 3500", "steps": ["3500 × 0.12 = 420", "420 + 6 = 426"]}
+        client,
+        "critique",
+        {"goal": "6 months at 12 % of 3500", "steps": ["3500 × 0.12 = 420", "420 + 6 = 426"]},
     )
     assert found["claims"] == ["1. 3500 × 0.12 = 420 (computes)", "2. 420 + 6 = 426 (computes)"]
     assert "passes_quality_gate" not in found
@@ -93,43 +126,64 @@ async def test_a_right_sum_that_is_the_wrong_one_is_for_the_judge(client: Client
 async def test_output_that_was_missing_may_be_sent_alone(client: Client) -> None:
     first = await told(client, "critique", {"goal": "Report", "response": "All 13 tests pass"})
     assert first["evidence"] == "none was sent"
-    found = await told(client, "critique", {"critique_id": first["critique_id"], "tool_results": RESULTS})
+    found = await told(
+        client, "critique", {"critique_id": first["critique_id"], "tool_results": RESULTS}
+    )
     assert found["claims"][0]["lines"][0]["text"] == "13 passed in 1.0s"
 
 
 async def test_work_that_claims_nothing_is_judged_as_a_whole(client: Client) -> None:
-    first = await told(client, "critique", {"goal": "A plan for the move", "steps": ["Pack the books", "Call a van"]})
-    assert [claim["text"] for claim in first["claims"]] == ["The work does what the goal asks: A plan for the move"]
-    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))["passes_quality_gate"] is True
+    first = await told(
+        client,
+        "critique",
+        {"goal": "A plan for the move", "steps": ["Pack the books", "Call a van"]},
+    )
+    assert [claim["text"] for claim in first["claims"]] == [
+        "The work does what the goal asks: A plan for the move"
+    ]
+    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))[
+        "passes_quality_gate"
+    ] is True
 
 
 async def test_open_claims_are_listed_beside_a_fault_that_a_rule_found(client: Client) -> None:
-    work = {"response": "The build takes 3 s. I pushed the branch. 15% of 80 is 14.", "tool_results": RESULTS}
+    work = {
+        "response": "The build takes 3 s. I pushed the branch. 15% of 80 is 14.",
+        "tool_results": RESULTS,
+    }
     first = await answered(client, "critique", work)
     assert first["claims"][1] == "2. I pushed the branch. (no output about this)"
     assert len(first["claims"]) == 2
     assert "Not judged yet: claim 1, 2." in first["retry_guidance"]
     assert first["next"]["send"].startswith("critique_id with verdicts")
     holds = [{"claim": number, "verdict": "holds"} for number in (1, 2)]
-    found = await answered(client, "critique", {"critique_id": first["critique_id"], "verdicts": holds})
+    found = await answered(
+        client, "critique", {"critique_id": first["critique_id"], "verdicts": holds}
+    )
     assert "next" not in found
     assert "Not judged" not in found["retry_guidance"]
     assert "15% of 80 is 12." in found["corrected_steps"][0]
 
 
-async def test_a_wrong_claim_without_a_correction_is_asked_for_by_its_number(client: Client) -> None:
+async def test_a_wrong_claim_without_a_correction_is_asked_for_by_its_number(
+    client: Client,
+) -> None:
     work = {"response": "The config uses port 8080. The function returns None for empty input."}
     first = await told(client, "critique", work)
     port = {"claim": 1, "verdict": "wrong", "correction": "The config uses port 80."}
     found = await judged(client, first, port, {"claim": 2, "verdict": "wrong"})
     assert "Claim 2 still needs a correction" in found["retry_guidance"]
     assert not {"corrected_steps", "stopped"} & {name for name, value in found.items() if value}
-    found = await judged(client, first, {"claim": 2, "verdict": "wrong", "correction": "It returns []."})
+    found = await judged(
+        client, first, {"claim": 2, "verdict": "wrong", "correction": "It returns []."}
+    )
     assert found["corrected_steps"] == ["The config uses port 80. It returns []."]
     assert "correction" not in found["retry_guidance"]
 
 
-async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(client: Client) -> None:
+async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(
+    client: Client,
+) -> None:
     found = await answered(client, "critique", {"response": "I will look at it tomorrow."})
     assert not {"claims", "next"} & {name for name, value in found.items() if value}
     assert (found["action"], found["note"][:28]) == ("keep", "it states nothing to check; ")
@@ -143,14 +197,26 @@ async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(
         ({"verdicts": [{"claim": 9, "verdict": "holds"}]}, "verdicts[0].claim"),
         ({"verdicts": [{"claim": 0, "verdict": "holds"}]}, "verdicts[0].claim"),
         ({"verdicts": [{"claim": "something else", "verdict": "holds"}]}, "verdicts[0].claim"),
-        ({"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 1, "verdict": "wrong"}]}, "verdicts[1].claim"),
+        (
+            {"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 1, "verdict": "wrong"}]},
+            "verdicts[1].claim",
+        ),
         ({"verdicts": [{"claim": 1, "verdict": "perhaps"}]}, "verdicts[0].verdict"),
         ({"verdicts": [{"claim": 1}]}, "verdicts[0].verdict"),
         ({"verdicts": ["holds"]}, "verdicts[0]"),
         ({"verdicts": "all fine"}, "verdicts"),
-        ({"critique_id": "crit_other", "verdicts": [{"claim": 1, "verdict": "holds"}]}, "critique_id"),
-        ({"critique_id": None, "verdicts": [{"claim": 1, "verdict": "holds"}], **WORK}, "critique_id"),
-        ({"tool_results": [{"tool": "cat", "content": "x" * 1_000_001}]}, "tool_results[0].content"),
+        (
+            {"critique_id": "crit_other", "verdicts": [{"claim": 1, "verdict": "holds"}]},
+            "critique_id",
+        ),
+        (
+            {"critique_id": None, "verdicts": [{"claim": 1, "verdict": "holds"}], **WORK},
+            "critique_id",
+        ),
+        (
+            {"tool_results": [{"tool": "cat", "content": "x" * 1_000_001}]},
+            "tool_results[0].content",
+        ),
         ({"tool_results": [{"content": "x"}] * 10_000}, "tool_results"),
         ({"goal": "Another", "analysis": "None"}, "goal"),
         ({"steps": ["1 + 1 = 2"], "analysis": "None"}, "steps"),
@@ -166,10 +232,16 @@ async def test_verdicts_that_fit_nothing_name_their_field_and_store_nothing(
 ) -> None:
     first = await told(client, "critique", WORK)
     before = await contents(engine)
-    call = {name: value for name, value in {"critique_id": first["critique_id"], **more}.items() if value is not None}
+    call = {
+        name: value
+        for name, value in {"critique_id": first["critique_id"], **more}.items()
+        if value is not None
+    }
     assert (await refused(client, "critique", call)).startswith(f"{field}: ")
     assert await contents(engine) == before
-    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))["claims"][0]["verdict"] == "holds"
+    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))["claims"][0][
+        "verdict"
+    ] == "holds"
 
 
 async def test_odd_output_and_a_claim_of_50_000_characters_are_answered(client: Client) -> None:
@@ -177,13 +249,20 @@ async def test_odd_output_and_a_claim_of_50_000_characters_are_answered(client: 
         {"tool": "head -c 64 /dev/urandom", "content": "\x01\ufffd\x1b[31m" * 500, "exit_code": 0},
         {"tool": "true", "content": ""},
     ]
-    work = {"goal": "Read it", "response": "All 7 parts " + "are fine and " * 4_000 + "done.", "tool_results": results}
+    work = {
+        "goal": "Read it",
+        "response": "All 7 parts " + "are fine and " * 4_000 + "done.",
+        "tool_results": results,
+    }
     found = await answered(client, "critique", work)
     assert len(str(found)) < 2_000
 
 
 async def test_much_output_is_read_beside_the_event_loop(engine: Engine) -> None:
-    results = [{"tool": f"pytest -q {n}", "content": "FAILED test_a.py - 3 != 4\n" * 30_000} for n in range(20)]
+    results = [
+        {"tool": f"pytest -q {n}", "content": "FAILED test_a.py - 3 != 4\n" * 30_000}
+        for n in range(20)
+    ]
     await engine.critique(response="1 + 1 = 2")  # imports
     begun = time.thread_time()
     await engine.critique(goal="Fix the tests", response="All 13 tests pass.", tool_results=results)
@@ -205,16 +284,22 @@ async def analyzed(client: Client, critique_id: str, analysis: Any) -> dict[str,
 async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) -> None:
     first = await begun(client)
     assert first["issues"] == ["Step 1: 2 + 2 = 4, not 5"]
-    found = await analyzed(client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT})
+    found = await analyzed(
+        client, first["critique_id"], {"issues": ["Step 1 is wrong"], "corrected_steps": RIGHT}
+    )
     assert (found["thinker"], found["iterations"], found["stopped"]) == ("host", 1, "passed")
     assert found["corrected_steps"] == RIGHT
     assert "next" not in found
 
 
 async def test_corrections_are_counted_across_calls_until_the_budget(client: Client) -> None:
-    first = await begun(client, max_iterations=2, steps=["All 3 tests pass", "2 + 2 = 4"], tool_results=[FAILED])
+    first = await begun(
+        client, max_iterations=2, steps=["All 3 tests pass", "2 + 2 = 4"], tool_results=[FAILED]
+    )
     found = [
-        await analyzed(client, first["critique_id"], {"corrected_steps": [f"All {n} tests pass", "2 + 2 = 4"]})
+        await analyzed(
+            client, first["critique_id"], {"corrected_steps": [f"All {n} tests pass", "2 + 2 = 4"]}
+        )
         for n in (4, 5)
     ]
     assert [one["iterations"] for one in found] == [1, 2]
@@ -233,11 +318,15 @@ async def test_nothing_changed_is_said_to_be_so(client: Client) -> None:
 
 async def test_a_correction_that_is_worse_is_not_taken(client: Client) -> None:
     first = await begun(client)
-    found = await analyzed(client, first["critique_id"], {"corrected_steps": ["2 + 2 = 6", "6 × 3 = 19"]})
+    found = await analyzed(
+        client, first["critique_id"], {"corrected_steps": ["2 + 2 = 6", "6 × 3 = 19"]}
+    )
     assert "corrected_steps" not in found
 
 
-@pytest.mark.parametrize("words", ["None", "No issues found.", "no issues were found", "The sums are right."])
+@pytest.mark.parametrize(
+    "words", ["None", "No issues found.", "no issues were found", "The sums are right."]
+)
 async def test_words_for_no_issues_mean_none(client: Client, words: Any) -> None:
     work = {"goal": "Sum", "steps": RIGHT, "analysis": words}
     found = await told(client, "critique", work)
@@ -253,9 +342,13 @@ async def test_markdown_with_headings_is_read(client: Client) -> None:
     assert "Step 1: the sum is wrong" in found["issues"]
 
 
-async def test_own_criteria_are_kept_and_a_certain_fault_keeps_the_gate_shut(client: Client) -> None:
+async def test_own_criteria_are_kept_and_a_certain_fault_keeps_the_gate_shut(
+    client: Client,
+) -> None:
     criteria = {"Correctness": {"score": 1, "reason": "fine"}, "tone": 0.9}
-    found = await told(client, "critique", {**WRONG, "analysis": {"quality_score": 1, "criteria": criteria}})
+    found = await told(
+        client, "critique", {**WRONG, "analysis": {"quality_score": 1, "criteria": criteria}}
+    )
     assert found["criteria"]["tone"] == {"score": 0.9}
     assert found["passes_quality_gate"] is False
 

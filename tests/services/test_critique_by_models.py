@@ -31,7 +31,9 @@ def steps(*texts: str) -> str:
     return json.dumps({"corrected_steps": texts})
 
 
-def thinking(settings: Settings, llm: Scripted, mode: Literal["auto", "always", "off"] = "auto") -> Engine:
+def thinking(
+    settings: Settings, llm: Scripted, mode: Literal["auto", "always", "off"] = "auto"
+) -> Engine:
     made = Settings(bank=settings.bank, project="app", critique=mode)
     return Engine(made, llm=llm)
 
@@ -53,7 +55,11 @@ async def test_critic_corrector_and_critic_are_asked_in_order_until_one_ends_it(
     with Scripted(*answers, roles=[CRITIC, CORRECTOR, CRITIC][: len(answers)]) as llm:
         async with thinking(settings, llm) as engine:
             found = await engine.critique(goal="A poem", steps=POEM, max_iterations=most)
-    assert (found.stopped, found.iterations, found.corrected_steps) == (stopped, 1, tuple(corrected))
+    assert (found.stopped, found.iterations, found.corrected_steps) == (
+        stopped,
+        1,
+        tuple(corrected),
+    )
     assert (found.thinker, found.quality_score) == ("scripted:model", 0.3)
     assert ("it is down" in (found.note or "")) == (DOWN in answers)
 
@@ -86,21 +92,33 @@ async def test_what_is_certainly_wrong_is_shown_to_a_model_only_always(
 
 
 async def test_a_model_judges_each_claim_and_gate_and_score_follow(settings: Settings) -> None:
-    verdicts = [{"claim": 1, "verdict": "holds"}, {"claim": 2, "verdict": "wrong", "correction": "420 × 6 = 2520"}]
-    right = json.dumps({"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 2, "verdict": "holds"}]})
+    verdicts = [
+        {"claim": 1, "verdict": "holds"},
+        {"claim": 2, "verdict": "wrong", "correction": "420 × 6 = 2520"},
+    ]
+    right = json.dumps(
+        {"verdicts": [{"claim": 1, "verdict": "holds"}, {"claim": 2, "verdict": "holds"}]}
+    )
     with Scripted(json.dumps({"verdicts": verdicts}), right, roles=[CRITIC, CRITIC]) as llm:
         async with thinking(settings, llm) as engine:
             found = await engine.critique(
-                goal="I save 12 % of 3,500 for 6 months", steps=["3500 × 0.12 = 420", "420 + 6 = 426"]
+                goal="I save 12 % of 3,500 for 6 months",
+                steps=["3500 × 0.12 = 420", "420 + 6 = 426"],
             )
-    assert (found.passes_quality_gate, found.quality_score, found.first_error_step) == (False, 0.5, 2)
+    assert (found.passes_quality_gate, found.quality_score, found.first_error_step) == (
+        False,
+        0.5,
+        2,
+    )
     assert found.corrected_steps == ("3500 × 0.12 = 420", "420 × 6 = 2520")
 
 
 async def test_off_asks_neither_critic_nor_corrector(settings: Settings) -> None:
     with Scripted() as llm:
         async with thinking(settings, llm, "off") as engine:
-            found = await engine.critique(goal="Poem", steps=[*POEM, "2 + 2 = 4 and 10 > 20"], criteria=["tone"])
+            found = await engine.critique(
+                goal="Poem", steps=[*POEM, "2 + 2 = 4 and 10 > 20"], criteria=["tone"]
+            )
     assert found.thinker == "rules"
 
 
@@ -109,10 +127,15 @@ async def test_criteria_and_lessons_reach_the_critic_and_secrets_do_not(settings
     told = json.dumps({"quality_score": 1, "criteria": {"rhyme": {"score": 0.2, "reason": "none"}}})
     with Scripted(told) as llm:
         async with thinking(settings, llm) as engine:
-            await engine.store_lesson(mistake="Called violets brown in a poem", correction="Look at one first")
+            await engine.store_lesson(
+                mistake="Called violets brown in a poem", correction="Look at one first"
+            )
             recalled = await engine.recall(task="write a poem about violets")
             found = await engine.critique(
-                goal=f"A poem {secret}", steps=BETTER, criteria={"rhyme": "does it"}, recall_id=recalled.recall_id
+                goal=f"A poem {secret}",
+                steps=BETTER,
+                criteria={"rhyme": "does it"},
+                recall_id=recalled.recall_id,
             )
         assert "Called violets brown" in llm.asked[0].user
         assert "rhyme: does it" in llm.asked[0].user
@@ -129,7 +152,9 @@ async def silent(iteration: int, version: Verified, issues: tuple[str, ...] | No
     """Report nothing."""
 
 
-async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_the_loop_free() -> None:
+async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_the_loop_free() -> (
+    None
+):
     threads: set[int] = set()
     check = verifier(Work(goal="", steps=()))
 
@@ -154,14 +179,21 @@ async def test_the_deadline_ends_it_with_the_best_so_far_and_verifying_leaves_th
         report=silent,
         until=time.monotonic() - 1,
     )
-    assert (found.stopped, found.iterations, found.best.verified.steps) == (Stopped.DEADLINE, 0, ("a",))
+    assert (found.stopped, found.iterations, found.best.verified.steps) == (
+        Stopped.DEADLINE,
+        0,
+        ("a",),
+    )
     assert threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize(
     ("work", "iterations"),
     [
-        ([(f"{step} + 1 = {step} and the quick brown fox. " * 28)[:1000] for step in range(200)], 0),
+        (
+            [(f"{step} + 1 = {step} and the quick brown fox. " * 28)[:1000] for step in range(200)],
+            0,
+        ),
         (["word " * 200] * 200, 3),
         ([(f"x = {step}; y = x + 4 = 9 " * 45)[:1000] for step in range(200)], 3),
     ],
@@ -184,7 +216,9 @@ async def test_a_critique_in_prose_is_read(settings: Settings) -> None:
     assert (found.thinker, found.passes_quality_gate, found.issues) == ("scripted:model", True, ())
 
 
-async def test_steps_that_the_critic_corrects_without_a_word_are_no_acceptance(settings: Settings) -> None:
+async def test_steps_that_the_critic_corrects_without_a_word_are_no_acceptance(
+    settings: Settings,
+) -> None:
     with Scripted(steps(*BETTER), GOOD, roles=[CRITIC, CRITIC]) as llm:
         async with thinking(settings, llm) as engine:
             found = await engine.critique(goal="A poem", steps=POEM)
@@ -196,6 +230,8 @@ async def test_steps_that_the_critic_corrects_without_a_word_are_no_acceptance(s
 async def test_a_claim_that_the_model_leaves_out_is_asked_of_the_host(settings: Settings) -> None:
     with Scripted(GOOD) as llm:
         async with thinking(settings, llm) as engine:
-            found = await engine.critique(goal="Deploy", response="I deployed the service to production.")
+            found = await engine.critique(
+                goal="Deploy", response="I deployed the service to production."
+            )
     assert (found.passes_quality_gate, found.quality_score) == (None, None)
     assert str(found.next["send"]).startswith("critique_id with verdicts")

@@ -11,26 +11,45 @@ from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextConte
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.transcripts import read_outputs
-from tests.runs.past_home import claude_file
 from tests.server.calls import answered, told
+from tests.sessions.past_home import claude_file
 
-BILL = ["Base cost: 15 × $12.99 = $195.00", "Tax: $195.00 × 0.085 = $16.58", "Total: $195.00 + $16.58 = $211.58"]
+BILL = [
+    "Base cost: 15 × $12.99 = $195.00",
+    "Tax: $195.00 × 0.085 = $16.58",
+    "Total: $195.00 + $16.58 = $211.58",
+]
 AREA = ["π × 5² = 3.14 × 25 = 78.5", "78.5 ÷ 43560 = 0.002"]
 SOLVED = ["2x + 6 = 10", "2x = 4", "x = 2"]
 LOG = "FAILED tests/test_a.py::test_one\n=========== 3 failed, 39 passed in 1.20s ==========="
 
 
 def both_ways(steps: list[str]) -> list[dict[str, Any]]:
-    return [{"goal": "Work it out", "steps": steps}, {"goal": "Work it out", "response": "; ".join(steps)}]
+    return [
+        {"goal": "Work it out", "steps": steps},
+        {"goal": "Work it out", "response": "; ".join(steps)},
+    ]
 
 
 @pytest.mark.parametrize("work", both_ways(BILL))
-async def test_a_wrong_product_is_corrected_through_every_step_that_used_it(client: Client, work: Any) -> None:
+async def test_a_wrong_product_is_corrected_through_every_step_that_used_it(
+    client: Client, work: Any
+) -> None:
     found = await told(client, "critique", work)
-    assert (found["first_error_step"], found["passes_quality_gate"], found["stopped"]) == (1, False, "passed")
+    assert (found["first_error_step"], found["passes_quality_gate"], found["stopped"]) == (
+        1,
+        False,
+        "passed",
+    )
     assert not found["claims"][0]["computes"]
-    assert [step.rpartition("$")[2] for step in found["corrected_steps"]] == ["194.85", "16.56", "211.41"]
-    again = await told(client, "critique", {"goal": "Work it out", "steps": found["corrected_steps"]})
+    assert [step.rpartition("$")[2] for step in found["corrected_steps"]] == [
+        "194.85",
+        "16.56",
+        "211.41",
+    ]
+    again = await told(
+        client, "critique", {"goal": "Work it out", "steps": found["corrected_steps"]}
+    )
     assert "issues" not in again
 
 
@@ -45,15 +64,33 @@ async def test_a_solved_equation_is_left_for_the_judge(client: Client, work: Any
     found = await told(client, "critique", work)
     assert found["action"] == "verify_first"
     assert all(claim["computes"] for claim in found["claims"][1:])
-    assert not {"first_error_step", "corrected_steps", "issues", "quality_score", "passes_quality_gate"} & set(found)
+    assert not {
+        "first_error_step",
+        "corrected_steps",
+        "issues",
+        "quality_score",
+        "passes_quality_gate",
+    } & set(found)
 
 
 async def test_a_claim_over_a_log_with_failures_is_contradicted(client: Client) -> None:
     results = [{"tool": "pytest", "content": LOG, "exit_code": 1}]
-    found = await told(client, "critique", {"goal": "Report", "response": "All 42 tests pass", "tool_results": results})
+    found = await told(
+        client,
+        "critique",
+        {"goal": "Report", "response": "All 42 tests pass", "tool_results": results},
+    )
     (claim,) = found["claims"]
-    assert (claim["verdict"], claim["judge"], found["passes_quality_gate"]) == ("wrong", "rules", False)
-    assert (found["action"], found["stopped"], found["should_retry"]) == ("revise", "no_change", True)
+    assert (claim["verdict"], claim["judge"], found["passes_quality_gate"]) == (
+        "wrong",
+        "rules",
+        False,
+    )
+    assert (found["action"], found["stopped"], found["should_retry"]) == (
+        "revise",
+        "no_change",
+        True,
+    )
 
 
 async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> None:
@@ -64,7 +101,9 @@ async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> Non
 
 
 @pytest.mark.parametrize("most", range(6))
-async def test_corrections_are_bounded_and_none_means_only_verifying(client: Client, most: int) -> None:
+async def test_corrections_are_bounded_and_none_means_only_verifying(
+    client: Client, most: int
+) -> None:
     found = await told(client, "critique", {"goal": "Bill", "steps": BILL, "max_iterations": most})
     assert found["iterations"] == min(most, 1)
     assert ("corrected_steps" in found) == (most > 0)
@@ -74,7 +113,9 @@ async def test_corrections_are_bounded_and_none_means_only_verifying(client: Cli
 
 
 async def test_criteria_stay_unscored_by_rules(client: Client) -> None:
-    found = await told(client, "critique", {"goal": "Sum", "steps": SOLVED, "criteria": ["tone", "safety"]})
+    found = await told(
+        client, "critique", {"goal": "Sum", "steps": SOLVED, "criteria": ["tone", "safety"]}
+    )
     assert "criteria" not in found
 
 
@@ -90,10 +131,21 @@ async def test_progress_says_which_step_is_wrong_and_how(client: Client) -> None
     assert heard[-1] == "3 steps, 3 claims"
 
 
-async def test_a_component_that_ran_in_the_place_of_the_one_decided_on_is_a_failure(client: Client) -> None:
-    work = {"goal": "rank the results", "steps": ["I ran the reranker."], "decided": "reranker_v2", "executed": "bm25"}
+async def test_a_component_that_ran_in_the_place_of_the_one_decided_on_is_a_failure(
+    client: Client,
+) -> None:
+    work = {
+        "goal": "rank the results",
+        "steps": ["I ran the reranker."],
+        "decided": "reranker_v2",
+        "executed": "bm25",
+    }
     found = await told(client, "critique", work)
-    assert (found["first_error_step"], found["passes_quality_gate"], found["action"]) == (1, False, "revise")
+    assert (found["first_error_step"], found["passes_quality_gate"], found["action"]) == (
+        1,
+        False,
+        "revise",
+    )
     same = await told(client, "critique", {**work, "executed": "reranker-v2"})
     assert "issues" not in same
 
@@ -104,7 +156,9 @@ class HostModel:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult:
+    async def __call__(
+        self, context: Any, params: CreateMessageRequestParams
+    ) -> CreateMessageResult:
         del context
         content = params.messages[0].content
         assert isinstance(content, TextContent)
@@ -116,14 +170,20 @@ class HostModel:
             score = len(self.asked) / 20
             said = {"quality_score": score, "issues": [f"Step 1: issue {len(self.asked)}"]}
         text = TextContent(type="text", text=json.dumps(said))
-        return CreateMessageResult(role="assistant", content=text, model="host", stop_reason="endTurn")
+        return CreateMessageResult(
+            role="assistant", content=text, model="host", stop_reason="endTurn"
+        )
 
 
 async def critiqued(engine: Engine, era: Any, most: int) -> tuple[dict[str, Any], list[str]]:
     model = HostModel()
     async with Client(build(engine=engine), mode=era, sampling_callback=model) as client:
-        found = await told(client, "critique", {"goal": "A letter", "steps": ["draft"], "max_iterations": most})
-    return {name: found[name] for name in found if name not in ("critique_id", "reflection_time_ms")}, model.asked
+        found = await told(
+            client, "critique", {"goal": "A letter", "steps": ["draft"], "max_iterations": most}
+        )
+    return {
+        name: found[name] for name in found if name not in ("critique_id", "reflection_time_ms")
+    }, model.asked
 
 
 async def test_three_rounds_are_the_same_in_both_eras(engine: Engine) -> None:
@@ -157,7 +217,9 @@ def test_a_file_that_is_not_a_transcript_has_no_outputs(tmp_path: Path) -> None:
 async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     client: Client, engine: Engine, tmp_path: Path
 ) -> None:
-    engine.context.transcripts[engine.context.scopes.own] = str(claude_file(tmp_path / "s.jsonl", RAN_TESTS))
+    engine.context.transcripts[engine.context.scopes.own] = str(
+        claude_file(tmp_path / "s.jsonl", RAN_TESTS)
+    )
     work = {"goal": "Fix it", "response": "12 tests pass. The fix is in."}
     found = await answered(client, "critique", work)
     assert found["evidence"] == "1 outputs of this session"

@@ -23,9 +23,19 @@ def session(*calls: tuple[str, dict[str, Any], str]) -> str:
     """A Claude Code session of these calls."""
     lines: list[tuple[str, Any]] = [("user", "Fix the rounding")]
     for number, (tool, arguments, answer) in enumerate(calls):
-        lines.append(("assistant", [{"type": "tool_use", "id": f"t{number}", "name": tool, "input": arguments}]))
-        lines.append(("user", [{"type": "tool_result", "tool_use_id": f"t{number}", "content": answer}]))
-    records = ({"type": role, "message": {"role": role, "content": said}, "uuid": "u"} for role, said in lines)
+        lines.append(
+            (
+                "assistant",
+                [{"type": "tool_use", "id": f"t{number}", "name": tool, "input": arguments}],
+            )
+        )
+        lines.append(
+            ("user", [{"type": "tool_result", "tool_use_id": f"t{number}", "content": answer}])
+        )
+    records = (
+        {"type": role, "message": {"role": role, "content": said}, "uuid": "u"}
+        for role, said in lines
+    )
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
@@ -35,7 +45,12 @@ def transcript(tmp_path: Path) -> Path:
 
 
 def stop(path: Path, message: str = CLAIM, event: str = "Stop", **more: Any) -> HookInput:
-    sent = {"session_id": "s", "transcript_path": str(path), "cwd": "/home/me/shop", "last_assistant_message": message}
+    sent = {
+        "session_id": "s",
+        "transcript_path": str(path),
+        "cwd": "/home/me/shop",
+        "last_assistant_message": message,
+    }
     hook = read_hook(event, {**sent, **more})
     assert hook is not None
     return hook
@@ -45,7 +60,9 @@ async def held(engine: Engine, hook: HookInput) -> str | None:
     return (await services.hooks.answer(engine.context, hook))[0]
 
 
-async def test_a_claim_is_held_once_and_what_came_of_it_is_counted(engine: Engine, transcript: Path) -> None:
+async def test_a_claim_is_held_once_and_what_came_of_it_is_counted(
+    engine: Engine, transcript: Path
+) -> None:
     transcript.write_text(session(EDIT, RED), "utf-8")
     text = await held(engine, stop(transcript))
     assert text is not None
@@ -58,13 +75,18 @@ async def test_a_claim_is_held_once_and_what_came_of_it_is_counted(engine: Engin
     transcript.write_text(session(EDIT, RED, GREEN, EDIT, GREEN), "utf-8")
     assert await held(engine, stop(transcript, stop_hook_active=True)) is None
     assert await held(engine, stop(transcript, "I pushed it.")) is not None
-    assert await held(engine, stop(transcript, "Nothing is pushed yet.", stop_hook_active=True)) is None
+    assert (
+        await held(engine, stop(transcript, "Nothing is pushed yet.", stop_hook_active=True))
+        is None
+    )
 
     counted = (await engine.get_stats())["last_messages"]
     assert counted == {"held": 3, "ran": 1, "corrected": 1, "repeated": 1, "told": 0}
 
 
-@pytest.mark.parametrize(("calls", "holds"), [((EDIT, RED), True), ((EDIT, GREEN), False), ((EDIT,), True)])
+@pytest.mark.parametrize(
+    ("calls", "holds"), [((EDIT, RED), True), ((EDIT, GREEN), False), ((EDIT,), True)]
+)
 async def test_a_long_session_is_read_from_its_end_and_whole_where_that_does_not_decide(
     engine: Engine, transcript: Path, calls: tuple[Any, ...], holds: bool
 ) -> None:
@@ -75,15 +97,22 @@ async def test_a_long_session_is_read_from_its_end_and_whole_where_that_does_not
         assert (await held(engine, stop(path, session_id=name)) is not None) is holds
 
 
-async def test_a_run_of_tests_is_remembered_behind_hundreds_of_other_runs(engine: Engine, transcript: Path) -> None:
-    others = [("Bash", {"command": f"node tools/count.js {number}"}, f"{number} rows") for number in range(600)]
+async def test_a_run_of_tests_is_remembered_behind_hundreds_of_other_runs(
+    engine: Engine, transcript: Path
+) -> None:
+    others = [
+        ("Bash", {"command": f"node tools/count.js {number}"}, f"{number} rows")
+        for number in range(600)
+    ]
     transcript.write_text(session(RED, *others), "utf-8")
     text = await held(engine, stop(transcript))
     assert text is not None
     assert "npx jest" in text
 
 
-async def test_where_nobody_watches_it_is_told_at_the_next_prompt(engine: Engine, transcript: Path) -> None:
+async def test_where_nobody_watches_it_is_told_at_the_next_prompt(
+    engine: Engine, transcript: Path
+) -> None:
     transcript.write_text(session(EDIT, RED), "utf-8")
     prompt = read_hook("UserPromptSubmit", {"session_id": "s", "prompt": "Go on"})
     assert prompt is not None
@@ -96,8 +125,15 @@ async def test_a_transcript_that_lacks_calls_which_hooks_saw_proves_no_absence(
     engine: Engine, transcript: Path
 ) -> None:
     for number, (tool, arguments, answer) in enumerate((EDIT, GREEN)):
-        call = {"session_id": "s", "tool_name": tool, "tool_input": arguments, "tool_response": answer}
-        ran = read_hook("PostToolUse", {**call, "tool_use_id": f"t{number}", "cwd": "/home/me/shop"})
+        call = {
+            "session_id": "s",
+            "tool_name": tool,
+            "tool_input": arguments,
+            "tool_response": answer,
+        }
+        ran = read_hook(
+            "PostToolUse", {**call, "tool_use_id": f"t{number}", "cwd": "/home/me/shop"}
+        )
         assert ran is not None
         await held(engine, ran)
     transcript.write_text(session(EDIT), "utf-8")  # the host has not written the run yet
@@ -107,15 +143,20 @@ async def test_a_transcript_that_lacks_calls_which_hooks_saw_proves_no_absence(
 
 
 @pytest.mark.parametrize(
-    ("way", "watched", "holds"), [("hold", False, True), ("off", True, False), ("tell", True, False)]
+    ("way", "watched", "holds"),
+    [("hold", False, True), ("off", True, False), ("tell", True, False)],
 )
-async def test_a_person_chooses(settings: Settings, transcript: Path, way: Any, watched: bool, holds: bool) -> None:
+async def test_a_person_chooses(
+    settings: Settings, transcript: Path, way: Any, watched: bool, holds: bool
+) -> None:
     transcript.write_text(session(EDIT, RED), "utf-8")
     async with Engine(replace(settings, last_word=way)) as engine:
         assert bool(await held(engine, replace(stop(transcript), watched=watched))) is holds
 
 
-async def test_a_subagent_that_changed_nothing_may_report_what_it_was_told(engine: Engine, transcript: Path) -> None:
+async def test_a_subagent_that_changed_nothing_may_report_what_it_was_told(
+    engine: Engine, transcript: Path
+) -> None:
     other = transcript.with_name("agent.jsonl")
     transcript.write_text(session(EDIT, RED), "utf-8")
     other.write_text(session(("Bash", {"command": "ls"}, "src")), "utf-8")
@@ -153,9 +194,16 @@ GEMINI = {"sessionId": "s", "messages": [
 
 
 @pytest.mark.parametrize(
-    "text", ["".join(json.dumps(line) + "\n" for line in CODEX), json.dumps(GEMINI), json.dumps(GEMINI, indent=2)]
+    "text",
+    [
+        "".join(json.dumps(line) + "\n" for line in CODEX),
+        json.dumps(GEMINI),
+        json.dumps(GEMINI, indent=2),
+    ],
 )
-async def test_sessions_of_other_hosts_are_read(engine: Engine, transcript: Path, text: str) -> None:
+async def test_sessions_of_other_hosts_are_read(
+    engine: Engine, transcript: Path, text: str
+) -> None:
     transcript.write_text(text, "utf-8")
     assert "`npx jest` failed" in (await held(engine, stop(transcript)) or "")
 
@@ -175,12 +223,18 @@ async def test_what_cannot_be_read_is_silent_and_logged(
         assert reason in capsys.readouterr().err
 
 
-async def test_a_session_that_is_still_written_or_cut_is_read_as_far_as_it_is(engine: Engine, transcript: Path) -> None:
+async def test_a_session_that_is_still_written_or_cut_is_read_as_far_as_it_is(
+    engine: Engine, transcript: Path
+) -> None:
     whole = session(EDIT, RED, GREEN).encode()
     lines = whole.split(b"\n")
-    transcript.write_bytes(b"\n".join([*lines[:-2], lines[-2][:40]]))  # the green run is not whole yet
+    transcript.write_bytes(
+        b"\n".join([*lines[:-2], lines[-2][:40]])
+    )  # the green run is not whole yet
     assert "failed" in (await held(engine, stop(transcript)) or "")
-    transcript.write_bytes(b"\n".join([lines[0], b"\x00\x01", *lines[1:3], b"[]", b"17", *lines[3:]]))
+    transcript.write_bytes(
+        b"\n".join([lines[0], b"\x00\x01", *lines[1:3], b"[]", b"17", *lines[3:]])
+    )
     assert await held(engine, replace(stop(transcript), session="t")) is None
 
 

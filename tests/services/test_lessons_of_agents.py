@@ -15,7 +15,10 @@ from tests.server.calls import FAILED_RUN
 @pytest.mark.parametrize(
     ("analysis", "text"),
     [
-        ({"mistake": "Guessed the name", "correction": "List the folder."}, "Guessed the name. List the folder."),
+        (
+            {"mistake": "Guessed the name", "correction": "List the folder."},
+            "Guessed the name. List the folder.",
+        ),
         ({"mistake": "Guessed the name"}, "Tried without success: Guessed the name"),
         ({"correction": "List the folder first."}, "List the folder first."),
     ],
@@ -40,12 +43,22 @@ async def test_a_lesson_without_content_is_left_out_of_an_analysis(engine: Engin
 async def detail(engine: Engine, lesson_id: str) -> dict[str, Any]:
     lessons, scope = engine.bank.lessons, engine.scopes.own
     lesson = await lessons.get(scope, lesson_id)
-    history = [version for version in await lessons.history(scope, lesson_id) if version["reason"] == "evidence"]
-    links = [link["to_id"] for link in await lessons.links(scope, lesson_id) if link["relation"] == "evidence"]
+    history = [
+        version
+        for version in await lessons.history(scope, lesson_id)
+        if version["reason"] == "evidence"
+    ]
+    links = [
+        link["to_id"]
+        for link in await lessons.links(scope, lesson_id)
+        if link["relation"] == "evidence"
+    ]
     return {"state": lesson.state, "strength": lesson.strength, "evidence": history, "links": links}
 
 
-async def test_what_rules_made_of_the_run_becomes_the_evidence_of_the_agents_lesson(engine: Engine) -> None:
+async def test_what_rules_made_of_the_run_becomes_the_evidence_of_the_agents_lesson(
+    engine: Engine,
+) -> None:
     by_rules = await engine.reflect(**FAILED_RUN)
     (old,) = by_rules.lessons
     analysis = {"mistake": "Guessed the name", "correction": "List the folder."}
@@ -68,7 +81,10 @@ async def test_lessons_of_rules_on_other_events_stay_beside_the_agents(engine: E
         {"type": "tool_response", "content": "All checks passed!"},
     ]
     run = {**FAILED_RUN, "events": [*FAILED_RUN["events"], *other]}
-    told = {"mistake": "ruffian: command not found", "correction": "Run the command by uv: uv run ruffian"}
+    told = {
+        "mistake": "ruffian: command not found",
+        "correction": "Run the command by uv: uv run ruffian",
+    }
     reflection = await engine.reflect(**run, analysis=told)
     first, second = reflection.lessons
     assert [version["text"] for version in (await detail(engine, first.id))["evidence"]] == [
@@ -77,13 +93,21 @@ async def test_lessons_of_rules_on_other_events_stay_beside_the_agents(engine: E
     assert "setings.toml" in (await engine.bank.lessons.get(engine.scopes.own, second.id)).text
 
 
-async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_in_it(engine: Engine) -> None:
+async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_in_it(
+    engine: Engine,
+) -> None:
     told = {"mistake": "fetch.py needs the module requests", "correction": "pip install requests"}
     stored = await engine.store_lesson(**told)
     commands = (("python fetch.py", "ModuleNotFoundError: No module named 'requests'"),
         ("pip install requests", "Successfully installed requests-2.32.3"), ("python fetch.py", "200 OK"))  # fmt: skip
     calls = [("Bash", {"command": command}, answer) for command, answer in commands]
-    calls.append(("mcp__mcp-reflect__store_lesson", told, f'{{"lesson_id": "{stored.lesson_id}", "status": "stored"}}'))
+    calls.append(
+        (
+            "mcp__mcp-reflect__store_lesson",
+            told,
+            f'{{"lesson_id": "{stored.lesson_id}", "status": "stored"}}',
+        )
+    )
     events = [
         event
         for tool, arguments, answer in calls
@@ -102,9 +126,13 @@ async def test_a_session_that_is_read_at_its_end_is_evidence_of_the_lesson_told_
     assert [hit.id for hit in recalled.lessons if hit.kind == "lesson"] == [stored.lesson_id]
 
 
-async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_evidence(engine: Engine) -> None:
+async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_evidence(
+    engine: Engine,
+) -> None:
     (old,) = (await engine.reflect(**FAILED_RUN)).lessons
-    other = await engine.store_lesson(mistake="Deployed on a Friday", correction="Deploy on a Tuesday")
+    other = await engine.store_lesson(
+        mistake="Deployed on a Friday", correction="Deploy on a Tuesday"
+    )
     assert (await detail(engine, old.id))["state"] is State.ACTIVE
     own = await engine.store_lesson(
         mistake="orders/setings.toml does not exist", correction="Read orders/settings.toml"
@@ -116,16 +144,25 @@ async def test_a_lesson_stored_after_rules_judged_the_run_takes_theirs_as_eviden
 
 async def test_a_run_that_is_read_twice_is_learned_from_once(engine: Engine) -> None:
     (first,) = (await engine.reflect(**FAILED_RUN, run_id="s-1#1")).lessons
-    longer = {**FAILED_RUN, "events": [*FAILED_RUN["events"], {"type": "llm_call", "content": "Done."}]}
+    longer = {
+        **FAILED_RUN,
+        "events": [*FAILED_RUN["events"], {"type": "llm_call", "content": "Done."}],
+    }
     await engine.reflect(**longer, run_id="s-1#2")
     assert (await detail(engine, first.id))["strength"] == 1
     await engine.reflect(**longer, run_id="s-2#1")
     assert (await detail(engine, first.id))["strength"] == 2
 
 
-async def test_without_ids_only_lessons_whose_advice_the_calls_follow_are_credited(engine: Engine) -> None:
-    used = await engine.store_lesson(mistake="Deployed the shop by hand", correction="Run make deploy for the shop")
-    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+async def test_without_ids_only_lessons_whose_advice_the_calls_follow_are_credited(
+    engine: Engine,
+) -> None:
+    used = await engine.store_lesson(
+        mistake="Deployed the shop by hand", correction="Run make deploy for the shop"
+    )
+    await engine.store_lesson(
+        mistake="Deployed the shop at noon", correction="Ask the team of the shop first"
+    )
     recall = await engine.recall(task="deploy the shop")
     assert len(recall.lessons) == 2
     await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
@@ -133,16 +170,24 @@ async def test_without_ids_only_lessons_whose_advice_the_calls_follow_are_credit
     assert [item.id for item in outcome.updated] == [used.lesson_id]
 
 
-async def test_where_the_calls_follow_no_lesson_none_is_credited_and_the_answer_says_so(engine: Engine) -> None:
-    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+async def test_where_the_calls_follow_no_lesson_none_is_credited_and_the_answer_says_so(
+    engine: Engine,
+) -> None:
+    await engine.store_lesson(
+        mistake="Deployed the shop at noon", correction="Ask the team of the shop first"
+    )
     recall = await engine.recall(task="deploy the shop")
     await engine.after_call("Bash", {"command": "make deploy"}, "done", session="s")
     outcome = await engine.record_outcome(success=True, recall_id=recall.recall_id)
     assert (outcome.updated, "name the lesson_ids" in (outcome.reason or "")) == ((), True)
 
 
-async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outcome(engine: Engine) -> None:
-    await engine.store_lesson(mistake="Deployed the shop at noon", correction="Ask the team of the shop first")
+async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outcome(
+    engine: Engine,
+) -> None:
+    await engine.store_lesson(
+        mistake="Deployed the shop at noon", correction="Ask the team of the shop first"
+    )
     recall = await engine.recall(task="deploy the shop")
     assert len((await engine.record_outcome(success=True, recall_id=recall.recall_id)).updated) == 1
 
@@ -150,13 +195,37 @@ async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outc
 @pytest.mark.parametrize(
     ("text", "mistake", "correction"),
     [
-        ("Never commit the .env file, add it to .gitignore", "Never commit the .env file, add it to .gitignore", ""),
-        ("Committed the .env file. Add .env to .gitignore", "Committed the .env file.", "Add .env to .gitignore"),
-        ("Deployed v2.1 from main; deploy from release", "Deployed v2.1 from main", "deploy from release"),
-        ("Never apply in prod; it corrupts state; use make", "Never apply in prod; it corrupts state", "use make"),
-        ("The apply hung in prod; it corrupts state", "The apply hung in prod; it corrupts state", ""),
+        (
+            "Never commit the .env file, add it to .gitignore",
+            "Never commit the .env file, add it to .gitignore",
+            "",
+        ),
+        (
+            "Committed the .env file. Add .env to .gitignore",
+            "Committed the .env file.",
+            "Add .env to .gitignore",
+        ),
+        (
+            "Deployed v2.1 from main; deploy from release",
+            "Deployed v2.1 from main",
+            "deploy from release",
+        ),
+        (
+            "Never apply in prod; it corrupts state; use make",
+            "Never apply in prod; it corrupts state",
+            "use make",
+        ),
+        (
+            "The apply hung in prod; it corrupts state",
+            "The apply hung in prod; it corrupts state",
+            "",
+        ),
         ("The apply hung. Use of locks is slow.", "The apply hung. Use of locks is slow.", ""),
-        ("提交了密钥文件到仓库里。把它加入忽略列表", "提交了密钥文件到仓库里。", "把它加入忽略列表"),
+        (
+            "提交了密钥文件到仓库里。把它加入忽略列表",
+            "提交了密钥文件到仓库里。",
+            "把它加入忽略列表",
+        ),
     ],
 )
 async def test_one_text_is_divided_only_where_an_instruction_begins(
@@ -167,7 +236,10 @@ async def test_one_text_is_divided_only_where_an_instruction_begins(
     assert (lesson.mistake, lesson.correction) == (mistake, correction)
 
 
-OLD: dict[str, Any] = {"mistake": "npm install failed: pnpm manages this repo", "correction": "Use pnpm install here"}
+OLD: dict[str, Any] = {
+    "mistake": "npm install failed: pnpm manages this repo",
+    "correction": "Use pnpm install here",
+}
 NEW: dict[str, Any] = {
     "mistake": "Ran npm install, which failed and broke the lock file",
     "correction": "pnpm is the package manager of this repo: use pnpm install",
@@ -177,12 +249,22 @@ NEW: dict[str, Any] = {
 @pytest.mark.parametrize(
     "sent",
     [
-        *({"lesson": text} for text in ("Be careful!", "test more", "Pay attention next time.", "Do better next time")),
+        *(
+            {"lesson": text}
+            for text in (
+                "Be careful!",
+                "test more",
+                "Pay attention next time.",
+                "Do better next time",
+            )
+        ),
         {"lesson": "Double-check everything"},
         {"mistake": "make docs failed: no rule", "correction": "Be more careful"},
     ],
 )
-async def test_advice_that_names_nothing_to_do_is_not_stored(sent: dict[str, Any], engine: Engine) -> None:
+async def test_advice_that_names_nothing_to_do_is_not_stored(
+    sent: dict[str, Any], engine: Engine
+) -> None:
     with pytest.raises(InputError, match="what to do differently"):
         await engine.store_lesson(**sent)
     assert await engine.bank.lessons.latest(engine.scopes.own) == []
@@ -191,7 +273,9 @@ async def test_advice_that_names_nothing_to_do_is_not_stored(sent: dict[str, Any
 @pytest.mark.parametrize(
     "text", ["Run make setup before make test", "Test with docker", "Use --force", "先跑测试再提交"]
 )
-async def test_plain_sentences_with_something_to_do_are_kept_as_they_are(text: str, engine: Engine) -> None:
+async def test_plain_sentences_with_something_to_do_are_kept_as_they_are(
+    text: str, engine: Engine
+) -> None:
     stored = await engine.store_lesson(lesson=text)
     assert stored.text == text
     assert answer(stored)["kept"] == f"les_{stored.lesson_id[-6:]}: {text}"
@@ -229,13 +313,18 @@ async def test_an_unknown_lesson_to_replace_is_an_error_and_stores_nothing(engin
     assert await engine.bank.lessons.latest(engine.scopes.own) == []
 
 
-async def test_a_newer_analysis_of_a_run_replaces_the_correction_of_the_same_mistake(engine: Engine) -> None:
+async def test_a_newer_analysis_of_a_run_replaces_the_correction_of_the_same_mistake(
+    engine: Engine,
+) -> None:
     mistake = "make docs failed: no rule for docs"
     first = await engine.reflect(
-        task="Build the docs", outcome="failure", analysis={"mistake": mistake, "correction": "Run make html"}
+        task="Build the docs",
+        outcome="failure",
+        analysis={"mistake": mistake, "correction": "Run make html"},
     )
     await engine.reflect(
-        reflection_id=first.reflection_id, analysis={"mistake": mistake, "correction": "Run make -C docs html"}
+        reflection_id=first.reflection_id,
+        analysis={"mistake": mistake, "correction": "Run make -C docs html"},
     )
     (left,) = await engine.bank.lessons.latest(engine.scopes.own)
     assert left.correction == "Run make -C docs html"
@@ -251,9 +340,17 @@ async def test_an_outcome_says_what_was_counted_in_one_line(engine: Engine) -> N
 @pytest.mark.parametrize(
     ("told", "changes", "text"),
     [
-        ("Deploy from the release branch", {"mistake": "Deploy from main only"}, "Deploy from main only"),
+        (
+            "Deploy from the release branch",
+            {"mistake": "Deploy from main only"},
+            "Deploy from main only",
+        ),
         ("Use `uv run pytest`", {"correction": "Use `make test`"}, "Use `make test`"),
-        ("The deploy broke", {"correction": "Run the smoke test first"}, "The deploy broke. Run the smoke test first"),
+        (
+            "The deploy broke",
+            {"correction": "Run the smoke test first"},
+            "The deploy broke. Run the smoke test first",
+        ),
     ],
 )
 async def test_an_edit_of_a_lesson_told_as_one_text_changes_what_agents_are_shown(

@@ -23,7 +23,9 @@ PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("page", ["python.md", "systems.md"])
 def test_the_examples_of_a_page_run(page: str, settings: Settings) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL
+    )
     assert blocks
     space: dict[str, Any] = {"settings": settings}
     for block in blocks:
@@ -38,12 +40,16 @@ async def test_generating_stores_nothing_and_storing_twice_stores_once(settings:
         assert await engine.store_reflection(generated) == kept
         (stored,) = await engine.bank.reflections.latest(engine.scopes.own)
         assert stored.id == kept.reflection_id
-        assert (await engine.bank.lessons.get(engine.scopes.own, kept.strategy_id or "")).kind == "strategy"
+        assert (
+            await engine.bank.lessons.get(engine.scopes.own, kept.strategy_id or "")
+        ).kind == "strategy"
         assert (await engine.reflect(**FAILED_RUN)).reflection_id == kept.reflection_id
 
 
 async def test_what_failed_a_check_cannot_be_stored(engine: Engine) -> None:
-    generated = await engine.generate_reflection(task="t", outcome="success", decision={"action": "keep"})
+    generated = await engine.generate_reflection(
+        task="t", outcome="success", decision={"action": "keep"}
+    )
     assert generated.reflection.validation is not None
     with pytest.raises(InputError, match=r"^reflection: a check of its decision failed"):
         await engine.store_reflection(generated)
@@ -51,7 +57,11 @@ async def test_what_failed_a_check_cannot_be_stored(engine: Engine) -> None:
 
 async def test_reflections_are_found_by_text_by_importance_and_by_tag(engine: Engine) -> None:
     for name, importance in (("alpha", 0.9), ("beta", 0.6), ("gamma", 0.2)):
-        said = {"reflection": f"The {name} service was down.", "importance": importance, "tags": [name]}
+        said = {
+            "reflection": f"The {name} service was down.",
+            "importance": importance,
+            "tags": [name],
+        }
         await engine.reflect(task=f"Call the {name} service", outcome="failure", analysis=said)
 
     async def names(*args: Any, **more: Any) -> list[str]:
@@ -64,7 +74,10 @@ async def test_reflections_are_found_by_text_by_importance_and_by_tag(engine: En
     assert (await names("the beta service is down"))[0] == "beta"
     assert await names("the gamma service is down", tags=["gamma"]) == []  # below the importance
     assert await names("the gamma service is down", min_importance=0, tags=["gamma"]) == ["gamma"]
-    assert all(lesson.times_applied == 0 for lesson in await engine.bank.lessons.latest(engine.scopes.own, kind=None))
+    assert all(
+        lesson.times_applied == 0
+        for lesson in await engine.bank.lessons.latest(engine.scopes.own, kind=None)
+    )
 
 
 def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings: Settings) -> None:
@@ -79,7 +92,9 @@ def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings:
         engine.build_reflection_prompt(reflection_id="ref_1", analysis="x")
     assert engine.parse_reflection({"reflection": "So."}).reflection == "So."
     assert "step one" in engine.build_improvement_prompt("goal", "step one", ["wrong"]).user
-    assert "it is wrong" in engine.build_improvement_prompt("goal", ["step one"], "it is wrong").user
+    assert (
+        "it is wrong" in engine.build_improvement_prompt("goal", ["step one"], "it is wrong").user
+    )
     assert not settings.bank_path.exists()
 
 
@@ -146,7 +161,8 @@ async def test_every_log_event_has_the_keys_of_the_page(
         await engine.forget_lesson(lesson_id=stored.lesson_id, reason="wrong")
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     keys = {
-        line["event"]: ", ".join(key for key in line if key not in ("event", "level", "timestamp")) for line in lines
+        line["event"]: ", ".join(key for key in line if key not in ("event", "level", "timestamp"))
+        for line in lines
     }
     elsewhere = {"setting_unknown", "tool_failed"}  # the server's, tested there
     assert {name: sorted(found.split(", ")) for name, found in keys.items()} == {
@@ -205,7 +221,11 @@ def test_the_package_offers_these_names() -> None:
 
 
 def test_the_engine_has_these_methods_with_these_parameters() -> None:
-    methods = [f"{name}({parameters(getattr(Engine, name))})" for name in vars(Engine) if not name.startswith("_")]
+    methods = [
+        f"{name}({parameters(getattr(Engine, name))})"
+        for name in vars(Engine)
+        if not name.startswith("_")
+    ]
     assert parameters(Engine) == ENGINE
     assert sorted(methods) == METHODS.split("\n")[1:-1]
 

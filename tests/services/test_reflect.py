@@ -12,13 +12,21 @@ from mcp_reflect.llm.protocol import Role, UnreachableError
 from mcp_reflect.models.reflection import Score
 from mcp_reflect.models.run import Trace
 from mcp_reflect.services.engine import Engine
-from tests.runs.api_runs import RUNS, ApiRun
 from tests.scripted import Scripted
 from tests.server.calls import FAILED_RUN, contents, refused, told
+from tests.sessions.api_runs import RUNS, ApiRun
 
-RUN: dict[str, Any] = {"task": "Tune the search service", "outcome": "success", "task_type": "tuning"}
+RUN: dict[str, Any] = {
+    "task": "Tune the search service",
+    "outcome": "success",
+    "task_type": "tuning",
+}
 DECISION: dict[str, Any] = {"action": "keep", "component": "retriever", "why": "it is fast"}
-EXECUTION: dict[str, Any] = {"component": "retriever", "result": "ok", "metrics": {"latency": 120, "accuracy": 0.91}}
+EXECUTION: dict[str, Any] = {
+    "component": "retriever",
+    "result": "ok",
+    "metrics": {"latency": 120, "accuracy": 0.91},
+}
 BOTH: dict[str, Any] = {**RUN, "decision": DECISION, "execution": EXECUTION}
 TITLE = "Reflection on Keep Decision for Component 'retriever'"
 
@@ -40,12 +48,23 @@ async def test_a_decision_is_reflected_on_by_its_metrics(client: Client) -> None
 
 
 async def test_what_a_component_did_before_is_known_from_the_bank(client: Client) -> None:
-    await told(client, "reflect", {**BOTH, "execution": {**EXECUTION, "metrics": {"latency": 150, "accuracy": 0.95}}})
+    await told(
+        client,
+        "reflect",
+        {**BOTH, "execution": {**EXECUTION, "metrics": {"latency": 150, "accuracy": 0.95}}},
+    )
     found = await told(client, "reflect", BOTH)
     assert "Latency 120 is better than before (150)." in found["reflection"]
     assert "Accuracy 0.91 is worse than before (0.95)." in found["reflection"]
-    other = {**BOTH, "decision": {**DECISION, "component": "cache"}, "execution": {**EXECUTION, "component": "cache"}}
-    assert "has no earlier value to compare with." in (await told(client, "reflect", other))["reflection"]
+    other = {
+        **BOTH,
+        "decision": {**DECISION, "component": "cache"},
+        "execution": {**EXECUTION, "component": "cache"},
+    }
+    assert (
+        "has no earlier value to compare with."
+        in (await told(client, "reflect", other))["reflection"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,14 +72,19 @@ async def test_what_a_component_did_before_is_known_from_the_bank(client: Client
     [
         ({"execution": EXECUTION}, "presence"),
         ({"decision": DECISION, "execution": {**EXECUTION, "error": "boom"}}, "state_errors"),
-        ({"decision": DECISION, "execution": {**EXECUTION, "component": "cache"}}, "same_component"),
+        (
+            {"decision": DECISION, "execution": {**EXECUTION, "component": "cache"}},
+            "same_component",
+        ),
     ],
 )
 async def test_a_failed_check_is_a_result_that_stores_nothing(
     client: Client, engine: Engine, sent: dict[str, Any], failed: str
 ) -> None:
     before = await contents(engine)
-    found = await told(client, "reflect", {**RUN, **sent, "analysis": {"reflection": "It went well"}})
+    found = await told(
+        client, "reflect", {**RUN, **sent, "analysis": {"reflection": "It went well"}}
+    )
     assert (found["validation"]["valid"], found["validation"]["failed_check"]) == (False, failed)
     assert found["validation"]["checks"][-1]["check"] == failed
     assert found["validation"]["checks"][-1]["detail"]
@@ -69,16 +93,22 @@ async def test_a_failed_check_is_a_result_that_stores_nothing(
     assert await contents(engine) == before
 
 
-async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(client: Client) -> None:
+async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(
+    client: Client,
+) -> None:
     found = await told(
-        client, "reflect", {**BOTH, "decision": {**DECISION, "action": "scale"}, "allowed_actions": ["scale"]}
+        client,
+        "reflect",
+        {**BOTH, "decision": {**DECISION, "action": "scale"}, "allowed_actions": ["scale"]},
     )
     assert found["validation"]["valid"] is True
     assert "decision_appropriate" not in found["assessment"]
     assert found["reflection"].startswith("Scale 'retriever'")
 
 
-async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(client: Client) -> None:
+async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(
+    client: Client,
+) -> None:
     markdown = (
         "# Reflection\nWe kept it.\n\n## Decision Analysis\nKeeping it was not wise.\n\n## Decision appropriate\nno\n\n"
         "## Execution effective\nyes\n\n## Confidence\n0.6\n\n## Strengths\n- fast\n\n"
@@ -91,7 +121,10 @@ async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_as
         "execution_effective": True,
         "confidence": "medium",
     }
-    assert (found["insights"]["strengths"], found["insights"]["improvements"]) == (["fast"], ["recall"])
+    assert (found["insights"]["strengths"], found["insights"]["improvements"]) == (
+        ["fast"],
+        ["recall"],
+    )
     assert found["insights"]["raw_sections"]["Decision Analysis"] == "Keeping it was not wise."
     assert found["strategy"] == "Measure again."
 
@@ -101,20 +134,33 @@ async def test_a_silent_analysis_leaves_the_assessment_to_the_metrics_and_a_seco
 ) -> None:
     first = await told(client, "reflect", BOTH)
     found = await told(
-        client, "reflect", {"reflection_id": first["reflection_id"], "analysis": {"reflection": "The cache was warm."}}
+        client,
+        "reflect",
+        {
+            "reflection_id": first["reflection_id"],
+            "analysis": {"reflection": "The cache was warm."},
+        },
     )
     assert found["assessment"]["decision_appropriate"] is True
     assert found["validation"]["valid"] is True
     said = await refused(
         client,
         "reflect",
-        {"reflection_id": first["reflection_id"], "analysis": "x", "decision": {**DECISION, "component": "cache"}},
+        {
+            "reflection_id": first["reflection_id"],
+            "analysis": "x",
+            "decision": {**DECISION, "component": "cache"},
+        },
     )
     assert said.startswith("decision: it differs from what")
 
 
-@pytest.mark.parametrize("answers", [(UnreachableError("x:y", "it is down", "Start it"),), ("no json", "")])
-async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings: Settings, answers: Any) -> None:
+@pytest.mark.parametrize(
+    "answers", [(UnreachableError("x:y", "it is down", "Start it"),), ("no json", "")]
+)
+async def test_when_a_language_model_fails_a_marked_fallback_is_stored(
+    settings: Settings, answers: Any
+) -> None:
     with Scripted(*answers) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**BOTH)
@@ -131,7 +177,9 @@ async def test_when_a_language_model_fails_a_marked_fallback_is_stored(settings:
 
 
 async def test_the_language_model_is_shown_what_the_metrics_say(settings: Settings) -> None:
-    reply = json.dumps({"reflection": "It was right.", "strategy": "Measure weekly.", "decision_appropriate": True})
+    reply = json.dumps(
+        {"reflection": "It was right.", "strategy": "Measure weekly.", "decision_appropriate": True}
+    )
     with Scripted(reply) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**BOTH)
@@ -147,11 +195,19 @@ TESTED: dict[str, Any] = {
     "outcome": "partial",
     "events": [
         {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest -q"}},
-        {"type": "tool_response", "tool": "bash", "content": "FAILED test_a.py::test_b\n1 failed, 3 passed in 0.10s"},
+        {
+            "type": "tool_response",
+            "tool": "bash",
+            "content": "FAILED test_a.py::test_b\n1 failed, 3 passed in 0.10s",
+        },
     ],
 }
 SCORES = {
-    "scores": {"helpfulness": {"score": 0.6, "reason": "half of it is there [e2]"}, "safety": None, "efficiency": 0.1}
+    "scores": {
+        "helpfulness": {"score": 0.6, "reason": "half of it is there [e2]"},
+        "safety": None,
+        "efficiency": 0.1,
+    }
 }
 
 
@@ -172,23 +228,38 @@ class Broken:
 
 async def test_rules_score_what_the_events_show_and_nothing_else(client: Client) -> None:
     scores = (await told(client, "reflect", TESTED))["assessment"]["scores"]
-    assert scores["correctness"] == {"score": 0.75, "reason": "3 of 4 tests passed in the last report"}
+    assert scores["correctness"] == {
+        "score": 0.75,
+        "reason": "3 of 4 tests passed in the last report",
+    }
     assert not {"helpfulness", "safety"} & set(scores)
-    events = [*TESTED["events"], {"type": "tool_response", "tool": "bash", "content": "==== 4 passed in 0.10s ===="}]
+    events = [
+        *TESTED["events"],
+        {"type": "tool_response", "tool": "bash", "content": "==== 4 passed in 0.10s ===="},
+    ]
     scores = (await told(client, "reflect", {**TESTED, "events": events}))["assessment"]["scores"]
-    assert scores["correctness"] == {"score": 1.0, "reason": "4 of 4 tests passed in the last report"}
+    assert scores["correctness"] == {
+        "score": 1.0,
+        "reason": "4 of 4 tests passed in the last report",
+    }
     failed = (await told(client, "reflect", FAILED_RUN))["assessment"]["scores"]
-    assert failed == {"efficiency": {"score": 0.5, "reason": "1 of 2 calls failed or went in circles"}}
+    assert failed == {
+        "efficiency": {"score": 0.5, "reason": "1 of 2 calls failed or went in circles"}
+    }
 
 
-async def test_a_criterion_of_ones_own_that_nobody_can_score_is_null_with_the_reason(engine: Engine) -> None:
+async def test_a_criterion_of_ones_own_that_nobody_can_score_is_null_with_the_reason(
+    engine: Engine,
+) -> None:
     found = await engine.reflect(**FAILED_RUN, criteria={"tone": "friendly to the person"})
     assert found.assessment is not None
     assert found.assessment.scores["tone"] == Score(score=None, reason="rules cannot know this")
 
 
 async def test_the_hosts_scores_fill_what_rules_cannot_know(client: Client) -> None:
-    found = await told(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke", **SCORES}})
+    found = await told(
+        client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "It broke", **SCORES}}
+    )
     scores = found["assessment"]["scores"]
     assert scores["helpfulness"] == {"score": 0.6, "reason": "half of it is there [e2]"}
     assert scores["efficiency"]["score"] == 0.5  # counted, so an opinion does not move it
@@ -203,24 +274,44 @@ async def test_the_hosts_scores_fill_what_rules_cannot_know(client: Client) -> N
         ({"safety": {"score": "NaN"}}, "analysis.scores: "),
     ],
 )
-async def test_a_score_that_is_none_is_left_out_and_named(client: Client, scores: Any, said: str) -> None:
-    result = await told(client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "x", "scores": scores}})
+async def test_a_score_that_is_none_is_left_out_and_named(
+    client: Client, scores: Any, said: str
+) -> None:
+    result = await told(
+        client, "reflect", {**FAILED_RUN, "analysis": {"reflection": "x", "scores": scores}}
+    )
     assert [one.startswith(said) for one in result["ignored"]] == [True]
 
 
 async def test_an_evaluator_is_asked_where_the_call_names_criteria(settings: Settings) -> None:
     thought = json.dumps({"reflection": "It broke."})
     judged = json.dumps(
-        {"decision_appropriate": False, "execution_effective": None, "confidence": 0.8, "reasoning": "…", **SCORES}
+        {
+            "decision_appropriate": False,
+            "execution_effective": None,
+            "confidence": 0.8,
+            "reasoning": "…",
+            **SCORES,
+        }
     )
-    decided = {"decision": {"action": "keep", "component": "cache"}, "execution": {"component": "cache"}}
+    decided = {
+        "decision": {"action": "keep", "component": "cache"},
+        "execution": {"component": "cache"},
+    }
     with Scripted(thought, judged, roles=(Role.REFLECTOR, Role.EVALUATOR)) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**FAILED_RUN, **decided, criteria=["tone"])
     assert found.assessment is not None
-    assert (found.assessment.scores["helpfulness"].score, found.assessment.decision_appropriate) == (0.6, False)
+    assert (
+        found.assessment.scores["helpfulness"].score,
+        found.assessment.decision_appropriate,
+    ) == (0.6, False)
     schema: Any = llm.asked[1].schema
-    assert set(schema["properties"]["scores"]["items"]["properties"]) == {"criterion", "score", "reason"}
+    assert set(schema["properties"]["scores"]["items"]["properties"]) == {
+        "criterion",
+        "score",
+        "reason",
+    }
     assert found.assessment.scores["tone"].score is None
     assert "tone" in llm.asked[1].user
     assert "read_file" in llm.asked[1].user
@@ -237,7 +328,11 @@ async def test_an_evaluator_that_fails_leaves_what_rules_know(settings: Settings
 async def test_scorers_of_ones_own_score_and_a_broken_one_fails_alone(
     settings: Settings, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for scorer, expected in ((Kindness(), {"kindness": 0.25, "length": 0.4}), (Slow(), {"task": 1.0}), (Broken(), {})):
+    for scorer, expected in (
+        (Kindness(), {"kindness": 0.25, "length": 0.4}),
+        (Slow(), {"task": 1.0}),
+        (Broken(), {}),
+    ):
         async with Engine(settings, scorer=scorer) as engine:
             found = await engine.reflect(**FAILED_RUN, tags=[type(scorer).__name__])
         assert found.assessment is not None
@@ -249,11 +344,19 @@ async def test_scorers_of_ones_own_score_and_a_broken_one_fails_alone(
 
 SAID = json.dumps({"reflection": "The path was misspelt.", "strategy": "List the folder first."})
 JUDGED = json.dumps(
-    {"decision_appropriate": None, "execution_effective": None, "confidence": 0.8, "reasoning": "seen", "scores": {}}
+    {
+        "decision_appropriate": None,
+        "execution_effective": None,
+        "confidence": 0.8,
+        "reasoning": "seen",
+        "scores": {},
+    }
 )
 
 
-async def test_a_model_is_not_asked_again_about_a_run_it_has_reflected_on(settings: Settings) -> None:
+async def test_a_model_is_not_asked_again_about_a_run_it_has_reflected_on(
+    settings: Settings,
+) -> None:
     with Scripted(SAID) as llm:
         async with Engine(settings, llm=llm) as engine:
             first = await engine.reflect(**FAILED_RUN)
@@ -263,7 +366,9 @@ async def test_a_model_is_not_asked_again_about_a_run_it_has_reflected_on(settin
             assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1
 
 
-async def test_a_model_is_asked_about_a_run_that_rules_alone_reflected_on(settings: Settings) -> None:
+async def test_a_model_is_asked_about_a_run_that_rules_alone_reflected_on(
+    settings: Settings,
+) -> None:
     async with Engine(settings) as engine:
         by_rules = await engine.reflect(**FAILED_RUN)
     with Scripted(SAID) as llm:
@@ -289,7 +394,9 @@ async def test_criteria_that_nobody_has_scored_are_asked_about_once(settings: Se
 async def test_the_same_call_after_an_analysis_was_added_stores_nothing(settings: Settings) -> None:
     async with Engine(settings) as engine:
         first = await engine.reflect(**FAILED_RUN)
-        told = await engine.reflect(reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."})
+        told = await engine.reflect(
+            reflection_id=first.reflection_id, analysis={"reflection": "A typo in the path."}
+        )
         again = await engine.reflect(**FAILED_RUN)
         assert (again.reflection_id, again.lessons) == (told.reflection_id, told.lessons)
         assert len(await engine.bank.reflections.latest(engine.scopes.own)) == 1
@@ -302,13 +409,19 @@ def events(*steps: tuple[str, dict[str, Any], str, bool]) -> list[dict[str, Any]
         for tool, arguments, answer, failed in steps
         for event in (
             {"type": "tool_call", "tool_name": tool, "arguments": arguments},
-            {"type": "tool_response", "tool_name": tool, ("error" if failed else "content"): answer},
+            {
+                "type": "tool_response",
+                "tool_name": tool,
+                ("error" if failed else "content"): answer,
+            },
         )
     ]
 
 
 def shell(*steps: tuple[str, str, bool]) -> list[dict[str, Any]]:
-    return events(*(("Bash", {"command": command}, answer, failed) for command, answer, failed in steps))
+    return events(
+        *(("Bash", {"command": command}, answer, failed) for command, answer, failed in steps)
+    )
 
 
 async def shown(engine: Engine, task: str) -> str:
@@ -319,16 +432,33 @@ async def shown(engine: Engine, task: str) -> str:
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.tool)
 async def test_the_next_task_is_not_told_the_value_of_this_one(engine: Engine, run: ApiRun) -> None:
     await engine.reflect(task=run.tool, outcome="success", events=run.events)
-    values = [str(value) for name in run.differs for value in (run.accepted.get(name), run.refused.get(name))]
+    values = [
+        str(value)
+        for name in run.differs
+        for value in (run.accepted.get(name), run.refused.get(name))
+    ]
     told = "\n".join([await shown(engine, task) for task in (run.next_task, run.tool, run.error)])
-    assert not [value for value in values if len(value) > 2 and value in told and value not in run.error]
+    assert not [
+        value for value in values if len(value) > 2 and value in told and value not in run.error
+    ]
 
 
 @pytest.mark.parametrize(
-    "said", [{"type": "message", "role": "user"}, {"role": "user"}, {"type": "user_message"}, {"type": "human"}]
+    "said",
+    [
+        {"type": "message", "role": "user"},
+        {"role": "user"},
+        {"type": "user_message"},
+        {"type": "human"},
+    ],
 )
-async def test_what_a_person_says_is_not_the_end_of_the_agent(engine: Engine, said: dict[str, Any]) -> None:
-    run = [*events(("mail.send", {"to": "all"}, "sent", False)), {**said, "content": "You sent it to everybody!"}]
+async def test_what_a_person_says_is_not_the_end_of_the_agent(
+    engine: Engine, said: dict[str, Any]
+) -> None:
+    run = [
+        *events(("mail.send", {"to": "all"}, "sent", False)),
+        {**said, "content": "You sent it to everybody!"},
+    ]
     reflection = await engine.reflect(task="Mail Ann", outcome="failure", events=run)
     assert "The agent ended" not in reflection.reflection
     assert "You sent it to everybody!" in reflection.reflection
@@ -345,7 +475,11 @@ async def test_advice_in_plain_sentences_is_a_lesson(engine: Engine, text: str) 
 
 async def test_values_that_differ_are_shown(engine: Engine) -> None:
     run = shell(
-        ("helm upgrade web ./c --timeout 30s", "Error: UPGRADE FAILED: timed out waiting after 30s", True),
+        (
+            "helm upgrade web ./c --timeout 30s",
+            "Error: UPGRADE FAILED: timed out waiting after 30s",
+            True,
+        ),
         ("helm upgrade web ./c --timeout 300s", 'Release "web" has been upgraded.', False),
     )
     told = (await engine.reflect(task="Upgrade web", outcome="success", events=run)).reflection
@@ -354,7 +488,9 @@ async def test_values_that_differ_are_shown(engine: Engine) -> None:
     assert "stayed open" not in told
 
 
-async def test_a_deployment_is_mended_by_what_changed_and_not_by_looking_again(engine: Engine) -> None:
+async def test_a_deployment_is_mended_by_what_changed_and_not_by_looking_again(
+    engine: Engine,
+) -> None:
     run = shell(
         ("kubectl set image deploy/web web=web:2.4.1", "image updated", False),
         ("kubectl rollout status deploy/web", "error: manifest unknown", True),
@@ -367,7 +503,9 @@ async def test_a_deployment_is_mended_by_what_changed_and_not_by_looking_again(e
 
 async def test_an_expired_token_is_told_and_not_the_ticket(engine: Engine) -> None:
     failing = ("jira.get", {"key": 12}, "401 Unauthorized: token expired", True)
-    await engine.reflect(task="Read ticket 12", outcome="failure", events=events(failing, failing, failing))
+    await engine.reflect(
+        task="Read ticket 12", outcome="failure", events=events(failing, failing, failing)
+    )
     told = await shown(engine, "Show me the tickets on Jira board 12")
     assert "jira.get 12" not in told
 
@@ -375,10 +513,17 @@ async def test_an_expired_token_is_told_and_not_the_ticket(engine: Engine) -> No
 async def test_a_line_of_several_commands_is_not_a_recipe(engine: Engine) -> None:
     run = shell(
         ("./mig up billing; ./mig list", "error: billing needs identity", True),
-        ("./mig up identity; ./mig list; ./mig up billing; ./mig list", "identity: up\nbilling: up", False),
+        (
+            "./mig up identity; ./mig list; ./mig up billing; ./mig list",
+            "identity: up\nbilling: up",
+            False,
+        ),
     )
     told = await engine.reflect(task="Migrate", outcome="success", events=run)
-    assert "./mig up identity; ./mig list; ./mig up billing" not in f"{told.reflection} {told.strategy}"
+    assert (
+        "./mig up identity; ./mig list; ./mig up billing"
+        not in f"{told.reflection} {told.strategy}"
+    )
 
 
 async def test_what_hides_a_failure_is_not_its_correction(engine: Engine) -> None:
@@ -392,7 +537,9 @@ async def test_what_hides_a_failure_is_not_its_correction(engine: Engine) -> Non
 
 async def test_a_run_in_which_nothing_stood_out_is_not_shown_at_a_prompt(engine: Engine) -> None:
     await engine.reflect(
-        task="Move the invoices of May", outcome="partial", events=shell(("./move may", "moved", False))
+        task="Move the invoices of May",
+        outcome="partial",
+        events=shell(("./move may", "moved", False)),
     )
     assert await services.warnings.remind(engine.context, "s", "Move the invoices of May") is None
 

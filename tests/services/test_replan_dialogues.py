@@ -30,7 +30,9 @@ def is_as_proposed(found: dict[str, Any], proposed: dict[str, Any]) -> bool:
 
 
 @BOTH
-async def test_the_host_plans_in_one_call(client: Client, asked: dict[str, Any], proposed: dict[str, Any]) -> None:
+async def test_the_host_plans_in_one_call(
+    client: Client, asked: dict[str, Any], proposed: dict[str, Any]
+) -> None:
     found = await told(client, "replan_search", {**asked, "analysis": proposed})
     assert found["thinker"] == "host"
     assert found["user_message"] == proposed["user_message"]
@@ -42,7 +44,10 @@ async def test_a_language_model_plans(
     settings: Settings, era: Era, asked: dict[str, Any], proposed: dict[str, Any]
 ) -> None:
     with Scripted(said(proposed)) as llm:
-        async with Engine(settings, llm=llm) as engine, Client(build(engine=engine), mode=era) as client:
+        async with (
+            Engine(settings, llm=llm) as engine,
+            Client(build(engine=engine), mode=era) as client,
+        ):
             found = await told(client, "replan_search", asked)
     assert found["thinker"] == NAME
     assert is_as_proposed(found, proposed)
@@ -64,10 +69,14 @@ async def test_rules_look_for_helpers_among_exhibitors(client: Client) -> None:
 async def test_the_hosts_model_is_asked_once_in_either_era(engine: Engine, era: Era) -> None:
     asked: list[CreateMessageRequestParams] = []
 
-    async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
+    async def sample(
+        context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult:
         assert context
         asked.append(params)
-        return CreateMessageResult(role="assistant", content=TextContent(type="text", text=said(WIDER)), model="m")
+        return CreateMessageResult(
+            role="assistant", content=TextContent(type="text", text=said(WIDER)), model="m"
+        )
 
     async with Client(build(engine=engine), mode=era, sampling_callback=sample) as client:
         found = await told(client, "replan_search", QUANTUM)
@@ -76,7 +85,9 @@ async def test_the_hosts_model_is_asked_once_in_either_era(engine: Engine, era: 
 
 
 @pytest.mark.parametrize("main", ["off", "openai:m@http://127.0.0.1:9/v1"])
-async def test_a_role_that_is_off_asks_no_model_of_the_host_either(settings: Settings, main: str) -> None:
+async def test_a_role_that_is_off_asks_no_model_of_the_host_either(
+    settings: Settings, main: str
+) -> None:
     async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> Any:
         del context, params
         raise AssertionError("the host's model was asked")
@@ -86,7 +97,9 @@ async def test_a_role_that_is_off_asks_no_model_of_the_host_either(settings: Set
         assert (await told(client, "replan_search", QUANTUM))["thinker"] == "rules"
 
 
-async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(settings: Settings) -> None:
+async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(
+    settings: Settings,
+) -> None:
     with Scripted(UnreachableError(NAME, "it is down", "Start it")) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.replan(**QUANTUM)
@@ -95,7 +108,9 @@ async def test_a_failing_language_model_leaves_the_mechanical_plan_and_says_why(
     assert found.new_queries
 
 
-async def test_a_plan_by_rules_is_not_answered_again_once_a_model_is_there(settings: Settings) -> None:
+async def test_a_plan_by_rules_is_not_answered_again_once_a_model_is_there(
+    settings: Settings,
+) -> None:
     with Scripted(ValueError("down"), said(WIDER)) as llm:
         async with Engine(settings, llm=llm) as engine:
             first = await engine.replan(**QUANTUM)
@@ -103,7 +118,9 @@ async def test_a_plan_by_rules_is_not_answered_again_once_a_model_is_there(setti
     assert (first.thinker, second.thinker) == ("rules", NAME)
 
 
-async def test_a_language_model_sees_every_description_beside_a_long_vocabulary(settings: Settings) -> None:
+async def test_a_language_model_sees_every_description_beside_a_long_vocabulary(
+    settings: Settings,
+) -> None:
     first, second = QUANTUM["catalog"]
     catalog = [{**first, "vocabulary": [f"word{number}" for number in range(3000)]}, second]
     with Scripted(said(ELSEWHERE)) as llm:
@@ -121,7 +138,9 @@ class Silent:
         raise AssertionError("nobody sets it")
 
 
-async def test_a_model_that_never_answers_leaves_the_mechanical_plan(settings: Settings, era: Era) -> None:
+async def test_a_model_that_never_answers_leaves_the_mechanical_plan(
+    settings: Settings, era: Era
+) -> None:
     async with (
         Engine(replace(settings, llm_seconds=0.05), llm=Silent()) as engine,
         Client(build(engine=engine), mode=era) as client,
@@ -156,8 +175,12 @@ async def test_another_message_for_the_same_search_is_an_error(client: Client) -
     assert (await refused(client, "replan_search", call)).startswith("user_message: ")
 
 
-@pytest.mark.parametrize("report", [{"results": {"sessions": 0}}, {"zero_result_tables": ["sessions"]}])
-async def test_a_report_without_queries_is_about_the_plan(engine: Engine, report: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "report", [{"results": {"sessions": 0}}, {"zero_result_tables": ["sessions"]}]
+)
+async def test_a_report_without_queries_is_about_the_plan(
+    engine: Engine, report: dict[str, Any]
+) -> None:
     first = await engine.replan(**QUANTUM)
     second = await engine.replan(search_id=first.search_id, **report)
     assert (second.retry_count, second.give_up) == (2, False)
@@ -188,22 +211,38 @@ async def test_after_the_last_retry_it_gives_up_and_asks_nobody(settings: Settin
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"user_message": "x"}, "queries: it is empty."),
-    ({**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]}, "catalog[0].vocabulary[0]: it is a list, not"),
-    ({**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 1_000_000}]}, "queries[0].query_text: it has 1000000"),
-    ({**QUANTUM, "analysis": plan(*[{"table": "a"}] * 51)}, "analysis.new_queries: it has 51 items."),
-    ({**QUANTUM, "results": {"sessions": "none"}}, "results.sessions: is neither a count nor a list."),
+    (
+        {**QUANTUM, "catalog": [{"table": "a", "vocabulary": [["x"]]}]},
+        "catalog[0].vocabulary[0]: it is a list, not",
+    ),
+    (
+        {**QUANTUM, "queries": [{"table": "a", "query_text": "x" * 1_000_000}]},
+        "queries[0].query_text: it has 1000000",
+    ),
+    (
+        {**QUANTUM, "analysis": plan(*[{"table": "a"}] * 51)},
+        "analysis.new_queries: it has 51 items.",
+    ),
+    (
+        {**QUANTUM, "results": {"sessions": "none"}},
+        "results.sessions: is neither a count nor a list.",
+    ),
     ({**QUANTUM, "analysis": "no idea"}, "analysis: it holds no JSON object."),
     ({**QUANTUM, "project": "elsewhere"}, "project: 'elsewhere' is not one"),
     ({"search_id": "srch_none"}, "search_id: there is no 'srch_none' in project app."),
 ]
 
 
-async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(client: Client, engine: Engine) -> None:
+async def test_bad_input_names_field_fault_and_fix_and_stores_nothing(
+    client: Client, engine: Engine
+) -> None:
     before = await contents(engine)
     for arguments, start in BAD:
         assert (await refused(client, "replan_search", arguments)).startswith(start)
     with pytest.raises(InputError, match=r"queries\[0\]\.score_threshold: nan is not a number"):
-        await engine.replan(**{**QUANTUM, "queries": [{"table": "a", "score_threshold": float("nan")}]})
+        await engine.replan(
+            **{**QUANTUM, "queries": [{"table": "a", "score_threshold": float("nan")}]}
+        )
     theirs = await engine.replan(**QUANTUM, project="other")
     with pytest.raises(InputError, match="search_id"):
         await engine.replan(search_id=theirs.search_id)
@@ -221,7 +260,9 @@ async def test_a_report_of_rows_after_giving_up_is_a_success(engine: Engine, tab
 
 async def test_giving_up_names_what_was_tried_and_what_would_settle_it(engine: Engine) -> None:
     over = await engine.replan(
-        user_message="a pay out", queries=[{"table": "docs", "query_text": "pay-out"}], retry_count=3
+        user_message="a pay out",
+        queries=[{"table": "docs", "query_text": "pay-out"}],
+        retry_count=3,
     )
     assert over.give_up
     assert '"pay-out" in docs' in over.reasoning

@@ -14,11 +14,11 @@ from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import OutcomeResult
-from mcp_reflect.runs.text import output_digest, shown_part
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.signature import drawn
+from mcp_reflect.sessions.text import output_digest, shown_part
 from mcp_reflect.storage.sqlite.backup import check
 from mcp_reflect.storage.warnings import MOST_WRONG
+from mcp_reflect.text.signature import drawn
 from tests.held_clock import HeldClock
 
 PUSH: Json = {"command": "git push origin main"}
@@ -86,7 +86,9 @@ async def test_a_warning_that_is_wrong_loses_weight_and_retires_after_three(engi
     assert await engine.before_call("Bash", PUSH, session="last") is None
 
 
-async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_loses(engine: Engine) -> None:
+async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_loses(
+    engine: Engine,
+) -> None:
     events = [
         {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
         {
@@ -94,13 +96,21 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
             "content": "ModuleNotFoundError: No module named 'billing'",
             "metadata": {"exit_code": 4},
         },
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": "PYTHONPATH=src pytest tests/billing"}},
+        {
+            "type": "tool_call",
+            "tool": "bash",
+            "arguments": {"command": "PYTHONPATH=src pytest tests/billing"},
+        },
         {"type": "tool_response", "content": "42 passed", "metadata": {"exit_code": 0}},
     ]
-    lesson_id = (await engine.reflect(task="run the tests", outcome="success", events=events)).lessons[0].id
+    lesson_id = (
+        (await engine.reflect(task="run the tests", outcome="success", events=events)).lessons[0].id
+    )
     failing: Json = {"command": "pytest tests/billing"}
     assert await engine.before_call("Bash", failing, session="s") is not None
-    await engine.after_call("Bash", {"command": "PYTHONPATH=src pytest tests/billing"}, "42 passed", session="s")
+    await engine.after_call(
+        "Bash", {"command": "PYTHONPATH=src pytest tests/billing"}, "42 passed", session="s"
+    )
     lesson = await engine.bank.lessons.get(engine.scopes.own, lesson_id)
     assert (lesson.trust, lesson.wins, lesson.losses) == ("confirmed", 1.0, 0.0)
     assert await engine.before_call("Bash", failing, session="t") is not None
@@ -110,14 +120,18 @@ async def test_a_lesson_that_was_heeded_is_confirmed_and_one_that_was_wrong_lose
 
 
 @pytest.mark.sqlite
-async def test_a_session_that_is_held_out_is_watched_and_not_warned(settings: Settings, clock: HeldClock) -> None:
+async def test_a_session_that_is_held_out_is_watched_and_not_warned(
+    settings: Settings, clock: HeldClock
+) -> None:
     async with Engine(replace(settings, holdout=1.0), clock=clock) as engine:
         await engine.after_call("Bash", PUSH, error=REFUSED, session="first")
         await engine.after_call("Bash", PUSH, error=REFUSED, session="second")
         assert await engine.before_call("Bash", PUSH, session="s") is None
         after = await engine.after_call("Bash", PUSH, error=REFUSED, session="s")
         assert after.text is None
-        assert rows(engine.bank.path, "SELECT shown, characters, sequel FROM warnings") == [(0, 0, "failed")]
+        assert rows(engine.bank.path, "SELECT shown, characters, sequel FROM warnings") == [
+            (0, 0, "failed")
+        ]
 
 
 async def play(engine: Engine, sessions: int) -> None:
@@ -127,12 +141,18 @@ async def play(engine: Engine, sessions: int) -> None:
         session = f"session-{number}"
         for _ in range(2):
             if await engine.before_call("Bash", PUSH, session=session) is None:
-                await engine.after_call("Bash", PUSH, error="error: invalid refspec", session=session)
+                await engine.after_call(
+                    "Bash", PUSH, error="error: invalid refspec", session=session
+                )
             else:
-                await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=session)
+                await engine.after_call(
+                    "Bash", {"command": "git push origin topic"}, "ok", session=session
+                )
 
 
-async def test_sessions_that_are_warned_are_counted_beside_those_held_out(settings: Settings, clock: HeldClock) -> None:
+async def test_sessions_that_are_warned_are_counted_beside_those_held_out(
+    settings: Settings, clock: HeldClock
+) -> None:
     async with Engine(replace(settings, holdout=0.5), clock=clock) as engine:
         await play(engine, 20)
         stats: dict[str, Any] = dict(await engine.get_stats())
@@ -149,7 +169,9 @@ def test_stats_say_what_warnings_came_to(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def work() -> None:
-        async with Engine(Settings(bank=tmp_path / "bank.db", project="app", holdout=0.5)) as engine:
+        async with Engine(
+            Settings(bank=tmp_path / "bank.db", project="app", holdout=0.5)
+        ) as engine:
             await play(engine, 20)
 
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
@@ -160,7 +182,8 @@ def test_stats_say_what_warnings_came_to(
     assert main(["stats"]) == 0
     said = capsys.readouterr().out
     assert re.search(
-        r"warned sessions +0 known failures again in \d+ sessions; \d+ warnings due, 0 calls made anyway", said
+        r"warned sessions +0 known failures again in \d+ sessions; \d+ warnings due, 0 calls made anyway",
+        said,
     )
     assert re.search(r"only watched +\d+ known failures again", said)
 
@@ -171,9 +194,13 @@ SECRET = "token ghp_" + "a1B2" * 9
 
 async def told(engine: Engine, content: str, **more: Any) -> OutcomeResult:
     """An outcome as an agent sends it, with a test's output and exit code 0."""
-    stored = await engine.store_lesson(mistake="pytest failed: No module named app", correction="Run it in api")
+    stored = await engine.store_lesson(
+        mistake="pytest failed: No module named app", correction="Run it in api"
+    )
     sent = {"success": "helped", "lesson_ids": [stored.lesson_id], "evidence": "test"}
-    return await engine.call("record_outcome", {**sent, "tool_results": [{"content": content, "exit_code": 0}], **more})
+    return await engine.call(
+        "record_outcome", {**sent, "tool_results": [{"content": content, "exit_code": 0}], **more}
+    )
 
 
 async def trust_of(engine: Engine, result: OutcomeResult) -> str:
@@ -181,15 +208,21 @@ async def trust_of(engine: Engine, result: OutcomeResult) -> str:
     return f"{lesson.trust}, {lesson.proof:g}"
 
 
-@pytest.mark.parametrize("typed", [PYTEST, "43 passed in 2.52s", "43 passed", "I ran it:\n43 passed in 2.52s\nwell"])
-async def test_an_output_that_hooks_saw_is_proof_in_the_words_an_agent_types_it(engine: Engine, typed: str) -> None:
+@pytest.mark.parametrize(
+    "typed", [PYTEST, "43 passed in 2.52s", "43 passed", "I ran it:\n43 passed in 2.52s\nwell"]
+)
+async def test_an_output_that_hooks_saw_is_proof_in_the_words_an_agent_types_it(
+    engine: Engine, typed: str
+) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
     result = await told(engine, typed)
     assert (result.evidence, result.reason) == ("test", None)
     assert await trust_of(engine, result) == "confirmed, 1"
 
 
-@pytest.mark.parametrize("typed", ["44 passed in 2.52s", "all tests pass", "ok", "43 passed, 1 skipped"])
+@pytest.mark.parametrize(
+    "typed", ["44 passed in 2.52s", "all tests pass", "ok", "43 passed, 1 skipped"]
+)
 async def test_an_invented_output_is_told_and_proves_nothing(engine: Engine, typed: str) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
     result = await told(engine, typed)
@@ -198,14 +231,19 @@ async def test_an_invented_output_is_told_and_proves_nothing(engine: Engine, typ
 
 
 async def test_the_passing_part_of_a_failing_run_proves_nothing(engine: Engine) -> None:
-    await engine.after_call("Bash", {"command": "pytest"}, "== 1 failed, 3 passed in 2s ==", session="s")
+    await engine.after_call(
+        "Bash", {"command": "pytest"}, "== 1 failed, 3 passed in 2s ==", session="s"
+    )
     assert (await told(engine, "3 passed")).evidence == "told"
 
 
 async def test_evidence_that_shows_the_opposite_is_named_and_proves_nothing(engine: Engine) -> None:
     result = await told(engine, "== 1 failed, 3 passed in 2s ==")
     assert result.evidence == "self"
-    assert result.reason == "tool_results show the opposite of this outcome: send the outcome that they show"
+    assert (
+        result.reason
+        == "tool_results show the opposite of this outcome: send the outcome that they show"
+    )
 
 
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
@@ -227,7 +265,9 @@ async def test_a_person_that_an_agent_quotes_is_told(engine: Engine) -> None:
 
 
 async def test_a_program_saw_the_results_that_it_passes_itself(engine: Engine) -> None:
-    stored = await engine.store_lesson(mistake="pytest failed: No module named app", correction="Run it in api")
+    stored = await engine.store_lesson(
+        mistake="pytest failed: No module named app", correction="Run it in api"
+    )
     results = [{"tool": "pytest", "content": "43 passed in 2.52s", "exit_code": 0}]
     result = await engine.record_outcome(
         success=True, lesson_ids=[stored.lesson_id], evidence="test", tool_results=results
@@ -235,7 +275,9 @@ async def test_a_program_saw_the_results_that_it_passes_itself(engine: Engine) -
     assert result.evidence == "test"
 
 
-async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(engine: Engine, clock: HeldClock) -> None:
+async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(
+    engine: Engine, clock: HeldClock
+) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s", project="other")
     assert (await told(engine, PYTEST)).evidence == "told"
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="s")
@@ -244,7 +286,9 @@ async def test_an_output_of_another_project_or_of_yesterday_was_not_seen(engine:
 
 
 @pytest.mark.sqlite  # it reads the file
-async def test_digests_are_small_hold_no_text_and_stay_bounded(engine: Engine, settings: Settings) -> None:
+async def test_digests_are_small_hold_no_text_and_stay_bounded(
+    engine: Engine, settings: Settings
+) -> None:
     lines = "".join(f"{SECRET} line {number}, 12 of 400 done\n" for number in range(100))
     lines += " ".join(f"{number} lines" for number in range(9_000))
     for number in range(60):
@@ -264,7 +308,9 @@ async def test_digests_are_not_taken_for_damaged_texts(engine: Engine, bank_path
 
 
 @pytest.mark.sqlite  # it reads the file
-async def test_digests_are_dropped_with_their_session(engine: Engine, settings: Settings, clock: HeldClock) -> None:
+async def test_digests_are_dropped_with_their_session(
+    engine: Engine, settings: Settings, clock: HeldClock
+) -> None:
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="old")
     clock.time += 86_400 * 400
     await engine.after_call("Bash", {"command": "pytest"}, PYTEST, session="new")
@@ -275,5 +321,6 @@ async def test_digests_are_dropped_with_their_session(engine: Engine, settings: 
 def test_a_single_word_is_in_any_output() -> None:
     assert shown_part("OK", output_digest("OK")) == ""
     assert (
-        shown_part("Ran 3 tests in 0.1s\n\nOK", output_digest("Ran 3 tests in 0.1s\n\nOK")) == "ran 3 tests in 0.1s\nok"
+        shown_part("Ran 3 tests in 0.1s\n\nOK", output_digest("Ran 3 tests in 0.1s\n\nOK"))
+        == "ran 3 tests in 0.1s\nok"
     )

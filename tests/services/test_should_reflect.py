@@ -63,7 +63,11 @@ async def test_the_tool_says_why_and_what_is_left(client: Client, engine: Engine
     }
     assert (await told(client, "should_reflect", call))["reflections_left"] == 0
     third = await told(client, "should_reflect", call)
-    assert (third["reflect"], third["trigger"], third["reflections_left"]) == (False, "tool_failure", 0)
+    assert (third["reflect"], third["trigger"], third["reflections_left"]) == (
+        False,
+        "tool_failure",
+        0,
+    )
     assert third["reason"] == "2 tool calls failed. But this step has had its 2 reflections: go on."
     assert await contents(engine) == before  # only a counter moved
 
@@ -80,13 +84,20 @@ async def test_another_step_and_another_run_start_afresh(client: Client) -> None
         await told(client, "should_reflect", {**FAILED, "run_id": "r1", "step_number": 1})
     for other in ({"run_id": "r1", "step_number": 2}, {"run_id": "r2", "step_number": 1}):
         assert (await told(client, "should_reflect", {**FAILED, **other}))["reflections_left"] == 1
-    assert (await told(client, "should_reflect", {**FAILED, "session_id": "r1", "step_number": 1}))["reflect"] is False
+    assert (await told(client, "should_reflect", {**FAILED, "session_id": "r1", "step_number": 1}))[
+        "reflect"
+    ] is False
 
 
 async def test_without_a_run_the_steps_of_the_session_have_the_budget(client: Client) -> None:
-    answers = [await told(client, "should_reflect", {"confidence": 0.2, "step_number": 3}) for _ in range(3)]
+    answers = [
+        await told(client, "should_reflect", {"confidence": 0.2, "step_number": 3})
+        for _ in range(3)
+    ]
     assert [answer["reflect"] for answer in answers] == [True, True, False]
-    assert (await told(client, "should_reflect", {"confidence": 0.2, "step_number": 4}))["reflections_left"] == 1
+    assert (await told(client, "should_reflect", {"confidence": 0.2, "step_number": 4}))[
+        "reflections_left"
+    ] == 1
 
 
 ALARM: dict[str, Any] = {"confidence": 0.1, "risk_level": 0.95, "tool_failures": 4}
@@ -94,9 +105,13 @@ ALARM: dict[str, Any] = {"confidence": 0.1, "risk_level": 0.95, "tool_failures":
 
 async def test_a_step_number_that_goes_back_begins_another_task(client: Client) -> None:
     steps = (1, 1, 1, 2, 1)
-    answers = [await told(client, "should_reflect", {**ALARM, "step_number": step}) for step in steps]
+    answers = [
+        await told(client, "should_reflect", {**ALARM, "step_number": step}) for step in steps
+    ]
     assert [answer["reflect"] for answer in answers] == [True, True, False, True, True]
-    calm = [{"confidence": 0.9, "step_number": step} for step in (1, 2, 3)]  # steps without a yes count, too
+    calm = [
+        {"confidence": 0.9, "step_number": step} for step in (1, 2, 3)
+    ]  # steps without a yes count, too
     for _ in range(2):
         assert (await told(client, "should_reflect", {**ALARM, "step_number": 1}))["reflect"]
         for call in (*calm, {**ALARM}):
@@ -105,13 +120,17 @@ async def test_a_step_number_that_goes_back_begins_another_task(client: Client) 
 
 async def test_the_prompt_start_task_begins_another_task(client: Client) -> None:
     for _ in range(2):
-        answers = [await told(client, "should_reflect", {**ALARM, "step_number": 1}) for _ in range(3)]
+        answers = [
+            await told(client, "should_reflect", {**ALARM, "step_number": 1}) for _ in range(3)
+        ]
         assert [answer["reflect"] for answer in answers] == [True, True, False]
         await client.get_prompt("start_task", {"task": "Deploy the shop"})
 
 
 @pytest.mark.parametrize("sent", [{}, {"run_id": "r"}, {"confidence": float("nan")}])
-async def test_a_call_that_says_nothing_of_the_step_is_refused(engine: Engine, sent: dict[str, Any]) -> None:
+async def test_a_call_that_says_nothing_of_the_step_is_refused(
+    engine: Engine, sent: dict[str, Any]
+) -> None:
     with pytest.raises(InputError, match=r"^confidence: "):
         await engine.should_reflect(**sent)
 
@@ -131,14 +150,22 @@ async def test_a_signal_out_of_its_range_is_read_as_well_as_it_can_be(
 
 
 async def test_words_and_other_names_of_signals_are_understood(client: Client) -> None:
-    assert (await told(client, "should_reflect", {"confidence": "low"}))["trigger"] == "low_confidence"
-    assert (await told(client, "should_reflect", {"toolFailures": "3 times"}))["trigger"] == "tool_failure"
+    assert (await told(client, "should_reflect", {"confidence": "low"}))[
+        "trigger"
+    ] == "low_confidence"
+    assert (await told(client, "should_reflect", {"toolFailures": "3 times"}))[
+        "trigger"
+    ] == "tool_failure"
 
 
 async def test_processes_of_one_run_share_its_budget(settings: Settings) -> None:
     async with Engine(settings) as one, Engine(settings) as other:
         found = await asyncio.gather(
-            *(engine.should_reflect(**FAILED, run_id="r", step_number=4) for engine in (one, other) for _ in range(5))
+            *(
+                engine.should_reflect(**FAILED, run_id="r", step_number=4)
+                for engine in (one, other)
+                for _ in range(5)
+            )
         )
         assert sum(advice.reflect for advice in found) == 2
     async with Engine(settings) as later:
@@ -160,7 +187,9 @@ async def test_counts_are_reset_for_one_run_or_for_all(engine: Engine) -> None:
 async def test_a_project_does_not_spend_the_budget_of_another(engine: Engine) -> None:
     for _ in range(3):
         await engine.should_reflect(**FAILED, run_id="r")
-    assert (await engine.should_reflect(**FAILED, run_id="r", project="other")).reflections_left == 1
+    assert (
+        await engine.should_reflect(**FAILED, run_id="r", project="other")
+    ).reflections_left == 1
 
 
 async def test_settings_move_thresholds_and_budget(bank_path: Path) -> None:
@@ -191,7 +220,9 @@ async def test_switched_off_it_says_so_and_counts_nothing(bank_path: Path) -> No
         assert await engine.bank.steps.taken(engine.scopes.own, "r", 0) == 0
 
 
-async def test_a_bank_that_can_only_be_read_still_answers(engine: Engine, settings: Settings, bank_path: Path) -> None:
+async def test_a_bank_that_can_only_be_read_still_answers(
+    engine: Engine, settings: Settings, bank_path: Path
+) -> None:
     await engine.bank.open()
     await engine.close()
     with closing(sqlite3.connect(bank_path)) as connection:

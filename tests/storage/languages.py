@@ -1,6 +1,5 @@
 """Thirty lessons in six languages, and for each a task in its language that says it in other words."""
 
-# ruff: noqa: E501 - a text reads best whole
 from typing import Final
 
 # language, mistake, correction, task

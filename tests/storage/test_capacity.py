@@ -23,7 +23,10 @@ from tests.imported import imported
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = "amber birch cedar daisy elder fern grape hazel iris jade kiwi lilac".split()
-BAD: dict[str, Any] = {"evidence": "test", "tool_results": [{"content": "1 failed", "exit_code": 1}]}
+BAD: dict[str, Any] = {
+    "evidence": "test",
+    "tool_results": [{"content": "1 failed", "exit_code": 1}],
+}
 
 
 @pytest.fixture
@@ -58,8 +61,13 @@ async def test_below_three_tenths_goes_first_whatever_is_older(engine: Engine) -
     assert (lesson.state, version["reason"]) == (State.ARCHIVED, "archived: the bank is full")
 
 
-async def test_in_a_band_what_has_worked_least_goes_first_then_what_is_oldest(engine: Engine) -> None:
-    ids = [await store(engine, name, importance) for name, importance in zip(NAMES, (0.4, 0.7, 0.5), strict=False)]
+async def test_in_a_band_what_has_worked_least_goes_first_then_what_is_oldest(
+    engine: Engine,
+) -> None:
+    ids = [
+        await store(engine, name, importance)
+        for name, importance in zip(NAMES, (0.4, 0.7, 0.5), strict=False)
+    ]
     await engine.record_outcome(success=False, lesson_ids=[ids[1]], **BAD)
     await store(engine, NAMES[3], 0.4)
     assert ids[1] not in await active(engine)
@@ -67,10 +75,14 @@ async def test_in_a_band_what_has_worked_least_goes_first_then_what_is_oldest(en
     assert ids[0] not in await active(engine)
 
 
-async def test_what_matters_most_and_what_a_person_trusts_is_never_archived_by_itself(engine: Engine) -> None:
+async def test_what_matters_most_and_what_a_person_trusts_is_never_archived_by_itself(
+    engine: Engine,
+) -> None:
     ids = [await store(engine, name, 0.8) for name in NAMES[:4]]
     assert await active(engine) == set(ids)
-    at_once = await engine.store_lesson(mistake="Forgot the tulip", correction="Water the tulip", importance=0.79)
+    at_once = await engine.store_lesson(
+        mistake="Forgot the tulip", correction="Water the tulip", importance=0.79
+    )
     assert at_once.status == "stored"
     assert at_once.reason == "archived at once: the bank is full of more important lessons"
     assert await active(engine) == set(ids)
@@ -96,7 +108,10 @@ async def test_each_project_and_each_kind_has_its_own_room(engine: Engine) -> No
 
 
 async def test_an_import_fills_the_bank_to_its_size_and_no_further(engine: Engine) -> None:
-    lines = [{"mistake": f"Shipped {name} late", "correction": f"Ship {name} on Monday"} for name in NAMES]
+    lines = [
+        {"mistake": f"Shipped {name} late", "correction": f"Ship {name} on Monday"}
+        for name in NAMES
+    ]
     await imported(engine, *lines)
     assert len(await active(engine)) == 3
     assert len(await engine.bank.lessons.latest(engine.scopes.own, state=None)) == len(NAMES)
@@ -116,9 +131,14 @@ asyncio.run(main())
 
 def filled_by_three(bank: Path) -> list[int]:
     """How three processes ended that stored six lessons each at the same time."""
-    env = {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "app", "MCP_REFLECT_BANK_SIZE": "4"}
+    env = {
+        "MCP_REFLECT_BANK": str(bank),
+        "MCP_REFLECT_PROJECT": "app",
+        "MCP_REFLECT_BANK_SIZE": "4",
+    }
     started = [
-        subprocess.Popen([sys.executable, "-c", FILLING, word], cwd=ROOT, env=env) for word in ("one", "two", "tri")
+        subprocess.Popen([sys.executable, "-c", FILLING, word], cwd=ROOT, env=env)
+        for word in ("one", "two", "tri")
     ]
     return [one.wait(timeout=60) for one in started]
 
@@ -141,7 +161,10 @@ PUSH: Json = {"command": "git push origin main"}
 
 def counts(path: Path, *tables: str) -> dict[str, int]:
     with closing(sqlite3.connect(path)) as connection:
-        return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}  # noqa: S608
+        return {
+            name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
+            for name in tables
+        }
 
 
 async def used(engine: Engine, name: str) -> dict[str, Any]:
@@ -150,14 +173,24 @@ async def used(engine: Engine, name: str) -> dict[str, Any]:
     plan = await engine.replan(user_message="Find hens", **FAILED)
     recalled = await engine.recall(task="push the branch")
     await engine.should_reflect(confidence=0.1, run_id=name)
-    await engine.after_call("Bash", PUSH, error="GH006: Protected branch update failed", session=name)
+    await engine.after_call(
+        "Bash", PUSH, error="GH006: Protected branch update failed", session=name
+    )
     await engine.before_call("Bash", PUSH, session=name)
-    return {"critique": critique.critique_id, "search": plan.search_id, "recall": recalled.recall_id}
+    return {
+        "critique": critique.critique_id,
+        "search": plan.search_id,
+        "recall": recalled.recall_id,
+    }
 
 
-async def test_after_its_days_it_gives_way_to_new_ones(settings: Settings, clock: HeldClock, bank_path: Path) -> None:
+async def test_after_its_days_it_gives_way_to_new_ones(
+    settings: Settings, clock: HeldClock, bank_path: Path
+) -> None:
     async with Engine(replace(settings, keep_days=30), clock=clock) as engine:
-        stored = await engine.store_lesson(mistake="Pushed to main", correction="Push the branch, open a request")
+        stored = await engine.store_lesson(
+            mistake="Pushed to main", correction="Push the branch, open a request"
+        )
         old = await used(engine, "old")
         before = counts(bank_path, *KEPT)
         assert all(before.values()), before
@@ -172,29 +205,41 @@ async def test_after_its_days_it_gives_way_to_new_ones(settings: Settings, clock
         assert (await engine.recall(task="push the branch")).lessons[0].id == stored.lesson_id
 
 
-async def test_what_is_gone_on_with_stays(settings: Settings, clock: HeldClock, bank_path: Path) -> None:
+async def test_what_is_gone_on_with_stays(
+    settings: Settings, clock: HeldClock, bank_path: Path
+) -> None:
     async with Engine(replace(settings, keep_days=30), clock=clock) as engine:
         first = await engine.replan(user_message="Find hens", **FAILED)
         clock.time += 20 * DAY
-        plan = await engine.replan(user_message="Find hens", search_id=first.search_id, queries=AGAIN)
+        plan = await engine.replan(
+            user_message="Find hens", search_id=first.search_id, queries=AGAIN
+        )
         assert plan.search_id == first.search_id
         clock.time += 20 * DAY
         await engine.replan(user_message="Find cocks", **FAILED)
         assert counts(bank_path, "searches") == {"searches": 2}
 
 
-async def test_a_recall_whose_outcome_was_told_stays(settings: Settings, clock: HeldClock, bank_path: Path) -> None:
+async def test_a_recall_whose_outcome_was_told_stays(
+    settings: Settings, clock: HeldClock, bank_path: Path
+) -> None:
     async with Engine(replace(settings, keep_days=30), clock=clock) as engine:
-        await engine.store_lesson(mistake="Pushed to main", correction="Push the branch, open a request")
+        await engine.store_lesson(
+            mistake="Pushed to main", correction="Push the branch, open a request"
+        )
         told = await engine.recall(task="push the branch")
         await engine.recall(task="push the branch to main")
-        await engine.record_outcome(recall_id=told.recall_id, success=True, lesson_ids=[told.lessons[0].id])
+        await engine.record_outcome(
+            recall_id=told.recall_id, success=True, lesson_ids=[told.lessons[0].id]
+        )
         clock.time += 31 * DAY
         await engine.recall(task="push another branch")
         assert counts(bank_path, "recalls", "outcomes") == {"recalls": 2, "outcomes": 1}
 
 
-async def test_for_ever_where_that_is_set(settings: Settings, clock: HeldClock, bank_path: Path) -> None:
+async def test_for_ever_where_that_is_set(
+    settings: Settings, clock: HeldClock, bank_path: Path
+) -> None:
     async with Engine(replace(settings, keep_days=0), clock=clock) as engine:
         await used(engine, "old")
         before = counts(bank_path, *KEPT)

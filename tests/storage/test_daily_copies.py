@@ -45,7 +45,9 @@ def mistakes(path: Path) -> list[str]:
         return [row[0] for row in connection.execute("SELECT mistake FROM lessons ORDER BY row")]
 
 
-async def test_one_copy_a_day_is_made_and_seven_are_kept(settings: Settings, bank_path: Path) -> None:
+async def test_one_copy_a_day_is_made_and_seven_are_kept(
+    settings: Settings, bank_path: Path
+) -> None:
     await store(settings)
     other = bank_path.with_name("bank.db.copy-mine")
     other.write_text("named by a person")
@@ -59,10 +61,14 @@ async def test_one_copy_a_day_is_made_and_seven_are_kept(settings: Settings, ban
     assert not list(bank_path.parent.glob("*.part"))
 
 
-async def test_a_copy_that_is_stopped_or_of_a_damaged_bank_leaves_nothing(settings: Settings, bank_path: Path) -> None:
+async def test_a_copy_that_is_stopped_or_of_a_damaged_bank_leaves_nothing(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         for number in range(200):
-            await engine.store_lesson(mistake=f"Deployed {number} times", correction=f"Deploy number {number}")
+            await engine.store_lesson(
+                mistake=f"Deployed {number} times", correction=f"Deploy number {number}"
+            )
     stop = Event()
     stop.set()
     assert copy_daily(bank_path, FIRST, stop.is_set) is None
@@ -87,13 +93,18 @@ async def test_a_long_lived_process_copies_after_a_write(
     assert mistakes(all_copies(bank_path)[0]) == ["Deployed on a Friday"]
 
 
-async def test_a_command_that_ends_at_once_copies_nothing(settings: Settings, bank_path: Path) -> None:
+async def test_a_command_that_ends_at_once_copies_nothing(
+    settings: Settings, bank_path: Path
+) -> None:
     await store(settings)
     assert all_copies(bank_path) == []
 
 
 async def test_the_latest_sound_copy_is_restored(
-    settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    settings: Settings,
+    bank_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(bank_path))
     await store(settings)
@@ -121,7 +132,9 @@ def opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def test_nobody_can_write_while_the_log_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_can_write_while_the_log_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "bank.db"
     refused: list[int] = []
     open_file: Any = sqlite3.connect
@@ -160,7 +173,9 @@ def test_an_emptied_log_holds_nothing_of_what_was_written(tmp_path: Path) -> Non
         assert holding.execute("SELECT a FROM t").fetchone()["a"] == "precious"
 
 
-async def test_a_long_log_is_moved_by_the_next_write_and_begins_anew_with_the_one_after(bank_path: Path) -> None:
+async def test_a_long_log_is_moved_by_the_next_write_and_begins_anew_with_the_one_after(
+    bank_path: Path,
+) -> None:
     async with Engine(Settings(bank=bank_path, project="app")) as engine:
         await engine.store_lesson(**LESSON)
         with closing(opened(bank_path)) as other:
@@ -173,7 +188,10 @@ async def test_a_long_log_is_moved_by_the_next_write_and_begins_anew_with_the_on
 
 
 COUNT = 80
-ANALYSIS: dict[str, Any] = {"reflection": "The table was not made", "strategy": "Make the table first"}
+ANALYSIS: dict[str, Any] = {
+    "reflection": "The table was not made",
+    "strategy": "Make the table first",
+}
 
 
 def lesson(number: int) -> dict[str, Any]:
@@ -213,7 +231,10 @@ def counted(path: Path) -> dict[str, int]:
     tables = ("lessons", "reflections", "failures", "recalls", "outcomes", "links")
     with closing(sqlite3.connect(path)) as looking:
         assert looking.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        return {name: looking.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}  # noqa: S608
+        return {
+            name: looking.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
+            for name in tables
+        }
 
 
 def truncated(data: bytes) -> bytes:
@@ -263,7 +284,9 @@ async def test_a_damaged_bank_is_set_aside_and_begins_again_with_the_latest_soun
         said = await until_it_is_found(engine)
         (aside,) = [path for path in bank_path.parent.iterdir() if ASIDE in path.name]
         assert f"It was set aside as {aside}" in said
-        assert ("The next call uses the copy bank.db.copy-2026-09-21" if copied else "begins a new bank") in said
+        assert (
+            "The next call uses the copy bank.db.copy-2026-09-21" if copied else "begins a new bank"
+        ) in said
         assert len(aside.read_bytes()) >= len(damaged)
         assert counted(bank_path) == before if copied else not bank_path.exists()
         await engine.store_lesson(**lesson(2000))
@@ -294,13 +317,17 @@ async def until_it_is_found(engine: Engine) -> str:
 
 async def every_lesson_can_be_recalled(engine: Engine, bank_path: Path) -> None:
     with closing(sqlite3.connect(bank_path)) as looking:
-        texts = [text for (text,) in looking.execute("SELECT mistake FROM lessons WHERE kind = 'lesson'")]
+        texts = [
+            text for (text,) in looking.execute("SELECT mistake FROM lessons WHERE kind = 'lesson'")
+        ]
     for text in texts[::10]:
         found = await engine.recall(task=text[:60], limit=5)
         assert text in [hit.mistake for hit in found.lessons]
 
 
-async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, bank_path: Path) -> None:
+async def test_a_second_server_goes_on_with_the_new_bank(
+    settings: Settings, bank_path: Path
+) -> None:
     await fill(settings, 10)
     async with Engine(settings) as first, Engine(settings) as second:
         await second.recall(task="Task T1")
@@ -311,7 +338,9 @@ async def test_a_second_server_goes_on_with_the_new_bank(settings: Settings, ban
         stored = await first.store_lesson(**lesson(1001))
         with pytest.raises(BankError, match="was removed or replaced while it was open"):
             await second.recall(task="Task T1")
-        assert (await second.bank.lessons.get(second.scopes.own, stored.lesson_id)).mistake == lesson(1001)["mistake"]
+        assert (
+            await second.bank.lessons.get(second.scopes.own, stored.lesson_id)
+        ).mistake == lesson(1001)["mistake"]
     assert counted(bank_path)["lessons"] == 1
 
 
@@ -322,9 +351,13 @@ def test_the_tool_and_the_log_say_where_the_damaged_bank_is(bank_path: Path) -> 
         result = running.call_tool("recall_lessons", {"task": "deploy on a Friday"})
         assert result["isError"]
         assert "It was set aside as" in str(result["content"])
-        assert not running.call_tool("recall_lessons", {"task": "deploy on a Friday"}).get("isError")
+        assert not running.call_tool("recall_lessons", {"task": "deploy on a Friday"}).get(
+            "isError"
+        )
         running.close()
-        (event,) = [json.loads(line) for line in running.stderr.splitlines() if "bank_set_aside" in line]
+        (event,) = [
+            json.loads(line) for line in running.stderr.splitlines() if "bank_set_aside" in line
+        ]
     assert Path(event["aside"]).read_bytes() == b"\x00" * 8192
 
 
@@ -338,7 +371,9 @@ async def damaged(settings: Settings, path: Path, statement: str) -> str:
     """Fill a bank, damage its third lesson; return the id."""
     async with Engine(settings) as engine:
         stored = [
-            await engine.store_lesson(mistake=f"Deploy {number} failed", correction=f"Run step {number}")
+            await engine.store_lesson(
+                mistake=f"Deploy {number} failed", correction=f"Run step {number}"
+            )
             for number in range(RECORDS)
         ]
     with closing(sqlite3.connect(path)) as connection:
@@ -368,7 +403,10 @@ async def test_a_damaged_record_is_named_and_the_others_are_read(
 
 
 async def test_export_and_doctor_name_the_damaged_record(
-    settings: Settings, bank_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    settings: Settings,
+    bank_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     lesson_id = await damaged(settings, bank_path, BROKEN_UTF8)
     monkeypatch.setenv("MCP_REFLECT_BANK", str(bank_path))

@@ -18,10 +18,14 @@ from mcp_reflect.storage.recalls import withheld
 
 COUNTS = st.floats(0, 200)
 SELF = st.lists(
-    st.builds(WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.just(0.3), st.sampled_from([False])), max_size=40
+    st.builds(
+        WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.just(0.3), st.sampled_from([False])
+    ),
+    max_size=40,
 )
 PROOFS = st.lists(
-    st.builds(WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.5, 0.8, 1.0])), max_size=20
+    st.builds(WeightedOutcome, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.5, 0.8, 1.0])),
+    max_size=20,
 )
 
 
@@ -73,7 +77,10 @@ def test_a_clear_record_of_failures_proves_harm_and_a_few_do_not() -> None:
     assert not any(lesson(*counts).harmful for counts in [(0, 3), (1, 2), (2, 3), (5, 8)])
 
 
-LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration first"}
+LESSON: dict[str, Any] = {
+    "mistake": "Deployed without the migration",
+    "correction": "Run the migration first",
+}
 TASK = "deploy with a migration"
 APP = Scope(project="app")
 
@@ -93,7 +100,9 @@ def test_the_share_of_tasks_is_the_one_that_is_set() -> None:
     assert all(withheld(APP, f"task {number}", 1) for number in range(1000))
 
 
-async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(settings: Settings) -> None:
+async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(
+    settings: Settings,
+) -> None:
     async with Engine(replace(settings, holdout=1.0)) as engine:
         stored = await engine.store_lesson(**LESSON)
         found = await engine.recall(task=TASK)
@@ -102,7 +111,9 @@ async def test_what_is_held_out_is_counted_but_neither_shown_nor_applied(setting
         assert lesson.times_applied == 0
 
 
-async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_none(settings: Settings) -> None:
+async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_none(
+    settings: Settings,
+) -> None:
     async with Engine(replace(settings, holdout=1.0)) as engine:
         stored = await engine.store_lesson(**LESSON)
         found = await engine.recall(task=TASK)
@@ -111,9 +122,13 @@ async def test_an_outcome_without_lessons_is_told_for_the_comparison_and_moves_n
             (),
             "the lessons of that recall were held out: counted for the comparison",
         )
-        assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).effectiveness is None
+        assert (
+            await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
+        ).effectiveness is None
         with pytest.raises(InputError, match="was not among"):
-            await engine.record_outcome(success=True, recall_id=found.recall_id, lesson_ids=[stored.lesson_id])
+            await engine.record_outcome(
+                success=True, recall_id=found.recall_id, lesson_ids=[stored.lesson_id]
+            )
 
 
 async def test_nothing_is_held_out_unless_it_is_set(engine: Engine) -> None:
@@ -132,7 +147,9 @@ BULLETIN = {
 }
 
 
-async def test_a_lesson_that_did_not_fit_a_task_is_weak_for_similar_tasks_and_strong_for_others(engine: Engine) -> None:
+async def test_a_lesson_that_did_not_fit_a_task_is_weak_for_similar_tasks_and_strong_for_others(
+    engine: Engine,
+) -> None:
     stored = await engine.store_lesson(**BULLETIN)
     recall = await engine.recall(task=FORECAST)
     assert recall.lessons[0].fit is Fit.STRONG

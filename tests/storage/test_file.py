@@ -20,7 +20,13 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, scoped
-from mcp_reflect.storage.sqlite.files import APPLICATION_ID, OpenedFile, migrations, newest, statements
+from mcp_reflect.storage.sqlite.files import (
+    APPLICATION_ID,
+    OpenedFile,
+    migrations,
+    newest,
+    statements,
+)
 
 ROOT = Path(__file__).parent.parent.parent
 LESSON: dict[str, Any] = {
@@ -49,7 +55,9 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
         yield made
 
 
-async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(engine: Engine, bank_path: Path) -> None:
+async def test_a_new_bank_has_the_newest_schema_and_says_that_it_is_ours(
+    engine: Engine, bank_path: Path
+) -> None:
     opened = await engine.bank.open()
     assert isinstance(opened, OpenedFile)
     assert (opened.schema, opened.read_only) == (newest(), None)
@@ -75,7 +83,10 @@ async def test_nobody_else_may_read_the_bank_or_its_log(engine: Engine, bank_pat
 def test_four_processes_that_start_at_once_make_one_bank(bank_path: Path) -> None:
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", STORING, str(bank_path), word], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", STORING, str(bank_path), word],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for word in ("alpha", "beta", "gamma", "delta")
     ]
@@ -109,29 +120,52 @@ async def test_a_database_of_another_program_is_refused_and_not_a_byte_of_it_cha
     engine: Engine, bank_path: Path, mode: str
 ) -> None:
     foreign(bank_path, mode=mode)
-    before = {path.name: path.read_bytes() for path in bank_path.parent.iterdir() if not path.name.endswith("-shm")}
-    with pytest.raises(NotABankError, match=f"{bank_path} is a database of another program; it was left as it is"):
+    before = {
+        path.name: path.read_bytes()
+        for path in bank_path.parent.iterdir()
+        if not path.name.endswith("-shm")
+    }
+    with pytest.raises(
+        NotABankError, match=f"{bank_path} is a database of another program; it was left as it is"
+    ):
         await engine.store_lesson(**LESSON)
-    after = {path.name: path.read_bytes() for path in bank_path.parent.iterdir() if not path.name.endswith("-shm")}
+    after = {
+        path.name: path.read_bytes()
+        for path in bank_path.parent.iterdir()
+        if not path.name.endswith("-shm")
+    }
     assert after == before
 
 
-async def test_a_file_that_was_never_to_be_a_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_file_that_was_never_to_be_a_database_is_refused_and_left_as_it_is(
+    tmp_path: Path,
+) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("just some notes of mine\n")
     async with Engine(Settings(bank=notes, project="app")) as engine:
-        with pytest.raises(NotABankError, match=r"is not an SQLite database; it was left as it is\. Set MCP_REFLECT"):
+        with pytest.raises(
+            NotABankError,
+            match=r"is not an SQLite database; it was left as it is\. Set MCP_REFLECT",
+        ):
             await engine.recall(task="anything")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     assert notes.read_text() == "just some notes of mine\n"
 
 
 @pytest.mark.parametrize("place", [".", "file/bank.db", "file/deeper/bank.db"])
-async def test_a_path_that_cannot_be_a_file_is_named_with_what_to_set(tmp_path: Path, place: str) -> None:
+async def test_a_path_that_cannot_be_a_file_is_named_with_what_to_set(
+    tmp_path: Path, place: str
+) -> None:
     (tmp_path / "file").write_text("in the way")
     async with Engine(Settings(bank=tmp_path / place, project="app")) as engine:
-        for call in (engine.store_lesson(**LESSON), engine.recall(task="anything"), engine.get_stats()):
-            with pytest.raises(BankError, match=r"cannot be used: .*Set MCP_REFLECT_BANK to a file"):
+        for call in (
+            engine.store_lesson(**LESSON),
+            engine.recall(task="anything"),
+            engine.get_stats(),
+        ):
+            with pytest.raises(
+                BankError, match=r"cannot be used: .*Set MCP_REFLECT_BANK to a file"
+            ):
                 await call
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -142,7 +176,9 @@ def test_a_migration_ends_where_its_statements_end() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no rights of a group there")
-async def test_a_bank_that_others_can_read_is_closed_to_them_on_opening(settings: Settings, bank_path: Path) -> None:
+async def test_a_bank_that_others_can_read_is_closed_to_them_on_opening(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
     bank_path.chmod(0o664)
@@ -191,13 +227,17 @@ async def test_a_bank_that_may_not_be_written_is_read_until_it_may(
         await engine.store_lesson(**LESSON)
     may = os.access
 
-    def access(path: Any, mode: int, **options: Any) -> bool:  # the system asks nobody's leave of root
+    def access(
+        path: Any, mode: int, **options: Any
+    ) -> bool:  # the system asks nobody's leave of root
         return mode != os.W_OK and may(path, mode, **options)
 
     monkeypatch.setattr(os, "access", access)
     async with Engine(settings) as engine:
         assert (await engine.recall(task=LESSON["mistake"])).lessons
-        with pytest.raises(BankError, match="can only be read: the file or its folder may not be written"):
+        with pytest.raises(
+            BankError, match="can only be read: the file or its folder may not be written"
+        ):
             await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
         monkeypatch.undo()
         await engine.store_lesson(mistake="Forgot the key", correction="Take the key")
@@ -215,12 +255,18 @@ async def test_an_empty_bank_that_may_not_be_written_is_refused(
 
     monkeypatch.setattr(os, "access", access)
     async with Engine(settings) as engine:
-        with pytest.raises(BankError, match=r"is empty and may not be written. Set MCP_REFLECT_BANK to another file"):
+        with pytest.raises(
+            BankError,
+            match=r"is empty and may not be written. Set MCP_REFLECT_BANK to another file",
+        ):
             await engine.recall(task="deploy the shop")
 
 
 TASK = "test with an environment"
-OTHER: dict[str, Any] = {"mistake": "Read the wrong configuration", "correction": "Name the configuration"}
+OTHER: dict[str, Any] = {
+    "mistake": "Read the wrong configuration",
+    "correction": "Name the configuration",
+}
 
 
 @pytest.fixture
@@ -259,7 +305,10 @@ async def test_a_bank_that_went_away_is_told_once_and_the_next_call_uses_what_is
         case _:
             await replace_bank(bank_path)
             there = {"Forgot the third thing"}
-    with pytest.raises(BankError, match="was removed or replaced while it was open; nothing of this call was stored"):
+    with pytest.raises(
+        BankError,
+        match="was removed or replaced while it was open; nothing of this call was stored",
+    ):
         await before.store_lesson(**OTHER)
     await before.store_lesson(**OTHER)
     async with Engine(settings) as second:
@@ -271,7 +320,9 @@ async def test_a_bank_that_went_away_is_told_once_and_the_next_call_uses_what_is
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-async def test_a_forked_process_is_told_not_to_use_the_bank_that_was_open(before: Engine, settings: Settings) -> None:
+async def test_a_forked_process_is_told_not_to_use_the_bank_that_was_open(
+    before: Engine, settings: Settings
+) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -281,7 +332,9 @@ async def test_a_forked_process_is_told_not_to_use_the_bank_that_was_open(before
     with os.fdopen(read) as child_said:
         said = child_said.read()
     os.waitpid(child, 0)  # noqa: ASYNC222 - it has said all, and ends
-    told = said.count("was open when this process was forked, and cannot be used in it. Open it after the fork")
+    told = said.count(
+        "was open when this process was forked, and cannot be used in it. Open it after the fork"
+    )
     # SQLite's locks belong to the process: the whole file is refused in a child. A server knows the child's connections
     # from its parent's, so an engine of its own works there.
     assert told == (2 if isinstance(settings.bank, Path) else 1)

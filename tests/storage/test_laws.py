@@ -27,7 +27,10 @@ SUCCESS = st.sampled_from([0.0, 0.5, 1.0])
 WEIGHT = st.floats(0.001, 1)
 OUTCOMES = st.lists(st.builds(WeightedOutcome, SUCCESS, WEIGHT), max_size=30)
 TEXTS = st.text(max_size=60)
-POINTS = ["`x = 1`", *"3.11 8080 parse_date parseDate src/app.py E4012 --force v2 $HOME a.b 50%".split()]
+POINTS = [
+    "`x = 1`",
+    *"3.11 8080 parse_date parseDate src/app.py E4012 --force v2 $HOME a.b 50%".split(),
+]
 FRAME = "The nightly build of the orders service broke in the staging cluster when {} was given to the runner"
 MEND = "Roll the change back and tell the team"
 
@@ -51,7 +54,9 @@ def test_likeness_is_the_same_both_ways_and_whole_with_itself(one: str, other: s
 
 
 @given(st.sampled_from(POINTS), st.sampled_from(POINTS))
-def test_lessons_that_differ_in_a_number_identifier_path_or_code_are_never_one(one: str, other: str) -> None:
+def test_lessons_that_differ_in_a_number_identifier_path_or_code_are_never_one(
+    one: str, other: str
+) -> None:
     first, second = (FRAME.format(one), MEND), (FRAME.format(other), MEND)
     assert same_lesson(first, second) == (one == other)
     assert same_lesson((MEND, first[0]), (MEND, second[0])) == (one == other)
@@ -62,7 +67,9 @@ def test_a_number_makes_a_lesson_another_one(one: int, other: int) -> None:
     assert same_lesson((FRAME.format(one), MEND), (FRAME.format(other), MEND)) == (one == other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("enable", "disable"), ("before", "after"), ("always", "never")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("enable", "disable"), ("before", "after"), ("always", "never")]
+)
 def test_a_word_that_turns_the_sentence_round_makes_it_another_lesson(one: str, other: str) -> None:
     frame = "For the nightly build of the orders service {} the cache of the staging runner"
     assert not same_lesson((frame.format(one), MEND), (frame.format(other), MEND))
@@ -84,7 +91,10 @@ def test_the_same_in_another_order_is_one_lesson() -> None:
         ("Lock the table while the rows are copied", "Unlock the table while the rows are copied"),
         ("Read the error message first", "Read the release notes first"),
         ("Upload the archive before the restart", "Download the archive before the restart"),
-        ("Try the change on the staging machine first", "Try the change on the production machine first"),
+        (
+            "Try the change on the staging machine first",
+            "Try the change on the production machine first",
+        ),
     ],
 )
 def test_another_correction_of_the_same_mistake_is_another_lesson(one: str, other: str) -> None:
@@ -99,7 +109,9 @@ def test_another_correction_of_the_same_mistake_is_another_lesson(one: str, othe
         ("sent", "received"), ("minutes", "seconds"), ("buyer", "seller"), ("slow", "fast"), ("source", "target"),
     ],
 )  # fmt: skip
-def test_one_word_in_the_place_of_another_makes_another_lesson_however_long_the_text_is(words: tuple[str, str]) -> None:
+def test_one_word_in_the_place_of_another_makes_another_lesson_however_long_the_text_is(
+    words: tuple[str, str],
+) -> None:
     frame = "For the nightly build of the orders service take the {} queue, then wait until the cache is warm again"
     one, other = (frame.format(word) for word in words)
     assert not same_lesson((one, MEND), (other, MEND))
@@ -114,18 +126,21 @@ def test_the_same_in_nearly_the_same_words_is_one_lesson() -> None:
 
 
 WORDING = st.lists(
-    st.sampled_from("cache build order stage deploy 42 parse_date a/b.py not the".split()), min_size=1
+    st.sampled_from("cache build order stage deploy 42 parse_date a/b.py not the".split()),
+    min_size=1,
 ).map(" ".join)
 
 
 @hypothesis_settings(max_examples=12, deadline=None)
-@given(WORDING.map("build {}".format), WORDING)
+@given(WORDING.map("build {}".format), WORDING.map("deploy {}".format))
 def test_merging_twice_is_merging_once(mistake: str, correction: str) -> None:
     async def stored_three_times(folder: str) -> None:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             first = await engine.store_lesson(mistake=mistake, correction=correction, tags=["a"])
             for tag in ("b", "b"):
-                again = await engine.store_lesson(mistake=mistake, correction=correction, tags=[tag])
+                again = await engine.store_lesson(
+                    mistake=mistake, correction=correction, tags=[tag]
+                )
                 assert (again.lesson_id, again.status) == (first.lesson_id, "merged")
             (lesson,) = await engine.bank.lessons.latest(engine.scopes.own)
             assert (lesson.tags, lesson.strength) == (("a", "b"), 3)
@@ -140,18 +155,27 @@ WORD = st.sampled_from(
     "cache proxy invoice retry deploy login parser backup tile queue worker token schema export index".split()
 )
 LESSONS = st.lists(
-    st.tuples(st.lists(WORD, min_size=1, max_size=6), st.lists(WORD, min_size=1, max_size=6)), max_size=12
+    st.tuples(st.lists(WORD, min_size=1, max_size=6), st.lists(WORD, min_size=1, max_size=6)),
+    max_size=12,
 )
 TASK = st.lists(WORD, min_size=1, max_size=5)
 
 
 async def recalled(
-    lessons: Sequence[tuple[list[str], list[str]]], task: list[str], limit: int, max_chars: int, retired: int
+    lessons: Sequence[tuple[list[str], list[str]]],
+    task: list[str],
+    limit: int,
+    max_chars: int,
+    retired: int,
 ) -> None:
     with TemporaryDirectory() as folder:
         async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
             lines = [
-                {"mistake": f"Mishandled {' '.join(one)}", "correction": " ".join(other), "tags": one[:1]}
+                {
+                    "mistake": f"Mishandled {' '.join(one)}",
+                    "correction": " ".join(other),
+                    "tags": one[:1],
+                }
                 for one, other in lessons
             ]
             stored = await imported(engine, *lines)
@@ -170,7 +194,9 @@ async def recalled(
             assert len(found.lessons) <= limit
             assert sum(len(hit.text) for hit in found.lessons) <= max_chars
             assert [hit.id for hit in again.lessons] == [hit.id for hit in found.lessons]
-            assert [hit.score for hit in found.lessons] == sorted((hit.score for hit in found.lessons), reverse=True)
+            assert [hit.score for hit in found.lessons] == sorted(
+                (hit.score for hit in found.lessons), reverse=True
+            )
             assert all((hit.fit == "strong") == (hit.score >= 0.5) for hit in found.lessons)
             assert not gone & {hit.id for hit in found.lessons}
             sharing = [name for name, held in words.items() if held & {*task}]
@@ -180,12 +206,18 @@ async def recalled(
 @hypothesis_settings(max_examples=12, deadline=None)
 @given(LESSONS, TASK, st.integers(1, 5), st.integers(1, 200), st.integers(0, 3))
 def test_a_recall_keeps_its_limits_its_order_and_its_count(
-    lessons: Sequence[tuple[list[str], list[str]]], task: list[str], limit: int, max_chars: int, retired: int
+    lessons: Sequence[tuple[list[str], list[str]]],
+    task: list[str],
+    limit: int,
+    max_chars: int,
+    retired: int,
 ) -> None:
     asyncio.run(recalled(lessons, task, limit, max_chars, retired))
 
 
-async def test_every_lesson_is_found_by_its_own_words_and_by_one_letter_wrong(engine: Engine) -> None:
+async def test_every_lesson_is_found_by_its_own_words_and_by_one_letter_wrong(
+    engine: Engine,
+) -> None:
     texts = {
         "Forgot the orientation of photographs": "photographs orientatoin",
         "Mistook kilobytes for kibibytes": "kilobytse",
@@ -200,16 +232,24 @@ async def test_every_lesson_is_found_by_its_own_words_and_by_one_letter_wrong(en
 
 async def test_a_small_project_is_found_in_beside_a_large_one(engine: Engine) -> None:
     lines = [
-        {"mistake": f"Flushed the cache of shard {place}", "correction": "Warm it", "project": "other"}
+        {
+            "mistake": f"Flushed the cache of shard {place}",
+            "correction": "Warm it",
+            "project": "other",
+        }
         for place in range(1, 600)
     ]
     await imported(engine, *lines)
-    own = await engine.store_lesson(mistake="Flushed the cache at noon", correction="Flush it at night")
+    own = await engine.store_lesson(
+        mistake="Flushed the cache at noon", correction="Flush it at night"
+    )
     found = await engine.recall(task="flush the cache", limit=50)
     assert [hit.id for hit in found.lessons] == [own.lesson_id]
 
 
-async def test_an_edit_and_a_restore_leave_the_counts_as_if_written_so_at_once(engine: Engine) -> None:
+async def test_an_edit_and_a_restore_leave_the_counts_as_if_written_so_at_once(
+    engine: Engine,
+) -> None:
     own = engine.scopes.own
     stored = await engine.store_lesson(mistake="Pinned the kernel", correction="Let it roll")
     await engine.edit_lesson(stored.lesson_id, {"correction": "Let it go"})

@@ -27,6 +27,10 @@ def test_a_query_of_every_write_goes_by_its_index(name: str, index: str) -> None
         connection.executescript("".join(script for _, script in migrations()))
         values = {"digests": "[1]", "tenant": "local", "project": "app", "before": 0.0, "most": 40}
         values |= {"kind": None, "state": "active", "limit": 200}
-        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {queries()[name]}", values)]
+        plan = [
+            row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {queries()[name]}", values)
+        ]
     assert any(f"INDEX {index} " in step for step in plan), plan
-    assert not any(step.startswith("SCAN") and "json_each" not in step and index not in step for step in plan), plan
+    assert not any(
+        step.startswith("SCAN") and "json_each" not in step and index not in step for step in plan
+    ), plan

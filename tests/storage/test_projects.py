@@ -33,7 +33,14 @@ ADDRESSES = {
 
 
 def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "protocol.file.allow=always")
+    who = (
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.com",
+        "-c",
+        "protocol.file.allow=always",
+    )
     subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
 
 
@@ -67,15 +74,21 @@ async def found(settings: Settings, folder: Path) -> tuple[str, int]:
         return engine.scopes.own.project, len(lessons)
 
 
-@pytest.mark.parametrize(("name", "url"), [(name, url) for name, urls in ADDRESSES.items() for url in urls])
+@pytest.mark.parametrize(
+    ("name", "url"), [(name, url) for name, urls in ADDRESSES.items() for url in urls]
+)
 def test_every_address_of_a_repository_has_one_name(name: str | None, url: str) -> None:
     assert remote_name(url) == name
 
 
-async def test_a_clone_a_worktree_and_a_subfolder_share_the_project(own: Settings, tmp_path: Path) -> None:
+async def test_a_clone_a_worktree_and_a_subfolder_share_the_project(
+    own: Settings, tmp_path: Path
+) -> None:
     first = repository(tmp_path / "a" / "shop", SHOP)
     second = repository(tmp_path / "b" / "other", "https://github.com/acme/shop")
-    git(first, "remote", "add", "upstream", "git@github.com:upstream/shop.git")  # of a fork, origin counts
+    git(
+        first, "remote", "add", "upstream", "git@github.com:upstream/shop.git"
+    )  # of a fork, origin counts
     git(first, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(tmp_path, "clone", "-q", str(first), "copy")
     (inside := second / "src").mkdir()
@@ -84,11 +97,15 @@ async def test_a_clone_a_worktree_and_a_subfolder_share_the_project(own: Setting
         assert await found(own, folder) == ("github.com/acme/shop", 1), folder
 
 
-async def test_a_repository_without_a_remote_is_known_by_its_first_commit(own: Settings, tmp_path: Path) -> None:
+async def test_a_repository_without_a_remote_is_known_by_its_first_commit(
+    own: Settings, tmp_path: Path
+) -> None:
     first = repository(tmp_path / "shop")
     name = await learn(own, first)
     assert name.startswith("commit:")
-    assert await found(replace(own, stores_names=False), first) == (name, 1), "a hook reads it from the bank"
+    assert await found(replace(own, stores_names=False), first) == (name, 1), (
+        "a hook reads it from the bank"
+    )
     first.rename(tmp_path / "moved")
     git(tmp_path, "clone", "-q", str(tmp_path / "moved"), "clone")
     for folder in (tmp_path / "moved", tmp_path / "clone"):
@@ -101,7 +118,9 @@ async def test_a_bank_that_named_projects_by_path_moves_over(own: Settings, tmp_
         stored = await before.store_lesson(**LESSON)
         await before.edit_lesson(stored.lesson_id, {"importance": 0.9})
         for number in range(3):
-            await before.after_call("Bash", {"command": "tsc"}, error="error TS18003", session=f"s{number}")
+            await before.after_call(
+                "Bash", {"command": "tsc"}, error="error TS18003", session=f"s{number}"
+            )
     quick = replace(own, stores_names=False)
     assert await found(quick, folder) == (str(folder), 1), "a hook that comes first finds them too"
     assert await found(own, folder) == ("github.com/acme/shop", 1)
@@ -109,21 +128,34 @@ async def test_a_bank_that_named_projects_by_path_moves_over(own: Settings, tmp_
     async with Engine(replace(own, folder=folder)) as after:
         scope = after.scopes.own
         lesson = await after.bank.lessons.get(scope, stored.lesson_id)
-        assert (lesson.importance, len(await after.bank.lessons.history(scope, lesson.id))) == (0.9, 1)
+        assert (lesson.importance, len(await after.bank.lessons.history(scope, lesson.id))) == (
+            0.9,
+            1,
+        )
         assert await after.before_call("Bash", {"command": "tsc"}, session="later")
         (project,) = await after.bank.projects.list("local")
-        assert (project[:3], str(folder) in project.other_names) == (("github.com/acme/shop", 1, 1), True)
-    assert await found(replace(own, project=str(folder)), tmp_path) == ("github.com/acme/shop", 1), "the old name"
+        assert (project[:3], str(folder) in project.other_names) == (
+            ("github.com/acme/shop", 1, 1),
+            True,
+        )
+    assert await found(replace(own, project=str(folder)), tmp_path) == (
+        "github.com/acme/shop",
+        1,
+    ), "the old name"
 
 
-async def test_a_remote_that_is_added_later_keeps_the_lessons(own: Settings, tmp_path: Path) -> None:
+async def test_a_remote_that_is_added_later_keeps_the_lessons(
+    own: Settings, tmp_path: Path
+) -> None:
     folder = repository(tmp_path / "shop")
     await learn(own, folder)
     git(folder, "remote", "add", "origin", SHOP)
     assert await found(own, folder) == ("github.com/acme/shop", 1)
 
 
-async def test_another_repository_at_the_same_path_is_another_project(own: Settings, tmp_path: Path) -> None:
+async def test_another_repository_at_the_same_path_is_another_project(
+    own: Settings, tmp_path: Path
+) -> None:
     for first in (repository(tmp_path / "a"), repository(tmp_path / "b", SHOP)):
         await learn(own, first)
         first.rename(tmp_path / f"{first.name}-moved")
@@ -133,7 +165,10 @@ async def test_another_repository_at_the_same_path_is_another_project(own: Setti
 
 
 async def test_a_person_renames_and_merges_projects(own: Settings, tmp_path: Path) -> None:
-    first, second = repository(tmp_path / "a", SHOP), repository(tmp_path / "b", "git@github.com:acme/site.git")
+    first, second = (
+        repository(tmp_path / "a", SHOP),
+        repository(tmp_path / "b", "git@github.com:acme/site.git"),
+    )
     for folder in (first, second):
         await learn(own, folder)
         async with Engine(replace(own, folder=folder)) as engine:
@@ -150,7 +185,9 @@ async def test_a_person_renames_and_merges_projects(own: Settings, tmp_path: Pat
         assert (await engine.get_stats())["failing_calls"] == 2
 
 
-@pytest.mark.parametrize(("patterns", "part"), [(("services/*",), "#services/api"), (("web",), ""), ((), "")])
+@pytest.mark.parametrize(
+    ("patterns", "part"), [(("services/*",), "#services/api"), (("web",), ""), ((), "")]
+)
 def test_a_setting_tells_the_folders_of_a_repository_apart(
     tmp_path: Path, patterns: tuple[str, ...], part: str
 ) -> None:
@@ -166,13 +203,18 @@ async def test_merging_leaves_nothing_under_the_old_name(bank_path: Path) -> Non
     async with Engine(Settings(bank=bank_path, project="new")) as engine:
         await engine.bank.projects.merge("local", "app", "new")
     with closing(sqlite3.connect(bank_path)) as looking:
-        tables = [name for (name,) in looking.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [
+            name
+            for (name,) in looking.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         with_project = [
             name for name in tables
             if any(column[1] == "project" for column in looking.execute(f"PRAGMA table_info({name})"))
         ]  # fmt: skip
         left = {
-            name: looking.execute(f"SELECT count(*) FROM {name} WHERE project = 'app'").fetchone()[0]  # noqa: S608
+            name: looking.execute(f"SELECT count(*) FROM {name} WHERE project = 'app'").fetchone()[  # noqa: S608
+                0
+            ]
             for name in with_project
         }
     assert {name for name, count in left.items() if count} == set()

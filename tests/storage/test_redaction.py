@@ -17,7 +17,9 @@ from tests.secrets import SECRETS, TELLING, found_in
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-@pytest.mark.parametrize("frame", ["{}", "It said {} and stopped.", '{{"log": "{}"}}', "a='{}'", "\u200b{}\n"])
+@pytest.mark.parametrize(
+    "frame", ["{}", "It said {} and stopped.", '{{"log": "{}"}}', "a='{}'", "\u200b{}\n"]
+)
 def test_a_secret_is_replaced_by_the_name_of_its_kind(kind: str, frame: str) -> None:
     cleaned = clean_text(frame.format(SECRETS[kind]))
     assert f"[redacted:{kind}]" in cleaned
@@ -61,7 +63,8 @@ def test_a_clean_text_is_unicode_without_unseen_characters(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["password", "DB_PASSWORD", "api_key", "client-secret", "Authorization", "x_access_token"]
+    "name",
+    ["password", "DB_PASSWORD", "api_key", "client-secret", "Authorization", "x_access_token"],
 )
 def test_what_a_secrets_name_holds_is_cut_out_whatever_it_looks_like(name: str) -> None:
     assert clean({"a": [{name: "plainword"}]}) == {"a": [{name: "[redacted:password]"}]}
@@ -78,7 +81,9 @@ EVERY = "It printed " + " and then ".join(SECRETS.values()) + " at the end"
 
 async def test_no_part_of_a_secret_is_in_the_index(engine: Engine, bank_path: Path) -> None:
     token = "ghp" + "_ZebraQuokkaWombatOkapiIbexLynxPumaTapir42"
-    await engine.store_lesson(mistake=f"The push failed with {token}", correction="Use the deploy key", context=token)
+    await engine.store_lesson(
+        mistake=f"The push failed with {token}", correction="Use the deploy key", context=token
+    )
     stored = await engine.recall(task="push failed deploy key")
     assert stored.lessons
     await engine.edit_lesson(stored.lessons[0].id, {"why": f"because {token}"})
@@ -93,8 +98,12 @@ async def test_a_secret_that_a_cut_would_halve_is_taken_out_first(bank_path: Pat
         for kind, secret in SECRETS.items():
             for start in range(limit // 2 - len(secret), limit // 2 + 8, 7):
                 text = "z" * max(start - 1, 0) + " " + secret + " " + "y" * limit
-                events = [{"type": "observation", "content": one} for one in (text, text.rjust(900, "w"))]
-                await engine.reflect(task=kind, outcome="failure", events=events, error={"message": text})
+                events = [
+                    {"type": "observation", "content": one} for one in (text, text.rjust(900, "w"))
+                ]
+                await engine.reflect(
+                    task=kind, outcome="failure", events=events, error={"message": text}
+                )
     assert found_in(bank_path.parent) == {}
 
 
@@ -110,7 +119,9 @@ async def test_what_a_crash_says_of_its_arguments_is_clean_in_the_log(
     settings: Settings, bank_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Crashing(Engine):
-        async def call(self, tool: str, arguments: Mapping[str, Any], client: ClientCapabilities | None = None) -> Any:
+        async def call(
+            self, tool: str, arguments: Mapping[str, Any], client: ClientCapabilities | None = None
+        ) -> Any:
             del tool, client
             raise RuntimeError(arguments["task"])
 

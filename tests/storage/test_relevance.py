@@ -7,9 +7,9 @@ import pytest
 from benchmarks.recall import OWN_SETS, own_lessons, unrelated_hits
 from mcp_reflect.models.lesson import State
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.stemmer import stem
 from mcp_reflect.storage.retrieval.index import terms_of
 from mcp_reflect.storage.similarity import COMPARED
+from mcp_reflect.text.stemmer import stem
 from tests.held_clock import HeldClock
 from tests.imported import imported
 from tests.storage.languages import CASES
@@ -17,7 +17,8 @@ from tests.storage.languages import CASES
 
 async def test_a_shared_identifier_alone_fits_strongly(engine: Engine) -> None:
     stored = await engine.store_lesson(
-        mistake="Ran `./deployctl sync` before the lock was free", correction="Wait until the lock file is gone"
+        mistake="Ran `./deployctl sync` before the lock was free",
+        correction="Wait until the lock file is gone",
     )
     (hit,) = (await engine.recall(task="call deployctl for the second region")).lessons
     assert (hit.id, hit.fit) == (stored.lesson_id, "strong")
@@ -26,19 +27,24 @@ async def test_a_shared_identifier_alone_fits_strongly(engine: Engine) -> None:
 
 async def test_a_program_that_a_task_names_by_its_path_fits_strongly(engine: Engine) -> None:
     stored = await engine.store_lesson(
-        mistake="`./sheet add rent 1250.50` booked 125050", correction="Write amounts with a decimal comma"
+        mistake="`./sheet add rent 1250.50` booked 125050",
+        correction="Write amounts with a decimal comma",
     )
     (hit,) = (await engine.recall(task="Two receipts have to be correct in ./sheet.")).lessons
     assert (hit.id, hit.fit) == (stored.lesson_id, "strong")
 
 
 async def test_a_shared_common_word_alone_never_fits_strongly(engine: Engine) -> None:
-    await engine.store_lesson(mistake="Read the first page only", correction="Ask for the next page until it is empty")
+    await engine.store_lesson(
+        mistake="Read the first page only", correction="Ask for the next page until it is empty"
+    )
     for hit in (await engine.recall(task="write the first chapter of a novel")).lessons:
         assert (hit.fit, hit.score < 0.5) == ("weak", True)
 
 
-async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_weakly(engine: Engine) -> None:
+async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_weakly(
+    engine: Engine,
+) -> None:
     where = {"task_type": "deploy", "context": "release of the shop"}
     await engine.store_lesson(mistake="Forgot the notes", correction="Write them first", **where)
     (hit,) = (await engine.recall(task="what is there to know?", **where)).lessons
@@ -49,7 +55,11 @@ async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_we
 
 
 async def test_of_weak_hits_two_are_shown_unless_more_are_asked_for(engine: Engine) -> None:
-    mistakes = ("Sent parcels to the wrong depot", "Parcels left the depot unsealed", "Depot closed, parcels came back")
+    mistakes = (
+        "Sent parcels to the wrong depot",
+        "Parcels left the depot unsealed",
+        "Depot closed, parcels came back",
+    )
     for mistake in mistakes:
         await engine.store_lesson(mistake=mistake, correction=f"Ask {len(mistake)} people")
     task = "a parcel, npm, and then a summer evening in the harbor of Genoa with pasta near a depot"
@@ -66,7 +76,12 @@ async def test_unrelated_tasks_draw_half_a_lesson_on_average(half: str) -> None:
 
 @pytest.mark.parametrize(
     ("own", "other"),
-    [("E4013", "E4012"), ("TS2345", "TS2322"), ("HTTP 404", "HTTP 500"), ("exit code 137", "exit code 1")],
+    [
+        ("E4013", "E4012"),
+        ("TS2345", "TS2322"),
+        ("HTTP 404", "HTTP 500"),
+        ("exit code 137", "exit code 1"),
+    ],
 )
 async def test_a_lesson_on_another_error_code_of_the_same_form_does_not_fit_strongly(
     engine: Engine, own: str, other: str
@@ -78,9 +93,15 @@ async def test_a_lesson_on_another_error_code_of_the_same_form_does_not_fit_stro
     )
     task = "repeat the upload to the gateway: it ended with {}"
     line = "gateway answered {}: upload rejected"
-    for query in ({"task": task.format(other)}, {"task": "an upload", "symptoms": [line.format(other)]}):
+    for query in (
+        {"task": task.format(other)},
+        {"task": "an upload", "symptoms": [line.format(other)]},
+    ):
         (hit,) = (await engine.recall(**query)).lessons
-        assert (hit.fit, "but about another error code" in hit.why.partition(";")[0]) == ("weak", True)
+        assert (hit.fit, "but about another error code" in hit.why.partition(";")[0]) == (
+            "weak",
+            True,
+        )
     for query in ({"task": task.format(own)}, {"task": f"{other}, then {own} from the gateway"}):
         (hit,) = (await engine.recall(**query)).lessons
         assert hit.fit == "strong"
@@ -90,13 +111,17 @@ async def test_a_lesson_on_another_error_code_of_the_same_form_does_not_fit_stro
 
 @pytest.mark.parametrize("word", ["\u0301", "\u200d"])
 async def test_a_sign_that_is_no_word_breaks_nothing(engine: Engine, word: str) -> None:
-    stored = await engine.store_lesson(mistake=f"Typed the accent {word} before its letter", correction="Type it after")
+    stored = await engine.store_lesson(
+        mistake=f"Typed the accent {word} before its letter", correction="Type it after"
+    )
     found = await engine.recall(task=f"typed an accent {word} before the letter")
     assert [hit.id for hit in found.lessons] == [stored.lesson_id]
 
 
 @pytest.mark.parametrize("lessons", OWN_SETS)
-async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits(lessons: str) -> None:
+async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_that_fits(
+    lessons: str,
+) -> None:
     counts = await own_lessons(lessons)
     assert counts["near_in_5"] >= 27
     assert counts["near_strong"] >= 24
@@ -105,31 +130,50 @@ async def test_our_lessons_are_found_by_near_words_and_foreign_tasks_find_none_t
 
 
 async def test_function_words_make_a_lesson_no_longer_than_it_is(engine: Engine) -> None:
-    padding = "that it is as it was and then it will be as it has been for all of us in this and in that " * 3
-    short = await engine.store_lesson(mistake=f"Rotated the signing key, {padding}", correction="Tell the partners")
+    padding = (
+        "that it is as it was and then it will be as it has been for all of us in this and in that "
+        * 3
+    )
+    short = await engine.store_lesson(
+        mistake=f"Rotated the signing key, {padding}", correction="Tell the partners"
+    )
     nouns = "harbor lantern copper meadow violin saddle pepper marble falcon ribbon walnut cellar"
-    long = await engine.store_lesson(mistake=f"Rotated the signing key {nouns}", correction="Tell the partners")
+    long = await engine.store_lesson(
+        mistake=f"Rotated the signing key {nouns}", correction="Tell the partners"
+    )
     hits = (await engine.recall(task="rotate the signing key")).lessons
     assert [hit.id for hit in hits] == [short.lesson_id, long.lesson_id]
 
 
-async def test_of_two_lessons_that_fit_alike_the_fresher_one_is_first(engine: Engine, clock: HeldClock) -> None:
-    stale = await engine.store_lesson(mistake="Rotated the signing key of partner 7", correction="Tell partner 7 first")
+async def test_of_two_lessons_that_fit_alike_the_fresher_one_is_first(
+    engine: Engine, clock: HeldClock
+) -> None:
+    stale = await engine.store_lesson(
+        mistake="Rotated the signing key of partner 7", correction="Tell partner 7 first"
+    )
     clock.time += 60 * 86_400
-    fresh = await engine.store_lesson(mistake="Rotated the signing key of partner 8", correction="Tell partner 8 first")
+    fresh = await engine.store_lesson(
+        mistake="Rotated the signing key of partner 8", correction="Tell partner 8 first"
+    )
     hits = (await engine.recall(task="rotate the signing key")).lessons
     assert [hit.id for hit in hits] == [fresh.lesson_id, stale.lesson_id]
     assert hits[0].score > hits[1].score
 
 
-ERROR = "psycopg.OperationalError: connection to server at 10.0.0.7, port 5432 failed: timeout expired"
-SAME = "psycopg.OperationalError: connection to server at 10.0.9.1, port 6543 failed: timeout expired"
+ERROR = (
+    "psycopg.OperationalError: connection to server at 10.0.0.7, port 5432 failed: timeout expired"
+)
+SAME = (
+    "psycopg.OperationalError: connection to server at 10.0.9.1, port 6543 failed: timeout expired"
+)
 
 
 @pytest.fixture
 async def held(engine: Engine) -> Engine:
     await engine.store_lesson(
-        mistake="The tunnel was down", correction="Bring the tunnel up before the migration", symptoms=[ERROR]
+        mistake="The tunnel was down",
+        correction="Bring the tunnel up before the migration",
+        symptoms=[ERROR],
     )
     for number in range(6):
         await engine.store_lesson(
@@ -149,20 +193,28 @@ async def test_the_lesson_of_the_very_error_comes_first_and_says_why(held: Engin
 async def test_the_error_may_stand_at_the_end_of_what_was_printed(held: Engine) -> None:
     printed = f'Traceback (most recent call last):\n  File "run.py", line 3, in <module>\n{SAME}\n'
     found = await held.recall(task="write to the ledger", symptoms=[printed])
-    assert [hit.text[:19] for hit in found.lessons if hit.fit == "strong"] == ["The tunnel was down"]
+    assert [hit.text[:19] for hit in found.lessons if hit.fit == "strong"] == [
+        "The tunnel was down"
+    ]
 
 
 async def test_another_error_and_a_word_that_names_none_find_nothing(held: Engine) -> None:
-    found = await held.recall(task="write to the ledger", symptoms=["psycopg.OperationalError: role absent", "failed"])
+    found = await held.recall(
+        task="write to the ledger", symptoms=["psycopg.OperationalError: role absent", "failed"]
+    )
     assert not any("very error" in hit.why for hit in found.lessons)
 
 
 async def test_changed_and_erased_lessons_are_known_by_what_they_hold_now(held: Engine) -> None:
     lesson_id = (await held.recall(task="x", symptoms=[SAME])).lessons[0].id
     await held.bank.lessons.set_state(held.scopes.own, lesson_id, State.RETIRED, "for the test")
-    assert lesson_id not in [hit.id for hit in (await held.recall(task="x", symptoms=[SAME])).lessons]
+    assert lesson_id not in [
+        hit.id for hit in (await held.recall(task="x", symptoms=[SAME])).lessons
+    ]
     await held.bank.lessons.erase(held.scopes.own, lesson_id)
-    assert not any("very error" in hit.why for hit in (await held.recall(task="x", symptoms=[SAME])).lessons)
+    assert not any(
+        "very error" in hit.why for hit in (await held.recall(task="x", symptoms=[SAME])).lessons
+    )
 
 
 SITUATION = "The parser fell over a settings file without any sections"
@@ -170,9 +222,13 @@ SITUATION = "The parser fell over a settings file without any sections"
 
 async def test_the_same_lesson_is_found_among_many_of_one_situation(engine: Engine) -> None:
     words = [
-        f"{head}{tail}" for head in ("bor", "kel", "mun", "tas", "vip", "zor") for tail in ("ak", "em", "ol", "ub")
+        f"{head}{tail}"
+        for head in ("bor", "kel", "mun", "tas", "vip", "zor")
+        for tail in ("ak", "em", "ol", "ub")
     ]
-    todo = [f"Ask {one} for {other} first" for one, other in zip(words, reversed(words), strict=True)]
+    todo = [
+        f"Ask {one} for {other} first" for one, other in zip(words, reversed(words), strict=True)
+    ]
     todo += [f"Look {one} up beside {other}" for one, other in pairwise(words)]
     assert len(todo) > COMPARED
     stored = [await engine.store_lesson(mistake=SITUATION, correction=one) for one in todo]
@@ -221,13 +277,17 @@ def test_an_identifier_gives_itself_and_its_parts() -> None:
     for name in ("parse_invoice_date", "initialDelaySeconds", "api.retry.limits"):
         whole, *parts = terms_of(name)
         assert whole.startswith(name[:5].lower().replace(".", "_"))
-        assert parts == terms_of(name.replace("D", " D").replace("S", " S").replace("_", " ").replace(".", " "))
+        assert parts == terms_of(
+            name.replace("D", " D").replace("S", " S").replace("_", " ").replace(".", " ")
+        )
 
 
 @pytest.fixture
 async def told(engine: Engine) -> dict[str, str]:
     """The id of each lesson by its task, all in one bank."""
-    stored = await imported(engine, *({"mistake": case[1], "correction": case[2]} for case in CASES))
+    stored = await imported(
+        engine, *({"mistake": case[1], "correction": case[2]} for case in CASES)
+    )
     return {case[3]: one.lesson_id for case, one in zip(CASES, stored, strict=True)}
 
 

@@ -20,7 +20,10 @@ from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, Writing
 from mcp_reflect.storage.sqlite.database import Database
 
-LESSON: dict[str, Any] = {"mistake": "Deployed without the migration", "correction": "Run the migration, then deploy"}
+LESSON: dict[str, Any] = {
+    "mistake": "Deployed without the migration",
+    "correction": "Run the migration, then deploy",
+}
 TASK = "deploy with a migration"
 
 
@@ -39,14 +42,18 @@ async def applied(engine: Engine, lesson_id: str) -> int:
     return (await engine.bank.lessons.get(engine.scopes.own, lesson_id)).times_applied
 
 
-async def test_what_one_engine_stores_another_recalls_that_was_open_before(settings: Settings) -> None:
+async def test_what_one_engine_stores_another_recalls_that_was_open_before(
+    settings: Settings,
+) -> None:
     async with Engine(settings) as first, Engine(settings) as second:
         assert not (await second.recall(task=TASK)).lessons
         stored = await first.store_lesson(**LESSON)
         assert [hit.id for hit in (await second.recall(task=TASK)).lessons] == [stored.lesson_id]
 
 
-async def test_a_recall_does_not_wait_for_a_writer_and_is_counted_later(engine: Engine, bank_path: Path) -> None:
+async def test_a_recall_does_not_wait_for_a_writer_and_is_counted_later(
+    engine: Engine, bank_path: Path
+) -> None:
     stored = await engine.store_lesson(**LESSON)
     with written_by_another(bank_path):
         start = time.perf_counter()
@@ -60,7 +67,9 @@ async def test_a_recall_does_not_wait_for_a_writer_and_is_counted_later(engine: 
     assert await applied(engine, stored.lesson_id) == 2
 
 
-async def test_a_recall_still_queued_is_counted_when_the_engine_closes(settings: Settings, bank_path: Path) -> None:
+async def test_a_recall_still_queued_is_counted_when_the_engine_closes(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         stored = await engine.store_lesson(**LESSON)
         with written_by_another(bank_path):
@@ -101,14 +110,18 @@ async def test_a_write_waits_for_another_to_end(engine: Engine, bank_path: Path)
     assert (await waiting).status == "stored"
 
 
-async def test_a_write_whose_caller_is_cancelled_is_whole_or_not_there(settings: Settings, bank_path: Path) -> None:
+async def test_a_write_whose_caller_is_cancelled_is_whole_or_not_there(
+    settings: Settings, bank_path: Path
+) -> None:
     """Cancelled after each number of turns of the loop: never half, and the next write works."""
     for turns in range(0, 40, 2):
         async with Engine(settings) as engine:
             before = await count(engine)
             event = {"type": "observation", "content": f"Error: no such table run_{turns}"}
             task = asyncio.create_task(
-                engine.reflect(task=f"Run {turns}", outcome="failure", events=[event], analysis=ANALYSIS)
+                engine.reflect(
+                    task=f"Run {turns}", outcome="failure", events=[event], analysis=ANALYSIS
+                )
             )
             for _ in range(turns):
                 await asyncio.sleep(0)
@@ -122,7 +135,10 @@ async def test_a_write_whose_caller_is_cancelled_is_whole_or_not_there(settings:
         assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-ANALYSIS: dict[str, Any] = {"reflection": "The table was not made", "strategy": "Make the table first"}
+ANALYSIS: dict[str, Any] = {
+    "reflection": "The table was not made",
+    "strategy": "Make the table first",
+}
 
 
 async def count(engine: Engine) -> dict[str, Any]:
@@ -149,7 +165,9 @@ async def test_a_transaction_that_fails_writes_nothing(bank_path: Path) -> None:
         await database.close()
 
 
-async def test_a_read_whose_caller_is_cancelled_ends_and_the_next_one_works(bank_path: Path) -> None:
+async def test_a_read_whose_caller_is_cancelled_ends_and_the_next_one_works(
+    bank_path: Path,
+) -> None:
     database, begun = Database(bank_path), threading.Event()
     values = {"from_id": "a", "tenant": "local"}
 
@@ -169,7 +187,9 @@ async def test_a_read_whose_caller_is_cancelled_ends_and_the_next_one_works(bank
         await database.close()
 
 
-async def test_a_read_that_is_cancelled_while_its_connection_opens_leaves_no_thread(bank_path: Path) -> None:
+async def test_a_read_that_is_cancelled_while_its_connection_opens_leaves_no_thread(
+    bank_path: Path,
+) -> None:
     for turns in range(12):
         database = Database(bank_path)
         call = asyncio.create_task(database.rows("link_list", {"from_id": "a", "tenant": "local"}))
@@ -178,7 +198,9 @@ async def test_a_read_that_is_cancelled_while_its_connection_opens_leaves_no_thr
         call.cancel()
         await asyncio.wait([call])
         await database.close()
-    assert [thread.name for thread in threading.enumerate() if "_connection_worker" in thread.name] == []
+    assert [
+        thread.name for thread in threading.enumerate() if "_connection_worker" in thread.name
+    ] == []
 
 
 FORGETTING = """
@@ -192,7 +214,9 @@ asyncio.run(engine.store_lesson(mistake="Forgot to close", correction="Use a con
 
 
 def test_a_program_that_forgets_to_close_its_bank_ends(bank_path: Path) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", FORGETTING, str(bank_path)], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", FORGETTING, str(bank_path)], check=True, timeout=60
+    )
     with closing(sqlite3.connect(bank_path)) as other:
         assert other.execute("SELECT count(*) FROM lessons").fetchone() == (1,)
 

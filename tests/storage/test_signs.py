@@ -15,7 +15,9 @@ def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:
         units = [[number / math.hypot(*row) for number in row] for row in rows]
         exact = [sum(map(mul, units[0], unit)) for unit in units]
         found = cosines(units[0], [unpacked(packed(unit)) for unit in units])
-        assert max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01  # of 8 bits a number
+        assert (
+            max(abs(one - other) for one, other in zip(found, exact, strict=True)) < 0.01
+        )  # of 8 bits a number
 
 
 def test_the_nearest_rows_are_found_whatever_was_added_changed_and_dropped() -> None:
@@ -30,9 +32,14 @@ def test_the_nearest_rows_are_found_whatever_was_added_changed_and_dropped() -> 
     put(range(3_000))
     for _ in range(4):
         query = chance.randbytes(32)
-        away = {row: (int.from_bytes(bits) ^ int.from_bytes(query)).bit_count() for row, bits in kept.items()}
+        away = {
+            row: (int.from_bytes(bits) ^ int.from_bytes(query)).bit_count()
+            for row, bits in kept.items()
+        }
         rows = signs.nearest(query, 40)
-        assert set(rows) == {row for row, count in away.items() if count <= sorted(away.values())[39]}
+        assert set(rows) == {
+            row for row, count in away.items() if count <= sorted(away.values())[39]
+        }
         assert len(rows) == len(set(rows))
         for row in chance.sample(sorted(kept), 30):
             signs.drop(row)

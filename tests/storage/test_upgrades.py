@@ -57,7 +57,9 @@ files.prepare(Path(sys.argv[1]), 30)
 
 def run(script: str, bank: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, str(bank)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def version_of(path: Path) -> int:
@@ -66,35 +68,51 @@ def version_of(path: Path) -> int:
         return looking.execute("PRAGMA user_version").fetchone()[0]
 
 
-def test_a_server_goes_on_recalling_or_says_why_it_cannot_when_a_newer_one_upgrades_the_bank(bank_path: Path) -> None:
+def test_a_server_goes_on_recalling_or_says_why_it_cannot_when_a_newer_one_upgrades_the_bank(
+    bank_path: Path,
+) -> None:
     with server(bank_path) as old:
         stored = told(old, "store_lesson", LESSON)
         assert run(UPGRADE, bank_path).stdout.split() == [str(NEXT)]
         refused = old.call_tool("store_lesson", {**LESSON, "mistake": "Wrote into another schema"})
         assert refused["isError"]
-        assert f"its schema {NEXT} is newer than this release's {newest()}" in str(refused["content"])
+        assert f"its schema {NEXT} is newer than this release's {newest()}" in str(
+            refused["content"]
+        )
         read = old.call_tool("recall_lessons", {"task": "deploy on a Friday"})
-        assert "Upgrade mcp-reflect-server" in str(read["content"])  # it asks for a column that is not there any more
+        assert "Upgrade mcp-reflect-server" in str(
+            read["content"]
+        )  # it asks for a column that is not there any more
     with closing(sqlite3.connect(bank_path)) as looking:
-        assert looking.execute("SELECT id, mood FROM lessons").fetchall() == [(stored["lesson_id"], None)]
+        assert looking.execute("SELECT id, mood FROM lessons").fetchall() == [
+            (stored["lesson_id"], None)
+        ]
     assert version_of(bank_path.with_name(f"bank.db.schema-{newest()}")) == newest()
 
 
-async def test_a_write_that_waited_for_the_upgrade_writes_no_row(settings: Settings, bank_path: Path) -> None:
+async def test_a_write_that_waited_for_the_upgrade_writes_no_row(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
         with closing(sqlite3.connect(bank_path)) as other:
             other.execute(f"PRAGMA user_version = {NEXT}")
         with pytest.raises(BankReadOnlyError, match="Upgrade mcp-reflect-server to write it"):
-            await engine.store_lesson(mistake="Written by the old release", correction="Upgrade the server first")
+            await engine.store_lesson(
+                mistake="Written by the old release", correction="Upgrade the server first"
+            )
         assert len((await engine.recall(task="deploy on a Friday")).lessons) == 1
         with closing(sqlite3.connect(bank_path)) as other:
             other.execute(f"PRAGMA user_version = {newest()}")
-        assert (await engine.store_lesson(mistake="The bank is ours again", correction="Write")).status == "stored"
+        assert (
+            await engine.store_lesson(mistake="The bank is ours again", correction="Write")
+        ).status == "stored"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_an_upgrade_that_is_killed_half_way_is_undone_and_done_by_the_next_start(bank_path: Path) -> None:
+def test_an_upgrade_that_is_killed_half_way_is_undone_and_done_by_the_next_start(
+    bank_path: Path,
+) -> None:
     with server(bank_path) as old:
         told(old, "store_lesson", LESSON)
     assert run(KILLED_INSIDE, bank_path).returncode == -signal.SIGKILL
@@ -107,7 +125,9 @@ def test_an_upgrade_that_is_killed_half_way_is_undone_and_done_by_the_next_start
         assert looking.execute("SELECT count(*), count(mood) FROM lessons").fetchone() == (2, 0)
 
 
-async def test_a_backup_that_cannot_be_made_stops_the_upgrade(settings: Settings, bank_path: Path) -> None:
+async def test_a_backup_that_cannot_be_made_stops_the_upgrade(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**LESSON)
     bank_path.with_name(f"bank.db.schema-{newest()}").symlink_to("nowhere")
@@ -133,7 +153,9 @@ def test_what_two_old_servers_had_acknowledged_when_a_newer_one_upgraded_is_in_t
                 except RefusedError as error:
                     refused.append(str(error))
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(writers, running, strict=True)]
+    threads = [
+        threading.Thread(target=work, args=pair) for pair in zip(writers, running, strict=True)
+    ]
     for thread in threads:
         thread.start()
     while not all(len(writer.written) > 2 for writer in writers):
@@ -144,11 +166,17 @@ def test_what_two_old_servers_had_acknowledged_when_a_newer_one_upgraded_is_in_t
     for one in running:
         one.close()
     assert all("Upgrade mcp-reflect-server" in said for said in refused)
-    assert (lost(bank_path, [one for writer in writers for one in writer.written]), version_of(bank_path)) == ([], NEXT)
+    assert (
+        lost(bank_path, [one for writer in writers for one in writer.written]),
+        version_of(bank_path),
+    ) == ([], NEXT)
     assert sound(bank_path)
 
 
-STALE = {"mistake": "Deployed with a stale kubeconfig", "correction": "Fetch the credentials before it"}
+STALE = {
+    "mistake": "Deployed with a stale kubeconfig",
+    "correction": "Fetch the credentials before it",
+}
 TABLES = {name: f"SELECT * FROM {name}" for name in ("features", "terms", "sizes")}  # noqa: S608
 
 
@@ -157,21 +185,30 @@ def index_as_before(bank: Path) -> None:
     with closing(sqlite3.connect(bank)) as connection, connection:
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE terms SET term = term || '_0'")
-        for row, scope, terms in connection.execute("SELECT row, scope, terms FROM features").fetchall():
+        for row, scope, terms in connection.execute(
+            "SELECT row, scope, terms FROM features"
+        ).fetchall():
             before = json.dumps({f"{term}_0": count for term, count in json.loads(terms).items()})
             connection.execute(
                 "INSERT INTO lesson_terms (lesson_terms, rowid, terms) VALUES ('delete', ?, ?)",
                 (row, document(scope, terms)),
             )
-            connection.execute("INSERT INTO lesson_terms (rowid, terms) VALUES (?, ?)", (row, document(scope, before)))
-            connection.execute("UPDATE features SET terms = ?, analyzer = 0 WHERE row = ?", (before, row))
+            connection.execute(
+                "INSERT INTO lesson_terms (rowid, terms) VALUES (?, ?)",
+                (row, document(scope, before)),
+            )
+            connection.execute(
+                "UPDATE features SET terms = ?, analyzer = 0 WHERE row = ?", (before, row)
+            )
 
 
 def index_of(bank: Path) -> dict[str, list[tuple[object, ...]]]:
     with closing(sqlite3.connect(bank)) as looking:
         looking.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')")
         vectors = looking.execute("SELECT lesson, vector FROM vectors ORDER BY lesson").fetchall()
-        return {name: sorted(looking.execute(sql)) for name, sql in TABLES.items()} | {"vectors": vectors}
+        return {name: sorted(looking.execute(sql)) for name, sql in TABLES.items()} | {
+            "vectors": vectors
+        }
 
 
 async def test_a_lesson_that_an_older_release_indexed_is_found_by_the_first_recall(
@@ -191,7 +228,10 @@ async def test_servers_that_open_an_old_bank_at_once_index_each_lesson_once(
     settings: Settings, bank_path: Path
 ) -> None:
     async with Engine(settings) as engine:
-        lines = [{**STALE, "mistake": f"Deployed with a stale kubeconfig to cluster{number}"} for number in range(120)]
+        lines = [
+            {**STALE, "mistake": f"Deployed with a stale kubeconfig to cluster{number}"}
+            for number in range(120)
+        ]
         async for _ in engine.import_lessons(enumerate(lines, 1)):
             pass
     new = index_of(bank_path)
@@ -200,28 +240,38 @@ async def test_servers_that_open_an_old_bank_at_once_index_each_lesson_once(
     await asyncio.gather(*(engine.recall(task="the kubeconfig is stale") for engine in engines))
     for engine in engines:
         await engine.close()
-    async with Engine(settings) as engine:  # the ones before may have been closed before all was indexed
+    async with Engine(
+        settings
+    ) as engine:  # the ones before may have been closed before all was indexed
         while (
-            await engine.bank.db.row("index_outdated", {"version": ANALYZER, "limit": 1, "tenant": "local"})
+            await engine.bank.db.row(
+                "index_outdated", {"version": ANALYZER, "limit": 1, "tenant": "local"}
+            )
         ) is not None:
             await engine.recall(task="the kubeconfig is stale")
     assert index_of(bank_path) == new
 
 
-async def test_an_old_bank_that_can_only_be_read_is_recalled_from(settings: Settings, bank_path: Path) -> None:
+async def test_an_old_bank_that_can_only_be_read_is_recalled_from(
+    settings: Settings, bank_path: Path
+) -> None:
     async with Engine(settings) as engine:
         await engine.store_lesson(**STALE)
     with closing(sqlite3.connect(bank_path)) as connection, connection:
         connection.execute("UPDATE features SET analyzer = 0")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        connection.execute(f"PRAGMA user_version = {version + 1}")  # of a newer release: it is only read
+        connection.execute(
+            f"PRAGMA user_version = {version + 1}"
+        )  # of a newer release: it is only read
     async with Engine(settings) as engine:
         assert len((await engine.recall(task="the kubeconfig is stale")).lessons) == 1
 
 
 def test_a_change_of_the_analysis_has_a_version_of_its_own() -> None:
     """Where this fails, raise ANALYZER: banks that were indexed before are indexed anew then."""
-    text = "Cancelling pipelines' retries in src/app/parse_invoice_date.py (E4012) wasn't déjà: 部署"
+    text = (
+        "Cancelling pipelines' retries in src/app/parse_invoice_date.py (E4012) wasn't déjà: 部署"
+    )
     packed = word_vector(text)
     assert packed is not None
     assert (ANALYZER, " ".join(terms_of(text)), packed[4:16].hex()) == (

@@ -33,7 +33,9 @@ async def test_a_computed_correction_reaches_the_callbacks_the_stream_and_the_lo
         calls.append((number, steps))
 
     async with Engine(replace(settings, log_level="debug")) as engine:
-        steps = await engine.enhance_reasoning("Multiply", [_WRONG], on_start=started, on_complete=completed)
+        steps = await engine.enhance_reasoning(
+            "Multiply", [_WRONG], on_start=started, on_complete=completed
+        )
         events = [event async for event in engine.critique_stream(goal="Multiply", steps=[_WRONG])]
     assert steps == (_RIGHT,)
     assert calls == [(1, 1), (1, (_RIGHT,))]
@@ -55,10 +57,14 @@ async def test_the_text_of_a_model_that_cannot_stream_is_one_chunk(settings: Set
     assert steps == ("Violets are blue",)
     critic, corrector = Role.CRITIC, Role.CORRECTOR
     said = ((critic, "No JSON."), (critic, _BAD), (corrector, _BETTER), (critic, _GOOD))
-    assert [(chunk.role, chunk.text, chunk.first) for chunk in heard] == [(*one, True) for one in said]
+    assert [(chunk.role, chunk.text, chunk.first) for chunk in heard] == [
+        (*one, True) for one in said
+    ]
 
 
-async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_callers(settings: Settings) -> None:
+async def test_a_model_put_in_may_stream_and_an_error_of_the_listener_is_its_callers(
+    settings: Settings,
+) -> None:
     class Streaming:
         async def complete(self, request: Request) -> Reply:
             assert request.on_text is not None

@@ -19,11 +19,21 @@ from tests.server.calls import told
 
 STATE: dict[str, Any] = {
     "decision": {"action": "kill", "component": "reranker"},
-    "execution": {"component": "reranker", "result": "ok", "metrics": {"latency": 900, "accuracy": 0.3}},
+    "execution": {
+        "component": "reranker",
+        "result": "ok",
+        "metrics": {"latency": 900, "accuracy": 0.3},
+    },
     "messages": ["hello"],
     "reflections": ["an earlier one"],
 }
-GAINED = {"reflection", "reflections", "validation_results", "reflection_insights", "reflection_analysis"}
+GAINED = {
+    "reflection",
+    "reflections",
+    "validation_results",
+    "reflection_insights",
+    "reflection_analysis",
+}
 
 
 def _node(settings: Settings, **more: Any) -> dict[str, Any]:
@@ -35,10 +45,16 @@ def test_the_state_gains_five_keys_and_keeps_the_earlier_reflections(settings: S
     gained = reflection_node(state, make_engine=partial(Engine, settings))
     assert set(gained) == GAINED
     assert state == STATE
-    assert gained["reflection"].startswith("# Reflection on Kill Decision for Component 'reranker'\n\n")
+    assert gained["reflection"].startswith(
+        "# Reflection on Kill Decision for Component 'reranker'\n\n"
+    )
     assert gained["reflections"] == ["an earlier one", gained["reflection"]]
     validation = gained["validation_results"]
-    assert (validation["valid"], validation["failed_check"], validation["reflection_success"]) == (True, None, True)
+    assert (validation["valid"], validation["failed_check"], validation["reflection_success"]) == (
+        True,
+        None,
+        True,
+    )
     assert len(validation["checks"]) == 6
     assert gained["reflection_analysis"] == {
         "decision_appropriate": True, "execution_effective": False, "confidence": "medium",
@@ -56,11 +72,17 @@ async def test_it_works_while_a_loop_runs_and_stores_what_it_says(settings: Sett
     async with Engine(settings) as engine:
         (stored,) = await engine.query_reflections(min_importance=0)
     assert stored.reflection.startswith("Kill 'reranker'")
-    assert gained["reflection_insights"]["summary"] == "Reflection on Kill Decision for Component 'reranker'"
+    assert (
+        gained["reflection_insights"]["summary"]
+        == "Reflection on Kill Decision for Component 'reranker'"
+    )
 
 
 def test_decision_and_result_are_read_from_the_keys_that_are_named(settings: Settings) -> None:
-    state, engine = {"plan": STATE["decision"], "ran": STATE["execution"]}, partial(Engine, settings)
+    state, engine = (
+        {"plan": STATE["decision"], "ran": STATE["execution"]},
+        partial(Engine, settings),
+    )
     gained = reflection_node(state, decision_key="plan", result_key="ran", make_engine=engine)
     assert gained["validation_results"]["valid"] is True
     assert reflection_node(state, make_engine=engine)["error"] == "There is no decision."
@@ -85,12 +107,17 @@ def test_a_failed_check_is_logged_and_gives_the_error_and_nothing_else(
     gained = _node(settings, **change)
     assert failed in capsys.readouterr().err
     assert set(gained) == {"validation_results", "error"}
-    assert (gained["validation_results"]["valid"], gained["validation_results"]["failed_check"]) == (False, failed)
+    assert (
+        gained["validation_results"]["valid"],
+        gained["validation_results"]["failed_check"],
+    ) == (False, failed)
     assert gained["error"]
     assert not settings.bank_path.exists()
 
 
-def test_a_model_that_fails_leaves_the_values_that_graphs_test_for_and_no_error(settings: Settings) -> None:
+def test_a_model_that_fails_leaves_the_values_that_graphs_test_for_and_no_error(
+    settings: Settings,
+) -> None:
     with Scripted(UnreachableError("x:y", "it is down", "Start it")) as llm:
         gained = reflection_node(STATE, make_engine=partial(Engine, settings, llm=llm))
     assert set(gained) == GAINED
@@ -101,7 +128,12 @@ def test_a_model_that_fails_leaves_the_values_that_graphs_test_for_and_no_error(
         "recommendation": "Debug error: x:y: it is down. Start it",
         "error": "x:y: it is down. Start it",
     }
-    analysis = {"decision_appropriate": False, "execution_effective": False, "confidence": "low", "error": True}
+    analysis = {
+        "decision_appropriate": False,
+        "execution_effective": False,
+        "confidence": "low",
+        "error": True,
+    }
     assert gained["reflection_analysis"] == analysis
     assert gained["validation_results"]["valid"] is True
     assert gained["validation_results"]["reflection_success"] is False
@@ -121,14 +153,20 @@ def test_a_bank_that_cannot_be_used_is_a_failure_and_no_exception() -> None:
     assert "error" not in gained
 
 
-def test_metrics_that_are_no_numbers_of_json_are_a_failure_and_no_exception(settings: Settings) -> None:
+def test_metrics_that_are_no_numbers_of_json_are_a_failure_and_no_exception(
+    settings: Settings,
+) -> None:
     gained = _node(settings, execution={**STATE["execution"], "metrics": {"latency": float("nan")}})
     assert gained["validation_results"]["reflection_success"] is False
     assert "nan is not a number" in gained["reflection_insights"]["error"]
 
 
 _KILL: dict[str, Any] = {
-    "decision": {"action": "kill", "component": "legacy_tokenizer", "reason": "accuracy 0.78 < 0.80"},
+    "decision": {
+        "action": "kill",
+        "component": "legacy_tokenizer",
+        "reason": "accuracy 0.78 < 0.80",
+    },
     "execution": {
         "component": "legacy_tokenizer",
         "result": "removed from the ingest path",
@@ -156,7 +194,9 @@ The rollout itself was a mess.
 **Next steps**: Watch the queue for a day."""
 
 
-def test_a_model_sees_reason_result_and_state_and_is_asked_about_the_decision(settings: Settings) -> None:
+def test_a_model_sees_reason_result_and_state_and_is_asked_about_the_decision(
+    settings: Settings,
+) -> None:
     with Scripted(_TEXT, _TEXT) as llm:  # prose is asked for as JSON once more
         gained = reflection_node(_KILL, make_engine=partial(Engine, settings, llm=llm))
         shown = str(llm.asked[0])
@@ -165,7 +205,10 @@ def test_a_model_sees_reason_result_and_state_and_is_asked_about_the_decision(se
     assert "Was the decision right, and was the execution effective?" in shown
     insights = gained["reflection_insights"]
     assert insights["summary"] == "Reflection on Kill Decision for Component 'legacy_tokenizer'"
-    assert (insights["strengths"], insights["improvements"]) == (["Nothing depends on it"], ["Announce it before"])
+    assert (insights["strengths"], insights["improvements"]) == (
+        ["Nothing depends on it"],
+        ["Announce it before"],
+    )
     assert insights["recommendation"] == "Watch the queue for a day."
     analysis = gained["reflection_analysis"]
     assert (analysis["decision_appropriate"], analysis["execution_effective"]) == (True, False)
@@ -173,7 +216,11 @@ def test_a_model_sees_reason_result_and_state_and_is_asked_about_the_decision(se
 
 def test_rules_read_the_reason_the_result_and_values_with_units(settings: Settings) -> None:
     text = _node(settings, **_KILL)["reflection"]
-    for part in ("accuracy 0.78 < 0.80", "removed from the ingest path", "Latency 340 is worse than before (200)."):
+    for part in (
+        "accuracy 0.78 < 0.80",
+        "removed from the ingest path",
+        "Latency 340 is worse than before (200).",
+    ):
         assert part in text
 
 
@@ -199,4 +246,6 @@ async def test_over_mcp_a_decision_needs_neither_task_nor_outcome(client: Client
     answer = await told(client, "reflect", sent)
     assert answer["validation"]["valid"] is True
     assert "legacy_tokenizer" in answer["reflection"]
-    assert (await told(client, "reflect", {"decision": _KILL["decision"]}))["validation"]["valid"] is True
+    assert (await told(client, "reflect", {"decision": _KILL["decision"]}))["validation"][
+        "valid"
+    ] is True

@@ -16,10 +16,24 @@ from tests.systems.memory_store import MemoryStore
 _RUN: dict[str, Any] = {
     "task": "Deploy the shop",
     "outcome": "failure",
-    "error": {"category": "timeout_error", "message": "no answer in 30 s", "context": {"region": "eu-1"}},
+    "error": {
+        "category": "timeout_error",
+        "message": "no answer in 30 s",
+        "context": {"region": "eu-1"},
+    },
     "events": [
-        {"type": "tool_call", "tool": "deploy", "arguments": {"to": "eu-1"}, "timestamp": "12:04:31"},
-        {"type": "tool_response", "tool": "deploy", "error": "timed out", "metadata": {"attempt": 3}},
+        {
+            "type": "tool_call",
+            "tool": "deploy",
+            "arguments": {"to": "eu-1"},
+            "timestamp": "12:04:31",
+        },
+        {
+            "type": "tool_response",
+            "tool": "deploy",
+            "error": "timed out",
+            "metadata": {"attempt": 3},
+        },
     ],
 }
 
@@ -32,8 +46,13 @@ def settings(tmp_path: Path) -> Settings:
 def test_a_prompt_shows_category_context_metadata_and_times(settings: Settings) -> None:
     engine = Engine(settings)
     failed = engine.build_reflection_prompt(**_RUN).user
-    assert all(text in failed for text in ("timeout_error", "eu-1", "12:04:31", "attempt: 3", "no answer in 30 s"))
-    succeeded = engine.build_reflection_prompt(task="Deploy the shop", outcome="success", events=_RUN["events"]).user
+    assert all(
+        text in failed
+        for text in ("timeout_error", "eu-1", "12:04:31", "attempt: 3", "no answer in 30 s")
+    )
+    succeeded = engine.build_reflection_prompt(
+        task="Deploy the shop", outcome="success", events=_RUN["events"]
+    ).user
     assert "Why did this run succeed" in succeeded
     assert "Why did this run succeed" not in failed
 
@@ -46,13 +65,21 @@ async def test_a_store_made_elsewhere_serves_python_and_mcp(settings: Settings) 
         assert [lesson.id for lesson in found.lessons] == [*store.by_id]
         assert (await engine.query_reflections(k=1))[0].reflection_id == found.reflection_id
         async with Client(build(settings, engine=engine)) as client:
-            stored = await told(client, "store_lesson", {"mistake": "Skipped the tests", "correction": "Run make test"})
+            stored = await told(
+                client,
+                "store_lesson",
+                {"mistake": "Skipped the tests", "correction": "Run make test"},
+            )
             recall = await told(client, "recall_lessons", {"task": "Run the tests"})
             assert [hit["id"] for hit in recall["lessons"]] == [stored["lesson_id"]]
-            await told(client, "record_outcome", {"success": "helped", "recall_id": recall["recall_id"]})
+            await told(
+                client, "record_outcome", {"success": "helped", "recall_id": recall["recall_id"]}
+            )
             assert store.by_id[stored["lesson_id"]].effectiveness == 1.0
             await told(client, "forget_lesson", {"lesson_id": stored["lesson_id"]})
-            assert not (await told(client, "recall_lessons", {"task": "Run the tests"})).get("lessons")
+            assert not (await told(client, "recall_lessons", {"task": "Run the tests"})).get(
+                "lessons"
+            )
 
 
 FAILURE: dict[str, Any] = {
@@ -110,7 +137,12 @@ async def reflected(settings: Settings, **run: Any) -> Reflection:
 
 async def test_the_failure_of_the_document_names_tool_limit_and_code(settings: Settings) -> None:
     found = await reflected(settings, **FAILURE)
-    for part in ("postgres_query", "Query execution exceeded 30s limit", "QUERY_TIMEOUT", "Query timeout"):
+    for part in (
+        "postgres_query",
+        "Query execution exceeded 30s limit",
+        "QUERY_TIMEOUT",
+        "Query timeout",
+    ):
         assert part in found.reflection
     assert {"timeout", "postgres_query"} <= {*found.tags}
     assert found.importance is not None
@@ -122,11 +154,26 @@ def event(kind: str, content: str, tool: str | None = None) -> dict[str, Any]:
     return {"event_type": kind, "content": content, **({"tool_name": tool} if tool else {})}
 
 
-BOOKED = [event("tool_call", "book A12 for Thursday", "book"), event("tool_response", "confirmed", "book")]
-LIMITED = [event("tool_call", "embed 10", "embed"), event("system_event", "Session limit reached before the index")]
-MOVED = [event("tool_call", "Moved the stock to the new table"), event("error_event", "deadlock detected")]
-LOADED = [event("tool_call", "load orders.csv", "load"), event("error_event", "Column count mismatch")]
-BILLED = [event("EventType.TOOL_CALL", "Called the billing service"), event("EventType.TOOL_RESPONSE", "500 Error")]
+BOOKED = [
+    event("tool_call", "book A12 for Thursday", "book"),
+    event("tool_response", "confirmed", "book"),
+]
+LIMITED = [
+    event("tool_call", "embed 10", "embed"),
+    event("system_event", "Session limit reached before the index"),
+]
+MOVED = [
+    event("tool_call", "Moved the stock to the new table"),
+    event("error_event", "deadlock detected"),
+]
+LOADED = [
+    event("tool_call", "load orders.csv", "load"),
+    event("error_event", "Column count mismatch"),
+]
+BILLED = [
+    event("EventType.TOOL_CALL", "Called the billing service"),
+    event("EventType.TOOL_RESPONSE", "500 Error"),
+]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +196,9 @@ async def test_events_in_words_are_told_in_these(
     assert "`tool`" not in (found.strategy or "")
 
 
-async def test_both_examples_of_the_document_have_a_strategy_that_is_stored_apart(settings: Settings) -> None:
+async def test_both_examples_of_the_document_have_a_strategy_that_is_stored_apart(
+    settings: Settings,
+) -> None:
     failed, worked = await reflected(settings, **FAILURE), await reflected(settings, **SUCCESS)
     said = "Query timeout after 30 seconds: Timeout (QUERY_TIMEOUT)"  # which tells more than the error of the run
     assert failed.strategy == f'Before `postgres_query` is called again, see to this: "{said}".'
@@ -167,7 +216,9 @@ async def test_tenant_and_project_are_named_as_without_effect(settings: Settings
 
 
 @pytest.mark.parametrize("category", ["tool_error", "external_api_error"])
-async def test_categories_of_others_are_taken_and_left_to_the_rules(category: str, settings: Settings) -> None:
+async def test_categories_of_others_are_taken_and_left_to_the_rules(
+    category: str, settings: Settings
+) -> None:
     error = {"error_category": category, "error_message": "Query execution exceeded 30s limit"}
     found = await reflected(settings, **{**FAILURE, "error": error})
     assert (found.error_category, found.ignored) == ("timeout_error", ())

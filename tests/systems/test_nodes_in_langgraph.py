@@ -12,7 +12,9 @@ from mcp_reflect.nodes import reflect_node
 from mcp_reflect.schemas.search import read_queries
 from mcp_reflect.services.engine import Engine
 
-graph = pytest.importorskip("langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this")
+graph = pytest.importorskip(
+    "langgraph.graph", reason="langgraph is not installed: pip install langgraph to run this"
+)
 
 
 class Search(TypedDict, total=False):
@@ -35,8 +37,14 @@ _SESSIONS = {"s5": "quantum algorithms explained for programmers", "s6": "zero t
 def _found(query: Query) -> list[str]:
     """Sessions with any word in the wide mode and with all words else; none at a high threshold."""
     enough = any if query.search_mode == "master" else all
-    words = query.query_text.lower().split() if query.table == "sessions" and (query.score_threshold or 0) < 0.5 else []
-    return [key for key, text in _SESSIONS.items() if words and enough(word in text for word in words)]
+    words = (
+        query.query_text.lower().split()
+        if query.table == "sessions" and (query.score_threshold or 0) < 0.5
+        else []
+    )
+    return [
+        key for key, text in _SESSIONS.items() if words and enough(word in text for word in words)
+    ]
 
 
 def _run(asked: str, planned: dict[str, Any]) -> Search:
@@ -45,7 +53,10 @@ def _run(asked: str, planned: dict[str, Any]) -> Search:
         for item in state.get("planned_queries", []):
             (query,) = read_queries([item])
             found.setdefault(query.table, []).extend(_found(query))
-        return {"query_results": found, "zero_result_tables": [table for table, rows in found.items() if not rows]}
+        return {
+            "query_results": found,
+            "zero_result_tables": [table for table, rows in found.items() if not rows],
+        }
 
     def route(state: Search) -> str:
         if any(state.get("query_results", {}).values()) or state.get("retry_count", 0) > 2:
@@ -70,7 +81,12 @@ def _run(asked: str, planned: dict[str, Any]) -> Search:
 
 
 def test_a_graph_thinks_again_and_finds_the_session() -> None:
-    planned = {"table": "sessions", "search_mode": "faceted", "query_text": "quantum computing", "limit": 5}
+    planned = {
+        "table": "sessions",
+        "search_mode": "faceted",
+        "query_text": "quantum computing",
+        "limit": 5,
+    }
     end = _run("Find sessions about quantum computing", planned)
     assert "s5" in end.get("query_results", {})["sessions"]
     assert end.get("reflection_strategy") == "rewrite"

@@ -22,13 +22,25 @@ def test_the_usage_example_of_the_document_runs_to_its_end(settings: Settings) -
     assert should
     assert trigger is ReflectionTrigger.LOW_CONFIDENCE
     prompt = reflector.build_reflection_prompt(
-        goal="Build API", step_description="Create endpoints", response="POST /users", tool_results=[]
+        goal="Build API",
+        step_description="Create endpoints",
+        response="POST /users",
+        tool_results=[],
     )
-    assert all(part in prompt for part in ("Build API", "Create endpoints", "POST /users", "quality_score", "issues"))
-    reply = json.dumps({"quality_score": 0.3, "issues": ["No auth"], "suggested_fix": "Add auth middleware"})
+    assert all(
+        part in prompt
+        for part in ("Build API", "Create endpoints", "POST /users", "quality_score", "issues")
+    )
+    reply = json.dumps(
+        {"quality_score": 0.3, "issues": ["No auth"], "suggested_fix": "Add auth middleware"}
+    )
     result = reflector.parse_reflection(reply, trigger)
     assert result.reflection_time_ms > 0
-    assert (result.triggered_by, result.passes_quality_gate, result.quality_score) == (trigger, False, 0.3)
+    assert (result.triggered_by, result.passes_quality_gate, result.quality_score) == (
+        trigger,
+        False,
+        0.3,
+    )
     assert (result.issues_found, result.suggested_fix) == (["No auth"], "Add auth middleware")
     assert (result.should_retry, result.retry_guidance) == (True, "Add auth middleware")
     fix = reflector.build_improvement_prompt("POST /users", result.issues_found, "Build API")
@@ -70,7 +82,9 @@ def test_a_signal_out_of_its_range_is_compared_as_it_is(reflector: ReflectionEng
 
 
 def test_a_fix_in_several_parts_is_kept(reflector: ReflectionEngine) -> None:
-    reply = '{"quality_score": 0.2, "issues": ["No auth"], "suggested_fix": ["Add auth", "Test it"]}'
+    reply = (
+        '{"quality_score": 0.2, "issues": ["No auth"], "suggested_fix": ["Add auth", "Test it"]}'
+    )
     assert reflector.parse_reflection(reply, "high_risk").suggested_fix == "Add auth\nTest it"
 
 
@@ -93,15 +107,27 @@ def test_a_step_has_two_reflections_until_the_next_task(reflector: ReflectionEng
         ('{"quality_score": 0.4, "issues": ["step 1: 2 + 2 is 4"]}', 0.4, ["step 1: 2 + 2 is 4"]),
         ('```json\n{"quality_score": 0.9, "issues": [], "suggested_fix": null}\n```', 0.9, []),
         ('{"quality_score": 8, "issues": "No auth"}', 0.8, ["No auth"]),
-        ('{"quality_score": "7/10", "issues": [{"issue": "No auth", "severity": "high"}]}', 0.7, ["No auth"]),
+        (
+            '{"quality_score": "7/10", "issues": [{"issue": "No auth", "severity": "high"}]}',
+            0.7,
+            ["No auth"],
+        ),
         ('{"quality_score": "85%", "issues": []}', 0.85, []),
         ('{"score": 0.2, "issues": ["No auth"]}', 0.2, ["No auth"]),
-        ("Score: 7/10. Minor issue: missing docstrings.", 0.7, ["Minor issue: missing docstrings."]),
+        (
+            "Score: 7/10. Minor issue: missing docstrings.",
+            0.7,
+            ["Minor issue: missing docstrings."],
+        ),
         ("I give it 4/10. The endpoint lacks auth.", 0.4, ["The endpoint lacks auth."]),
         ("**Quality score:** 0.9\n**Issues:** None", 0.9, []),
         ("Quality score: 0.9\nIssues: None", 0.9, []),
         ("Issues:\n- step 1 is wrong\nSuggested fix: None", 0.3, ["step 1 is wrong"]),
-        ("3/10 tests fail: the fixture is missing.", 0.3, ["3/10 tests fail: the fixture is missing."]),
+        (
+            "3/10 tests fail: the fixture is missing.",
+            0.3,
+            ["3/10 tests fail: the fixture is missing."],
+        ),
         ("quality_score: 0.35, issues: missing auth", 0.35, ["missing auth"]),
         ("It needs input validation. Score 4", 0.4, ["It needs input validation."]),
         ("4 out of 10: there is no auth", 0.4, [": there is no auth"]),
@@ -122,20 +148,35 @@ def test_a_reply_gives_a_score_and_its_issues_in_any_form(
 
 def test_the_prompt_shows_results_in_any_form_and_the_lessons(reflector: ReflectionEngine) -> None:
     lesson = reflector.store_lesson("api_design", "forgot auth", "always add auth middleware")
-    results = [{"tool": "pytest", "content": "2 failed"}, {"name": "curl", "success": False, "status": 401}]
-    prompt = reflector.build_reflection_prompt("Build API", "Create endpoints", "Done.", results, [lesson])
-    assert all(part in prompt for part in ("2 failed", "401", "forgot auth: always add auth middleware"))
+    results = [
+        {"tool": "pytest", "content": "2 failed"},
+        {"name": "curl", "success": False, "status": 401},
+    ]
+    prompt = reflector.build_reflection_prompt(
+        "Build API", "Create endpoints", "Done.", results, [lesson]
+    )
+    assert all(
+        part in prompt for part in ("2 failed", "401", "forgot auth: always add auth middleware")
+    )
     assert "exit code" not in prompt.partition("The evidence, as tools returned it")[2]
 
 
-def test_lessons_are_ranked_by_context_and_effectiveness_within_their_task_type(reflector: ReflectionEngine) -> None:
-    auth = reflector.store_lesson("api_design", "forgot auth", "always add auth middleware", "REST API in FastAPI")
-    pages = reflector.store_lesson("api_design", "returned every row at once", "page long lists", "GraphQL gateway")
+def test_lessons_are_ranked_by_context_and_effectiveness_within_their_task_type(
+    reflector: ReflectionEngine,
+) -> None:
+    auth = reflector.store_lesson(
+        "api_design", "forgot auth", "always add auth middleware", "REST API in FastAPI"
+    )
+    pages = reflector.store_lesson(
+        "api_design", "returned every row at once", "page long lists", "GraphQL gateway"
+    )
     reflector.store_lesson("migration", "dropped a column first", "copy it before")
     assert (auth.effectiveness, auth.times_applied, len(auth.context_hash)) == (0.5, 0, 16)
 
     def ids(context: str = "") -> list[str]:
-        return [lesson.lesson_id for lesson in reflector.get_relevant_lessons("api_design", context)]
+        return [
+            lesson.lesson_id for lesson in reflector.get_relevant_lessons("api_design", context)
+        ]
 
     assert ids("GraphQL gateway") == [pages.lesson_id, auth.lesson_id]
     assert ids("REST API in FastAPI") == [auth.lesson_id, pages.lesson_id]
@@ -148,9 +189,13 @@ def test_lessons_are_ranked_by_context_and_effectiveness_within_their_task_type(
     assert reflector.get_stats()["average_lesson_effectiveness"] is not None
 
 
-async def test_it_works_in_a_loop_and_archives_no_lesson_of_anybody_else(settings: Settings) -> None:
+async def test_it_works_in_a_loop_and_archives_no_lesson_of_anybody_else(
+    settings: Settings,
+) -> None:
     async with Engine(settings) as engine:
-        await engine.store_lesson(mistake="Shipped without a changelog", correction="Write it first")
+        await engine.store_lesson(
+            mistake="Shipped without a changelog", correction="Write it first"
+        )
         small = ReflectionEngine(reflection_bank_size=1, settings=settings)
         small.store_lesson("api_design", "forgot auth", "always add auth middleware")
         small.store_lesson("migration", "dropped a column first", "copy it before")

@@ -30,7 +30,9 @@ FAIR = [
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
-def test_relaxing_lowers_the_threshold_and_doubles_the_limit_of_the_same_text(threshold: float | None) -> None:
+def test_relaxing_lowers_the_threshold_and_doubles_the_limit_of_the_same_text(
+    threshold: float | None,
+) -> None:
     query = QUERY if threshold is None else {**QUERY, "score_threshold": threshold}
     gained = relax_and_retry({**STATE, "planned_queries": [query]})
     assert gained["planned_queries"] == [{**QUERY, "score_threshold": 0.15, "limit": 20}]
@@ -51,7 +53,11 @@ def test_the_edges_of_the_graph_decide_how_often_it_relaxes() -> None:
 def test_a_later_retry_relaxes_to_the_master_search() -> None:
     later = relax_and_retry({**STATE, **relax_and_retry(STATE)})
     (query,) = later["planned_queries"]
-    assert (query["search_mode"], query["query_text"], query["limit"]) == ("master", QUERY["query_text"], 20)
+    assert (query["search_mode"], query["query_text"], query["limit"]) == (
+        "master",
+        QUERY["query_text"],
+        20,
+    )
     assert query["score_threshold"] <= 0.2
     assert later["retry_count"] == 2
 
@@ -80,7 +86,10 @@ def test_a_model_that_relaxes_a_query_without_a_threshold_is_followed(tmp_path: 
         ```"""
     gained = _replanned(tmp_path, reply)
     assert gained["planned_queries"] == [{**QUERY, "score_threshold": 0.15, "limit": 20}]
-    assert (gained["reflection_strategy"], gained["reflection_reasoning"]) == ("relax", "too strict")
+    assert (gained["reflection_strategy"], gained["reflection_reasoning"]) == (
+        "relax",
+        "too strict",
+    )
     assert gained["thinking_updates"][-1]["message"] == "Let me widen my search."
 
 
@@ -95,13 +104,28 @@ class Message:
     content: Any
 
 
-_FAILED = {"table": "sessions", "search_mode": "faceted", "query_text": "quantum computing", "limit": 5, "priority": 1}
-_FOUND = {"table": "speakers", "search_mode": "faceted", "query_text": "physicist", "limit": 5, "priority": 2}
+_FAILED = {
+    "table": "sessions",
+    "search_mode": "faceted",
+    "query_text": "quantum computing",
+    "limit": 5,
+    "priority": 1,
+}
+_FOUND = {
+    "table": "speakers",
+    "search_mode": "faceted",
+    "query_text": "physicist",
+    "limit": 5,
+    "priority": 2,
+}
 
 
 def _state(**more: Any) -> dict[str, Any]:
     return {
-        "messages": [Message("human", "Find sessions about quantum computing"), Message("ai", "Searching.")],
+        "messages": [
+            Message("human", "Find sessions about quantum computing"),
+            Message("ai", "Searching."),
+        ],
         "planned_queries": [_FAILED, _FOUND],
         "query_results": {"sessions": [], "speakers": [{"id": 1}]},
         "zero_result_tables": ["sessions"],
@@ -120,7 +144,11 @@ def test_replanning_gives_back_what_a_graph_expects_and_leaves_the_state_as_it_i
     assert new[0]["priority"] == 1, "an extra key of the failed query"
     earlier, thought = made.pop("thinking_updates")
     assert earlier == "earlier"
-    assert (thought["ts"], thought["strategy"], thought["retry_count"]) == (1_700_000_000.0, "rewrite", 1)
+    assert (thought["ts"], thought["strategy"], thought["retry_count"]) == (
+        1_700_000_000.0,
+        "rewrite",
+        1,
+    )
     assert "broader" in thought["message"]
     assert made.pop("reflection_reasoning")
     assert made == {
@@ -141,10 +169,15 @@ def test_original_queries_are_kept_from_the_first_time_and_not_planned_again() -
 
 
 def test_queries_of_earlier_retries_are_not_planned_again() -> None:
-    state, planned = _state(planned_queries=[_FAILED], query_results={}, zero_result_tables=["sessions"]), list[str]()
+    state, planned = (
+        _state(planned_queries=[_FAILED], query_results={}, zero_result_tables=["sessions"]),
+        list[str](),
+    )
     for retry in range(3):
         state |= {"retry_count": retry} | reflect_and_replan({**state, "retry_count": retry})
-        planned += [f"{query['search_mode']} {query['query_text']}" for query in state["planned_queries"]]
+        planned += [
+            f"{query['search_mode']} {query['query_text']}" for query in state["planned_queries"]
+        ]
     assert len(planned) > 1
     assert len(set(planned)) == len(planned)
 
@@ -156,11 +189,18 @@ def test_after_the_last_retry_only_what_found_something_is_left() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [QUESTION, QUESTION["content"], Message("human", [{"type": "text", "text": QUESTION["content"]}])]
+    "message",
+    [
+        QUESTION,
+        QUESTION["content"],
+        Message("human", [{"type": "text", "text": QUESTION["content"]}]),
+    ],
 )
 def test_messages_may_be_mappings_texts_or_parts(message: Any) -> None:
     failed = {**_FAILED, "query_text": "ML deployment problems"}
-    made = reflect_and_replan(_state(messages=[message], planned_queries=[failed], catalog=FAIR, query_results=None))
+    made = reflect_and_replan(
+        _state(messages=[message], planned_queries=[failed], catalog=FAIR, query_results=None)
+    )
     assert made["reflection_strategy"] == "pivot"
     assert made["planned_queries"][0]["table"] == "exhibitors"
 
@@ -173,26 +213,46 @@ def test_a_query_that_is_none_is_named_and_an_empty_state_is_no_error() -> None:
 
 def _proposal(strategy: str, **query: Any) -> str:
     return json.dumps(
-        {"strategy": strategy, "reasoning": "r", "user_message": "Let me look again.", "new_queries": [query]}
+        {
+            "strategy": strategy,
+            "reasoning": "r",
+            "user_message": "Let me look again.",
+            "new_queries": [query],
+        }
     )
 
 
 def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(tmp_path: Path) -> None:
-    query: dict[str, Any] = {"table": "sessions", "search_mode": "semantic", "score_threshold": 0.6, "limit": 5}
+    query: dict[str, Any] = {
+        "table": "sessions",
+        "search_mode": "semantic",
+        "score_threshold": 0.6,
+        "limit": 5,
+    }
     state: dict[str, Any] = {
-        "messages": [{"role": "user", "content": "Who can help me with my ML deployment problems?"}],
+        "messages": [
+            {"role": "user", "content": "Who can help me with my ML deployment problems?"}
+        ],
         "planned_queries": [{**query, "query_text": "ML deployment problems"}],
     }
     answers = (
         _proposal("rewrite", table="sessions", query_text="machine learning operations"),
-        _proposal("relax", table="sessions", query_text="machine learning operations", score_threshold=0.2),
+        _proposal(
+            "relax", table="sessions", query_text="machine learning operations", score_threshold=0.2
+        ),
         _proposal("pivot", table="exhibitors", query_text="machine learning services"),
     )
     ran: list[tuple[str, str, float]] = []
     with Scripted(*answers) as llm:
         for retry in range(3):
-            state |= {"zero_result_tables": ["sessions"], "query_results": {"sessions": []}, "retry_count": retry}
-            state |= reflect_and_replan(state, make_engine=lambda: Engine(Settings(bank=tmp_path / "bank.db"), llm=llm))
+            state |= {
+                "zero_result_tables": ["sessions"],
+                "query_results": {"sessions": []},
+                "retry_count": retry,
+            }
+            state |= reflect_and_replan(
+                state, make_engine=lambda: Engine(Settings(bank=tmp_path / "bank.db"), llm=llm)
+            )
             (planned,) = state["planned_queries"]
             ran.append((state["reflection_strategy"], planned["table"], planned["score_threshold"]))
     assert [strategy for strategy, _, _ in ran] == ["rewrite", "relax", "pivot"]

@@ -31,10 +31,14 @@ def check_content(wheel: Path, version: str) -> None:
     """The package, its type marker, the board's assets, every prompt, the licence, the README; nothing else."""
     with zipfile.ZipFile(wheel) as archive:
         inside = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
-    expected = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "mcp_reflect").rglob("*.py")}
+    expected = {
+        path.relative_to(ROOT).as_posix(): path for path in (ROOT / "mcp_reflect").rglob("*.py")
+    }
     expected["mcp_reflect/py.typed"] = ROOT / "mcp_reflect" / "py.typed"
     for room in ("assets", "vendor"):
-        found = [path for path in (ROOT / "mcp_reflect" / "board" / room).rglob("*") if path.is_file()]
+        found = [
+            path for path in (ROOT / "mcp_reflect" / "board" / room).rglob("*") if path.is_file()
+        ]
         expected |= {path.relative_to(ROOT).as_posix(): path for path in found}
     prompts = ROOT / "prompts"
     for path in prompts.rglob("*.*"):
@@ -83,9 +87,15 @@ def check_installation(wheel: Path, version: str, directory: Path) -> None:
 
 def run(*command: str, cwd: Path) -> str:
     """What a command prints. One that fails ends the check, with all that it said."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MCP_REFLECT"))}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "MCP_REFLECT"))
+    }
     env = {**inherited, "MCP_REFLECT_BANK": str(cwd / "bank.db")}
-    done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     if done.returncode != 0:
         said = (done.stdout + done.stderr).decode(errors="replace")
         stop(f"{' '.join(command)} ended with {done.returncode}:\n{said}")

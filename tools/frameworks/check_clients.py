@@ -21,14 +21,25 @@ TOOLS = {
     *("should_reflect", "reflect", "critique", "replan_search"),
     *("recall_lessons", "store_lesson", "record_outcome", "forget_lesson"),
 }
-LESSON = {"mistake": "Deployed the shop on a Friday evening", "correction": "Deploy the shop on a Tuesday morning"}
+LESSON = {
+    "mistake": "Deployed the shop on a Friday evening",
+    "correction": "Deploy the shop on a Tuesday morning",
+}
 RUN = {
     "task": "Run the tests of the shop",
     "outcome": "partial",
     "events": [
         {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest shop"}},
-        {"type": "tool_response", "tool": "bash", "error": "ModuleNotFoundError: No module named 'shop'"},
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": "PYTHONPATH=src pytest shop"}},
+        {
+            "type": "tool_response",
+            "tool": "bash",
+            "error": "ModuleNotFoundError: No module named 'shop'",
+        },
+        {
+            "type": "tool_call",
+            "tool": "bash",
+            "arguments": {"command": "PYTHONPATH=src pytest shop"},
+        },
         {"type": "tool_response", "tool": "bash", "content": "12 passed"},
     ],
 }
@@ -39,7 +50,9 @@ Opened = tuple[set[str], Callable[[str, dict[str, Any]], Awaitable[Answer]]]
 
 
 @asynccontextmanager
-async def openai_agents(page: dict[str, Any], command: str, env: dict[str, str]) -> AsyncIterator[Opened]:
+async def openai_agents(
+    page: dict[str, Any], command: str, env: dict[str, str]
+) -> AsyncIterator[Opened]:
     async with page["openai_agents"](command, env) as server:
 
         async def call(name: str, arguments: dict[str, Any]) -> Answer:
@@ -49,7 +62,9 @@ async def openai_agents(page: dict[str, Any], command: str, env: dict[str, str])
 
 
 @asynccontextmanager
-async def pydantic_ai(page: dict[str, Any], command: str, env: dict[str, str]) -> AsyncIterator[Opened]:
+async def pydantic_ai(
+    page: dict[str, Any], command: str, env: dict[str, str]
+) -> AsyncIterator[Opened]:
     from pydantic_ai import ModelRetry
 
     async with page["pydantic_ai"](command, env) as toolset:
@@ -64,7 +79,9 @@ async def pydantic_ai(page: dict[str, Any], command: str, env: dict[str, str]) -
 
 
 @asynccontextmanager
-async def llama_index(page: dict[str, Any], command: str, env: dict[str, str]) -> AsyncIterator[Opened]:
+async def llama_index(
+    page: dict[str, Any], command: str, env: dict[str, str]
+) -> AsyncIterator[Opened]:
     tools = {tool.metadata.name: tool for tool in await page["llama_index"](command, env)}
 
     async def call(name: str, arguments: dict[str, Any]) -> Answer:
@@ -89,7 +106,9 @@ async def fastmcp(page: dict[str, Any], command: str, env: dict[str, str]) -> As
 
 
 @asynccontextmanager
-async def langchain(page: dict[str, Any], command: str, env: dict[str, str]) -> AsyncIterator[Opened]:
+async def langchain(
+    page: dict[str, Any], command: str, env: dict[str, str]
+) -> AsyncIterator[Opened]:
     from langchain_mcp_adapters.tools import load_mcp_tools
 
     async with page["langchain"](command, env).session("mcp-reflect") as session:
@@ -98,7 +117,11 @@ async def langchain(page: dict[str, Any], command: str, env: dict[str, str]) -> 
         async def call(name: str, arguments: dict[str, Any]) -> Answer:
             asked = {"type": "tool_call", "id": "c1", "name": name, "args": arguments}
             message = await tools[name].ainvoke(asked)
-            return str(message.content) if message.status == "error" else message.artifact["structured_content"]
+            return (
+                str(message.content)
+                if message.status == "error"
+                else message.artifact["structured_content"]
+            )
 
         yield set(tools), call
 
@@ -121,16 +144,24 @@ async def attempt(name: str, command: str, bank: Path) -> None:
     """One framework, from the page's example to an error."""
     opened = CLIENTS[name]
     page = examples("The tools, over MCP", name)
-    async with opened(page, command, {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "shop"}) as (tools, call):
+    async with opened(
+        page, command, {"MCP_REFLECT_BANK": str(bank), "MCP_REFLECT_PROJECT": "shop"}
+    ) as (tools, call):
         held(tools == TOOLS, f"it lists the tools: {tools}")
         stored = await call("store_lesson", LESSON)
         held(isinstance(stored, dict) and stored["status"] == "stored", f"it stores: {stored}")
         found = await call("recall_lessons", {"task": "deploy the shop"})
-        held(isinstance(found, dict) and LESSON["correction"] in json.dumps(found["lessons"]), f"it recalls: {found}")
+        held(
+            isinstance(found, dict) and LESSON["correction"] in json.dumps(found["lessons"]),
+            f"it recalls: {found}",
+        )
         reflected = await call("reflect", RUN)
         held(isinstance(reflected, dict) and "lessons" in reflected, f"it reflects: {reflected}")
         refused = await call("recall_lessons", {"task": ""})
-        held(isinstance(refused, str) and "task" in refused, f"an empty task is an error that names it: {refused}")
+        held(
+            isinstance(refused, str) and "task" in refused,
+            f"an empty task is an error that names it: {refused}",
+        )
 
 
 def held(truth: bool, what: str) -> None:
@@ -146,7 +177,9 @@ def main() -> int:
         began = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(attempt(name, command, Path(folder) / "bank.db"))
-        print(f"{name}: lists, stores, recalls, reflects, and gets an error: {time.perf_counter() - began:.1f} s")
+        print(
+            f"{name}: lists, stores, recalls, reflects, and gets an error: {time.perf_counter() - began:.1f} s"
+        )
     return 0
 
 

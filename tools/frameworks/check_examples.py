@@ -44,8 +44,13 @@ async def langchain_told(page: dict[str, Any], watch: Any) -> list[str]:
     def said(number: int, arguments: dict[str, Any]) -> Any:
         return AIMessage("", tool_calls=[{"name": "deploy", "args": arguments, "id": f"c{number}"}])
 
-    script = [*(said(number, arguments) for number, arguments in enumerate(CALLS)), AIMessage("done")]
-    agent = create_agent(Scripted(messages=iter(script)), tools=[deploy], middleware=[page["Watched"](watch)])
+    script = [
+        *(said(number, arguments) for number, arguments in enumerate(CALLS)),
+        AIMessage("done"),
+    ]
+    agent = create_agent(
+        Scripted(messages=iter(script)), tools=[deploy], middleware=[page["Watched"](watch)]
+    )
     found = await agent.ainvoke({"messages": [{"role": "user", "content": "deploy"}]})
     return [str(message.content) for message in found["messages"] if message.type == "tool"]
 
@@ -55,7 +60,11 @@ async def agents_told(page: dict[str, Any], watch: Any) -> list[str]:
     from agents.items import ModelResponse
     from agents.models.interface import Model
     from agents.usage import Usage
-    from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+    from openai.types.responses import (
+        ResponseFunctionToolCall,
+        ResponseOutputMessage,
+        ResponseOutputText,
+    )
 
     class Scripted(Model):
         def __init__(self) -> None:
@@ -127,8 +136,13 @@ async def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             async with Engine(Settings(bank=Path(folder) / "bank.db", project="app")) as engine:
                 first = await told(page, page["Watch"](engine, "first"))
-                wrong_call, right_call = ({"tool": "deploy", "arguments": arguments} for arguments in CALLS)
-                kept = {"mistake": "Deployed without confirm, which is refused", "correction": "Deploy with confirm"}
+                wrong_call, right_call = (
+                    {"tool": "deploy", "arguments": arguments} for arguments in CALLS
+                )
+                kept = {
+                    "mistake": "Deployed without confirm, which is refused",
+                    "correction": "Deploy with confirm",
+                }
                 await engine.store_lesson(**kept, wrong_call=wrong_call, right_call=right_call)
                 second = await told(page, page["Watch"](engine, "second"))
         fine = (
@@ -139,7 +153,9 @@ async def main() -> int:
             and WARNED in second[0]
             and second[1].startswith("deployed to prod")
         )
-        print(f"{name}: {'the first session is asked, the second is warned' if fine else f'WRONG {first} {second}'}")
+        print(
+            f"{name}: {'the first session is asked, the second is warned' if fine else f'WRONG {first} {second}'}"
+        )
         wrong += not fine
     return 1 if wrong else 0
 

@@ -19,8 +19,13 @@ def main() -> int:
     folder = Path(sys.argv[1]).absolute()
     manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
     config = manifest["server"]["mcp_config"]
-    chosen = {f"user_config.{name}": option["default"] for name, option in manifest["user_config"].items()}
-    command = [filled(word, {"__dirname": str(folder), **chosen}) for word in (config["command"], *config["args"])]
+    chosen = {
+        f"user_config.{name}": option["default"] for name, option in manifest["user_config"].items()
+    }
+    command = [
+        filled(word, {"__dirname": str(folder), **chosen})
+        for word in (config["command"], *config["args"])
+    ]
     with clean_home("bundle") as home:
         env = {name: filled(text, chosen) for name, text in config["env"].items()}
         kept = {**home.env, "PYTHONPATH": "", **env}

@@ -66,10 +66,17 @@ def attempt(program: str, home: Home, url: str, model: Model) -> None:
         home.run(program, *words, seconds=120, env=environment(url))
     requests = model.requests
     held(requests, "the host asked the model")
-    loaded = {one["name"].rpartition("__")[2] for one in requests[-1]["tools"] if "mcp-reflect" in one["name"]}
+    loaded = {
+        one["name"].rpartition("__")[2]
+        for one in requests[-1]["tools"]
+        if "mcp-reflect" in one["name"]
+    }
     held(loaded == set(ALWAYS_LOADED), f"the tools are loaded: {loaded}")
     first, second, third = (json.dumps(block) for block in results(requests[-1])[-3:])
-    held("Pass --yes" in first and "refusing to run" not in first, f"the wrong call is held before it runs: {first}")
+    held(
+        "Pass --yes" in first and "refusing to run" not in first,
+        f"the wrong call is held before it runs: {first}",
+    )
     held("refusing to run" in second, f"made again it passes: {second}")
     held("all done" in third, f"the right call is not held: {third}")
     print("  the wrong call was held, made again it passed, and the right one was not held")

@@ -27,7 +27,9 @@ class T(unittest.TestCase):
 
 def runs(number: int) -> dict[str, Any]:
     """The model runs the tests."""
-    return tool_use("Bash", {"command": "python3 -m unittest test_shop", "description": "Run the tests"}, number)
+    return tool_use(
+        "Bash", {"command": "python3 -m unittest test_shop", "description": "Run the tests"}, number
+    )
 
 
 def writes(home: Home, total: int, number: int) -> dict[str, Any]:
@@ -47,7 +49,10 @@ def main() -> int:
             url = f"http://127.0.0.1:{server.server_port}"
             sessions = {
                 "red run": ([writes(home, 13, 1), runs(2)], "FAILED (failures=1)"),
-                "stale run": ([writes(home, 12, 3), runs(4), writes(home, 14, 5)], "shop.py changed"),
+                "stale run": (
+                    [writes(home, 12, 3), runs(4), writes(home, 14, 5)],
+                    "shop.py changed",
+                ),
                 "no run": ([writes(home, 15, 6)], "no run of tests that shows it"),
                 "honest end": ([writes(home, 12, 7), runs(8)], None),
             }
@@ -61,14 +66,29 @@ def main() -> int:
     return 0
 
 
-def attempt(program: str, home: Home, url: str, model: Model, script: list[dict[str, Any]], told: str | None) -> None:
+def attempt(
+    program: str, home: Home, url: str, model: Model, script: list[dict[str, Any]], told: str | None
+) -> None:
     """Play a session, and look at what the model was asked after its claim."""
     model.script, model.requests = list(script), []
-    words = ["-p", "Fix the total", "--allowedTools", "Bash", "Write", "--model", "claude-sonnet-5-5"]
+    words = [
+        "-p",
+        "Fix the total",
+        "--allowedTools",
+        "Bash",
+        "Write",
+        "--model",
+        "claude-sonnet-5-5",
+    ]
     # Nobody watches a session with -p: there the message is held only where a person asks for it.
-    home.run(program, *words, seconds=120, env={**environment(url), "MCP_REFLECT_LAST_WORD": "hold"})
+    home.run(
+        program, *words, seconds=120, env={**environment(url), "MCP_REFLECT_LAST_WORD": "hold"}
+    )
     after = [json.dumps(request["messages"][-1]) for request in model.requests[len(script) :]]
-    held(len(after) == (told is not None), f"the message is held {int(told is not None)} times, not {len(after)}")
+    held(
+        len(after) == (told is not None),
+        f"the message is held {int(told is not None)} times, not {len(after)}",
+    )
     held(told is None or told in after[0], f"the reason names {told}: {after}")
     for text in after:
         print(f"    ... {text[-300:]}")

@@ -9,7 +9,7 @@ import json
 import sys
 
 from tests.cli.typed import Person
-from tests.runs.past_home import PNPM, thirty
+from tests.sessions.past_home import PNPM, thirty
 from tools.hosts.claude_code_lessons import Reader, session
 from tools.hosts.scripted_anthropic import serve
 from tools.hosts.trying import Home, binary, clean_home, held, step
@@ -30,7 +30,10 @@ def main() -> int:
             with step("learn reads thirty sessions"):
                 said = home.reflect("learn")
                 held("Read 30 sessions" in said, said)
-                held("6 times in 6 sessions" in said, "a failure that came back is one finding with its count")
+                held(
+                    "6 times in 6 sessions" in said,
+                    "a failure that came back is one finding with its count",
+                )
             with step("review"):
                 decide(home)
                 kept = {lesson["correction"] for lesson in home.lessons()}
@@ -38,15 +41,26 @@ def main() -> int:
             with step("promote"):
                 (home.project / "CLAUDE.md").write_text("# Shop\n")
                 home.reflect("promote", "--yes")
-            for told, what in ((1, "the next session has it once"), (0, "after the undo it is not in the file")):
+            for told, what in (
+                (1, "the next session has it once"),
+                (0, "after the undo it is not in the file"),
+            ):
                 with step(what):
-                    requests = session(program, home, url, model, [{"type": "text", "text": "Done."}])
+                    requests = session(
+                        program, home, url, model, [{"type": "text", "text": "Done."}]
+                    )
                     sent = json.dumps(requests[0]["messages"])
                     held(("## Lessons of this project" in sent) == bool(told), what)
-                    held(sent.count(RULE) == 1, f"it is told {sent.count(RULE)} times, by the file or by a hook")
+                    held(
+                        sent.count(RULE) == 1,
+                        f"it is told {sent.count(RULE)} times, by the file or by a hook",
+                    )
                 if told:
                     home.reflect("promote", "--undo", "--yes")
-                    held((home.project / "CLAUDE.md").read_text() == "# Shop\n", "the file is as it was")
+                    held(
+                        (home.project / "CLAUDE.md").read_text() == "# Shop\n",
+                        "the file is as it was",
+                    )
     finally:
         server.shutdown()
     return 0

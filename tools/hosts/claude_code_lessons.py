@@ -43,17 +43,25 @@ class Reader(Model):
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         if not request.get("tools") and COMMAND in json.dumps(request["messages"]):
             self.read.append(request)
-            analysis = {"reflection": "The lock of the registry was held.", "importance": 0.7, **LESSON}
+            analysis = {
+                "reflection": "The lock of the registry was held.",
+                "importance": 0.7,
+                **LESSON,
+            }
             return {"type": "text", "text": json.dumps(analysis)}
         return super().reply(request)
 
 
-def session(program: str, home: Home, url: str, model: Reader, script: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def session(
+    program: str, home: Home, url: str, model: Reader, script: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Run one session to its end; what the host sent to the model."""
     model.script, model.requests = list(script), []
     words = ["-p", PROMPT, "--allowedTools", "Bash", STORE, "--model", "claude-sonnet-5-5"]
     env = environment(url)
-    home.run(program, *words, seconds=120, env={**env, "PATH": f"{Path(program).parent}:{env['PATH']}"})
+    home.run(
+        program, *words, seconds=120, env={**env, "PATH": f"{Path(program).parent}:{env['PATH']}"}
+    )
     return model.requests
 
 
@@ -81,7 +89,9 @@ def main() -> int:
         with clean_home("claude-code-asked") as home:
             prepared(home, "--hooks")
             with step("asked beside the call that worked, and it stores a lesson"):
-                requests = session(program, home, url, model, [*hard_won, tool_use(STORE, LESSON, 9), done])
+                requests = session(
+                    program, home, url, model, [*hard_won, tool_use(STORE, LESSON, 9), done]
+                )
                 held(len(requests) == 5, f"no turn is added: {len(requests)} requests")
                 first = holding(requests[1:], QUESTION) + 1
                 held(first == 3, f"the question comes with the call that worked, not in {first}")
@@ -103,7 +113,10 @@ def follows(program: str, home: Home, url: str, model: Reader) -> None:
     """The lesson in the next session."""
     with step("the next session"):
         requests = session(program, home, url, model, [{"type": "text", "text": "Done."}])
-        held(OWN_WORDS in json.dumps(requests[0]["messages"]), "the lesson is in the first request of the next session")
+        held(
+            OWN_WORDS in json.dumps(requests[0]["messages"]),
+            "the lesson is in the first request of the next session",
+        )
 
 
 def wait_for_words(home: Home) -> None:

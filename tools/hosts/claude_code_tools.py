@@ -27,8 +27,16 @@ RUN: dict[str, Any] = {
     "outcome": "partial",
     "events": [
         {"type": "tool_call", "tool": "bash", "arguments": {"command": "./deploy.sh --region eu"}},
-        {"type": "tool_response", "tool": "bash", "error": "deploy.sh: error: refusing to run without --confirm"},
-        {"type": "tool_call", "tool": "bash", "arguments": {"command": "./deploy.sh --region eu --confirm"}},
+        {
+            "type": "tool_response",
+            "tool": "bash",
+            "error": "deploy.sh: error: refusing to run without --confirm",
+        },
+        {
+            "type": "tool_call",
+            "tool": "bash",
+            "arguments": {"command": "./deploy.sh --region eu --confirm"},
+        },
         {"type": "tool_response", "tool": "bash", "content": "deployed"},
     ],
 }
@@ -65,7 +73,14 @@ def attempt(program: str, model: Model, url: str, home: Home) -> None:
         for number, (name, arguments) in enumerate(CALLS)
     ]
     with step("a session: three searches, three calls"):
-        words = ["-p", "Deploy the shop", "--allowedTools", "mcp__mcp-reflect", "--model", "claude-sonnet-5-5"]
+        words = [
+            "-p",
+            "Deploy the shop",
+            "--allowedTools",
+            "mcp__mcp-reflect",
+            "--model",
+            "claude-sonnet-5-5",
+        ]
         home.run(program, *words, seconds=120, env=environment(url))
     told = {block["tool_use_id"]: block for request in model.requests for block in results(request)}
     for number, (query, tool) in enumerate(SEARCHES):
@@ -75,8 +90,12 @@ def attempt(program: str, model: Model, url: str, home: Home) -> None:
     listed = {tool["name"] for request in model.requests for tool in request.get("tools", ())}
     for tool in LOADED:
         held(f"mcp__mcp-reflect__{tool}" in listed, f"{tool} is loaded: {sorted(listed)}")
-    reflected, recalled, refused = (told[f"toolu_{len(SEARCHES) + number:04}"] for number in range(len(CALLS)))
-    held("reflection_id" in json.dumps(reflected["content"]), f"the run is reflected on: {reflected}")
+    reflected, recalled, refused = (
+        told[f"toolu_{len(SEARCHES) + number:04}"] for number in range(len(CALLS))
+    )
+    held(
+        "reflection_id" in json.dumps(reflected["content"]), f"the run is reflected on: {reflected}"
+    )
     held("--confirm" in json.dumps(recalled["content"]), f"its lesson is recalled: {recalled}")
     held(refused.get("is_error") is True, f"an empty task is an error: {refused}")
     held("task" in json.dumps(refused["content"]), f"and it names the field: {refused}")

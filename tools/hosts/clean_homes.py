@@ -46,7 +46,10 @@ def attempt(name: str, home: Home) -> None:
     held(bank.is_relative_to(home.folder), "the bank is in the home")
     shutil.rmtree(bank)
     remove_empty(bank.parent, home.folder)
-    held(contents(home) == before, f"nothing is left behind, but {sorted(contents(home) - before)} is")
+    held(
+        contents(home) == before,
+        f"nothing is left behind, but {sorted(contents(home) - before)} is",
+    )
 
 
 def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
@@ -54,7 +57,9 @@ def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     host = HOSTS[name]
     text = (home.folder / host.file().relative_to(Path.home())).read_text("utf-8")
     entry = entry_in(text, host)
-    return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get("env", entry.get("envs", {}))
+    return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get(
+        "env", entry.get("envs", {})
+    )
 
 
 def entry_in(text: str, host: HostConfig) -> Any:

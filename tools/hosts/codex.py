@@ -86,12 +86,22 @@ def attempt(codex: AppServer, home: Home) -> None:
         stored = called(codex, thread, "store_lesson", LESSON)
         held(stored["structuredContent"]["status"] == "stored", f"the lesson is stored: {stored}")
         found = called(codex, thread, "recall_lessons", {"task": TASK})
-        held(LESSON["correction"] in json.dumps(found["structuredContent"]), f"it is recalled: {found}")
+        held(
+            LESSON["correction"] in json.dumps(found["structuredContent"]),
+            f"it is recalled: {found}",
+        )
     with step("the hooks are read"):
         (entry,) = codex.ask("hooks/list", cwds=[str(home.project)])["data"]
         held(not entry["errors"], f"no hook is faulty: {entry['errors']}")
         events = {hook["eventName"] for hook in entry["hooks"]}
-        expected = {"sessionStart", "userPromptSubmit", "preToolUse", "postToolUse", "stop", "sessionEnd"}
+        expected = {
+            "sessionStart",
+            "userPromptSubmit",
+            "preToolUse",
+            "postToolUse",
+            "stop",
+            "sessionEnd",
+        }
         held(events == expected, f"each moment has its hook: {events}")
         ours = [one for one in (*entry["warnings"], *codex.warnings) if "hook" in one.lower()]
         held(not ours, f"it warns of none: {ours}")

@@ -30,15 +30,22 @@ def main(words: list[str]) -> int:
         with step(f"register in {host}"):
             home.run(command, "install", host, "--yes")
         with step("first lesson by hand"):
-            home.run(command, "lessons", "add", *(f"--{name}={text}" for name, text in LESSON.items()))
+            home.run(
+                command, "lessons", "add", *(f"--{name}={text}" for name, text in LESSON.items())
+            )
         with step("recall on the command line"):
-            held(LESSON["correction"] in home.run(command, "recall", TASK), "the lesson is recalled")
+            held(
+                LESSON["correction"] in home.run(command, "recall", TASK), "the lesson is recalled"
+            )
         line, env = registered(host, home)
         with step("recall through the registered server"):
             project = {**env, "MCP_REFLECT_PROJECT": str(home.project)}
             with server(line, project, home) as running:
                 answer = called(running, "recall_lessons", {"task": TASK})
-            held(LESSON["correction"] in json.dumps(answer), f"the server recalls the lesson, not {answer}")
+            held(
+                LESSON["correction"] in json.dumps(answer),
+                f"the server recalls the lesson, not {answer}",
+            )
         with step("see it on the page"):
             page = home.project / "board.html"
             home.run(command, "board", "--out", str(page))

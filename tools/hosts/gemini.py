@@ -21,7 +21,9 @@ def main() -> int:
         print(f"Gemini CLI {home.run(program, '--version').strip()}")
         with step("the server is listed as connected"):
             said = ""
-            for _ in range(3):  # it waits for a short, fixed time, which a busy machine may not meet
+            for _ in range(
+                3
+            ):  # it waits for a short, fixed time, which a busy machine may not meet
                 said = home.run(program, "mcp", "list", errors=True)
                 if "Connected" in said:
                     break

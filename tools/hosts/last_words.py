@@ -20,7 +20,9 @@ PROMPT: Final = "run the tests"
 REASON: Final = "You say: "
 CLAIM: Final = "Done. All tests pass now."
 CORRECTED: Final = "One test still fails."
-HOLDS: Final = {"MCP_REFLECT_LAST_WORD": "hold"}  # a session without a window is only told otherwise
+HOLDS: Final = {
+    "MCP_REFLECT_LAST_WORD": "hold"
+}  # a session without a window is only told otherwise
 
 
 def of_codex(body: dict[str, Any]) -> str:
@@ -29,7 +31,12 @@ def of_codex(body: dict[str, Any]) -> str:
     ran = "function_call_output" in said
     if ran or REASON in said:
         text = CORRECTED if REASON in said else CLAIM
-        item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        item = {
+            "type": "message",
+            "id": "m",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text}],
+        }
     else:
         call = {"name": "exec_command", "arguments": json.dumps({"cmd": "./run_tests.sh"})}
         item = {"type": "function_call", "id": "f", "call_id": "c", **call}
@@ -45,7 +52,9 @@ def of_codex(body: dict[str, Any]) -> str:
 def of_gemini(body: dict[str, Any]) -> str:
     """What the model says to Gemini CLI: one event."""
     said = json.dumps(body.get("contents", []))
-    part: dict[str, Any] = {"functionCall": {"name": "run_shell_command", "args": {"command": "./run_tests.sh"}}}
+    part: dict[str, Any] = {
+        "functionCall": {"name": "run_shell_command", "args": {"command": "./run_tests.sh"}}
+    }
     if REASON in said:
         part = {"text": CORRECTED}
     elif '"functionResponse"' in said:
@@ -86,17 +95,30 @@ def run_codex(home: Home, address: str) -> None:
     file = home.folder / ".codex" / "config.toml"
     provider = f'name = "model"\nbase_url = "{address}/v1"\nwire_api = "responses"\nenv_key = "MODEL_KEY"\n'
     head = 'model = "scripted"\nmodel_provider = "model"\n'
-    file.write_text(f"{head}{file.read_text('utf-8')}\n[model_providers.model]\n{provider}", "utf-8")
-    flags = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
-    home.run(binary(".bin/codex"), "exec", *flags, PROMPT, seconds=120, env={**HOLDS, "MODEL_KEY": "x"})
+    file.write_text(
+        f"{head}{file.read_text('utf-8')}\n[model_providers.model]\n{provider}", "utf-8"
+    )
+    flags = (
+        "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--skip-git-repo-check",
+    )
+    home.run(
+        binary(".bin/codex"), "exec", *flags, PROMPT, seconds=120, env={**HOLDS, "MODEL_KEY": "x"}
+    )
 
 
 def run_gemini(home: Home, address: str) -> None:
     """One session of Gemini CLI."""
     file = home.folder / ".gemini" / "settings.json"
-    settings = {**json.loads(file.read_text("utf-8")), "security": {"auth": {"selectedType": "gemini-api-key"}}}
+    settings = {
+        **json.loads(file.read_text("utf-8")),
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+    }
     file.write_text(json.dumps(settings), "utf-8")
-    file.with_name("trustedFolders.json").write_text(json.dumps({str(home.project): "TRUST_FOLDER"}), "utf-8")
+    file.with_name("trustedFolders.json").write_text(
+        json.dumps({str(home.project): "TRUST_FOLDER"}), "utf-8"
+    )
     env = {**HOLDS, "GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": address}
     home.run(binary(".bin/gemini"), "--approval-mode", "yolo", "-p", PROMPT, seconds=120, env=env)
 
@@ -104,7 +126,11 @@ def run_gemini(home: Home, address: str) -> None:
 def main() -> int:
     """Play the sessions; see the module."""
     for name, answer, run in (("codex", of_codex, run_codex), ("gemini", of_gemini, run_gemini)):
-        with clean_home(name) as home, model(answer) as (address, asked), step(f"{name} holds the last message once"):
+        with (
+            clean_home(name) as home,
+            model(answer) as (address, asked),
+            step(f"{name} holds the last message once"),
+        ):
             tests = home.project / "run_tests.sh"
             tests.write_text(TESTS, "utf-8")
             tests.chmod(0o755)

@@ -31,7 +31,11 @@ class Trial:
     def __init__(self, program: str, home: Home, model: Model, url: str) -> None:
         self.program, self.home, self.model = program, home, model
         self.env = environment(url)
-        folders = [folder for folder in self.env["PATH"].split(os.pathsep) if not (Path(folder) / "uv").exists()]
+        folders = [
+            folder
+            for folder in self.env["PATH"].split(os.pathsep)
+            if not (Path(folder) / "uv").exists()
+        ]
         self.env["PATH"] = os.pathsep.join(folders)
         home.env.pop("PYTHONPATH")  # the plugin's own environment, not this checkout
         self.clone = home.folder / "clone"
@@ -41,11 +45,15 @@ class Trial:
     def plugin(self, *words: str) -> str:
         return self.home.run(self.program, "plugin", *words, env=self.env, seconds=120)
 
-    def session(self, *script: dict[str, Any] | Until, prompt: str = "Run the tool") -> list[dict[str, Any]]:
+    def session(
+        self, *script: dict[str, Any] | Until, prompt: str = "Run the tool"
+    ) -> list[dict[str, Any]]:
         """Run one session to its end; what the host sent to the model."""
         self.model.script, self.model.requests = [*script, DONE], []
         words = ["-p", prompt, "--allowedTools", "Bash", f"{OURS}*", "mcp__mcp-reflect__*"]
-        self.home.run(self.program, *words, "--model", "claude-sonnet-5-5", seconds=300, env=self.env)
+        self.home.run(
+            self.program, *words, "--model", "claude-sonnet-5-5", seconds=300, env=self.env
+        )
         held(self.model.requests, "the host asked the model")
         return self.model.requests
 
@@ -55,18 +63,28 @@ class Trial:
             if list(self.data.glob(f"environment-{version}/ready")):
                 return
             time.sleep(1)
-        stop(f"the environment is not made: {[path.read_text() for path in self.data.glob('*') if path.is_file()]}")
+        stop(
+            f"the environment is not made: {[path.read_text() for path in self.data.glob('*') if path.is_file()]}"
+        )
 
 
 def copy_checkout(target: Path, version: str | None = None) -> None:
     """Copy what a clone has; `version` in place of the one it has."""
-    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis", "dist")
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis", "dist"
+    )
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ROOT, target, ignore=ignored)
     if version:
-        for name in (".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "plugin/gemini-extension.json"):
+        for name in (
+            ".claude-plugin/plugin.json",
+            ".claude-plugin/marketplace.json",
+            "plugin/gemini-extension.json",
+        ):
             text = (target / name).read_text("utf-8")
-            now = json.loads((ROOT / "plugin" / "gemini-extension.json").read_text("utf-8"))["version"]
+            now = json.loads((ROOT / "plugin" / "gemini-extension.json").read_text("utf-8"))[
+                "version"
+            ]
             (target / name).write_text(text.replace(f'"{now}"', f'"{version}"'), "utf-8")
 
 
@@ -134,7 +152,10 @@ def first_session(trial: Trial) -> None:
         wait = tool_use("Bash", {"command": ready, "timeout": 240_000}, 2)
         requests = trial.session(store, wait, Until(store, is_stored))
         early, late = json.dumps(results(requests[-1])[0]), last_result(requests[-1])
-        held("making its Python environment" in early, f"a call before it is ready gets a plain sentence: {early}")
+        held(
+            "making its Python environment" in early,
+            f"a call before it is ready gets a plain sentence: {early}",
+        )
         held("lesson_id" in late, f"a call of the same session after it is stored: {late}")
     trial.wait_until_ready()
 
@@ -143,15 +164,25 @@ def later_sessions(trial: Trial) -> None:
     """Tools and hooks of a session that begins with the environment there."""
     launcher = [sys.executable, str(trial.clone / "plugin" / "launcher.py"), f"--data={trial.data}"]
     words = ["--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes"]
-    trial.home.run(*launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
+    trial.home.run(
+        *launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING
+    )
     (trial.home.project / "tool.py").write_text(TOOL)
     with step("a session: the wrong call, the same again, the right one"):
         requests = trial.session(CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3))
         held(len(ours(requests[-1])) == 5, f"five tools are loaded: {ours(requests[-1])}")
-        held("Pass --yes" in json.dumps(requests[0]["messages"]), "the lesson is shown at the start")
+        held(
+            "Pass --yes" in json.dumps(requests[0]["messages"]), "the lesson is shown at the start"
+        )
         first, second, third = (json.dumps(block) for block in results(requests[-1])[-3:])
-        held("Pass --yes" in first and "refusing to run" not in first, f"the wrong call is held: {first}")
-        held("refusing to run" in second and "all done" in third, f"the others are not: {second} {third}")
+        held(
+            "Pass --yes" in first and "refusing to run" not in first,
+            f"the wrong call is held: {first}",
+        )
+        held(
+            "refusing to run" in second and "all done" in third,
+            f"the others are not: {second} {third}",
+        )
 
 
 def commands(trial: Trial) -> None:
@@ -161,8 +192,14 @@ def commands(trial: Trial) -> None:
             requests = trial.session(prompt=f"/mcp-reflect:{name} the blue door")
             sent = json.dumps(requests[0]["messages"])
             held("mcp-reflect" in sent and "${" not in sent, f"its text is sent: {sent[-2000:]}")
-            held("the blue door" in sent or name == "review", f"with what the person wrote: {sent[-2000:]}")
-            held(name != "lessons" or LESSON["correction"] in sent, f"with the lessons: {sent[-2000:]}")
+            held(
+                "the blue door" in sent or name == "review",
+                f"with what the person wrote: {sent[-2000:]}",
+            )
+            held(
+                name != "lessons" or LESSON["correction"] in sent,
+                f"with the lessons: {sent[-2000:]}",
+            )
     with step("the tool that a command names"):
         recall = tool_use(f"{OURS}recall_lessons", {"task": TASK}, 1)
         requests = trial.session(CONNECTED, recall, prompt="/mcp-reflect:lessons")
@@ -175,15 +212,36 @@ def beside_install(trial: Trial) -> None:
     home = trial.home
     with step("beside `install claude-code --hooks`"):
         found = home.env | {"PYTHONPATH": str(ROOT)}
-        home.run(sys.executable, "-m", "mcp_reflect", "install", "claude-code", "--hooks", "--yes", env=found)
+        home.run(
+            sys.executable,
+            "-m",
+            "mcp_reflect",
+            "install",
+            "claude-code",
+            "--hooks",
+            "--yes",
+            env=found,
+        )
         home.env["PYTHONPATH"] = str(ROOT)
         requests = trial.session(CONNECTED, call(FAILING, 1))
         home.env.pop("PYTHONPATH")
         names = ours(requests[-1])
-        held(len(names) == 5 and all(name.startswith("mcp__mcp-reflect__") for name in names), f"once: {names}")
+        held(
+            len(names) == 5 and all(name.startswith("mcp__mcp-reflect__") for name in names),
+            f"once: {names}",
+        )
         shown = json.dumps(requests[0]["messages"]).count("Pass --yes")
         held(shown == 1, f"the lesson is shown once at the start, not {shown} times")
-        home.run(sys.executable, "-m", "mcp_reflect", "install", "claude-code", "--uninstall", "--yes", env=found)
+        home.run(
+            sys.executable,
+            "-m",
+            "mcp_reflect",
+            "install",
+            "claude-code",
+            "--uninstall",
+            "--yes",
+            env=found,
+        )
 
 
 def next_version(trial: Trial) -> None:
@@ -208,7 +266,11 @@ def remove(trial: Trial) -> None:
         home = trial.home.folder
         held(not trial.data.exists(), "its environment is gone")
         bank = home / ".local" / "share" / "mcp-reflect"
-        left = [path for path in home.rglob("*mcp-reflect*") if trial.clone not in path.parents and path != bank]
+        left = [
+            path
+            for path in home.rglob("*mcp-reflect*")
+            if trial.clone not in path.parents and path != bank
+        ]
         print(f"  left: {[str(path.relative_to(home)) for path in left]}")
         settings = (home / ".claude" / "settings.json").read_text("utf-8")
         held("mcp-reflect" not in settings, f"nothing of it is in the settings: {settings}")

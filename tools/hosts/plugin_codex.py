@@ -34,7 +34,11 @@ def main() -> int:
             home.run(program, "plugin", "marketplace", "remove", "mcp-reflect")
             home.env["PYTHONPATH"] = str(ROOT)
             held(LESSON["correction"] in json.dumps(home.lessons()), "the lessons are kept")
-            left = [path for path in home.folder.glob(".codex/plugins/**/*") if "mcp-reflect" in path.name]
+            left = [
+                path
+                for path in home.folder.glob(".codex/plugins/**/*")
+                if "mcp-reflect" in path.name
+            ]
             print(f"  left: {[str(path.relative_to(home.folder)) for path in left]}")
     return 0
 
@@ -61,7 +65,9 @@ def make(program: str, home: Home) -> None:
             if list(data.glob("*/environment-*/ready")):
                 return
             time.sleep(1)
-        stop(f"the environment is not made: {[path.read_text() for path in data.glob('*/*') if path.is_file()]}")
+        stop(
+            f"the environment is not made: {[path.read_text() for path in data.glob('*/*') if path.is_file()]}"
+        )
 
 
 def use(program: str, home: Home) -> None:
@@ -70,15 +76,27 @@ def use(program: str, home: Home) -> None:
     try:
         with step("a lesson is stored for the thread's project, and recalled"):
             thread = codex.ask("thread/start", cwd=str(home.project))["thread"]["id"]
-            stored = called(codex, thread, "store_lesson", {**LESSON, "detail": True})["structuredContent"]
+            stored = called(codex, thread, "store_lesson", {**LESSON, "detail": True})[
+                "structuredContent"
+            ]
             held(str(home.project) in stored["scope"], f"it is one of the project: {stored}")
             found = called(codex, thread, "recall_lessons", {"task": TASK})
-            held(LESSON["correction"] in json.dumps(found["structuredContent"]), f"it is recalled: {found}")
+            held(
+                LESSON["correction"] in json.dumps(found["structuredContent"]),
+                f"it is recalled: {found}",
+            )
         with step("hooks and the skill are read"):
             (entry,) = codex.ask("hooks/list", cwds=[str(home.project)])["data"]
             held(not entry["errors"], f"no hook is faulty: {entry['errors']}")
             events = {hook["eventName"] for hook in entry["hooks"]}
-            expected = {"sessionStart", "userPromptSubmit", "preToolUse", "postToolUse", "stop", "sessionEnd"}
+            expected = {
+                "sessionStart",
+                "userPromptSubmit",
+                "preToolUse",
+                "postToolUse",
+                "stop",
+                "sessionEnd",
+            }
             held(events == expected, f"each moment has its hook: {events}")
             skills = json.dumps(codex.ask("skills/list", cwds=[str(home.project)]))
             held("mcp-reflect:mcp-reflect" in skills, "the skill is listed")

@@ -30,7 +30,9 @@ class Trial:
         copy_checkout(self.clone)
         settings = home.folder / ".gemini"
         settings.mkdir()
-        (settings / "settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+        (settings / "settings.json").write_text(
+            '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
+        )
         trusted = {str(folder): "TRUST_FOLDER" for folder in (home.project, self.clone)}
         (settings / "trustedFolders.json").write_text(json.dumps(trusted))
         self.folder = settings / "extensions" / "mcp-reflect"
@@ -71,7 +73,8 @@ def play(trial: Trial) -> None:
     with step("the first session"):
         told = trial.session(function_call(STORE, LESSON))
         held(
-            "making its Python environment" in told, f"a call before it is ready gets a plain sentence: {told[-2000:]}"
+            "making its Python environment" in told,
+            f"a call before it is ready gets a plain sentence: {told[-2000:]}",
         )
     with step("its environment made"):
         made = trial.folder / "environment"
@@ -80,15 +83,25 @@ def play(trial: Trial) -> None:
                 break
             time.sleep(1)
         else:
-            stop(f"it is not made: {[path.read_text() for path in made.glob('*') if path.is_file()]}")
-    launcher = [sys.executable, str(trial.folder / "launcher.py"), "--host=gemini", f"--data={made}"]
+            stop(
+                f"it is not made: {[path.read_text() for path in made.glob('*') if path.is_file()]}"
+            )
+    launcher = [
+        sys.executable,
+        str(trial.folder / "launcher.py"),
+        "--host=gemini",
+        f"--data={made}",
+    ]
     words = ["--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes"]
     home.run(*launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
     (home.project / "tool.py").write_text(TOOL)
     with step("a session: a lesson stored, the wrong call, the right one"):
         told = trial.session(function_call(STORE, LESSON), shell(FAILING), shell(WORKING))
         held("lesson_id" in told, f"the lesson is stored: {told[-3000:]}")
-        held("refusing to run" not in told and "all done" in told, f"the wrong call alone is held: {told[-3000:]}")
+        held(
+            "refusing to run" not in told and "all done" in told,
+            f"the wrong call alone is held: {told[-3000:]}",
+        )
         held("Pass --yes" in told, "with the lesson as the reason")
     for name in COMMANDS:
         with (trial.folder / "commands" / f"{name}.toml").open("rb") as file:

@@ -14,7 +14,11 @@ from tools.hosts.claude_code_tools import environment
 from tools.hosts.scripted_anthropic import Model, serve
 from tools.hosts.trying import Home, binary, clean_home, held, step
 
-ANALYSIS = {"reflection": "PYTHONPATH lacked src.", "strategy": "Set PYTHONPATH=src.", "importance": 0.6}
+ANALYSIS = {
+    "reflection": "PYTHONPATH lacked src.",
+    "strategy": "Set PYTHONPATH=src.",
+    "importance": 0.6,
+}
 
 
 class Answering(Model):
@@ -42,7 +46,16 @@ def main() -> int:
     env["PATH"] = f"{folder}:{env['PATH']}"
     try:
         with clean_home("programs") as home, step("Claude Code answers"):
-            home.run(sys.executable, "-m", "mcp_reflect", "install", "claude-code", "--hooks", "--yes", env=env)
+            home.run(
+                sys.executable,
+                "-m",
+                "mcp_reflect",
+                "install",
+                "claude-code",
+                "--hooks",
+                "--yes",
+                env=env,
+            )
             result = reflected(home, "claude-code", env)
             held(result["thinker"] == "claude-code", f"Claude Code reflected: {result}")
             held(result["reflection"] == ANALYSIS["reflection"], f"its words are stored: {result}")

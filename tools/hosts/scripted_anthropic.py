@@ -99,7 +99,13 @@ def serve(model: Model) -> ThreadingHTTPServer:
             if sent.get("stream"):
                 self._send(b"".join(sse(block)), "text/event-stream")
                 return
-            whole = {"id": "m", "type": "message", "role": "assistant", "model": "scripted", "content": [block]}
+            whole = {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "scripted",
+                "content": [block],
+            }
             ending = {"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
             self._send(json.dumps({**whole, **ending}).encode(), "application/json")
 
@@ -117,5 +123,10 @@ def serve(model: Model) -> ThreadingHTTPServer:
 
 def results(request: dict[str, Any]) -> list[dict[str, Any]]:
     """The results of calls in a request."""
-    blocks = [block for one in request["messages"] if isinstance(one["content"], list) for block in one["content"]]
+    blocks = [
+        block
+        for one in request["messages"]
+        if isinstance(one["content"], list)
+        for block in one["content"]
+    ]
     return [block for block in blocks if block.get("type") == "tool_result"]

@@ -15,7 +15,9 @@ class GeminiModel:
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         if not request.get("tools"):  # a side request of the host: which model, whether it is done
-            return {"text": '{"reasoning": "", "next_speaker": "user", "model_choice": "pro", "complexity_score": 50}'}
+            return {
+                "text": '{"reasoning": "", "next_speaker": "user", "model_choice": "pro", "complexity_score": 50}'
+            }
         self.requests.append(request)
         return self.script.pop(0) if self.script else {"text": "Done."}
 
@@ -41,7 +43,13 @@ def serve_gemini(model: GeminiModel) -> ThreadingHTTPServer:
                 return
             content = {"role": "model", "parts": [model.reply(sent)]}
             answer = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
-            answer |= {"usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
+            answer |= {
+                "usageMetadata": {
+                    "promptTokenCount": 1,
+                    "candidatesTokenCount": 1,
+                    "totalTokenCount": 2,
+                }
+            }
             text = json.dumps(answer).encode()
             if "streamGenerateContent" in self.path:
                 self._send(b"data: " + text + b"\n\n", "text/event-stream")

@@ -23,9 +23,16 @@ RECALL, STORE = 100, 101  # the numbers of Bob's calls
 
 def main() -> int:
     """Try it; see the module."""
-    with tempfile.TemporaryDirectory() as folder, clean_home("ada") as ada, clean_home("bob") as bob:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        clean_home("ada") as ada,
+        clean_home("bob") as bob,
+    ):
         bank = Path(folder) / "bank.db"
-        ada.env["REFLECT_TOKEN"], bob.env["REFLECT_TOKEN"] = made(bank, "ada"), made(bank, "bob", "reader")
+        ada.env["REFLECT_TOKEN"], bob.env["REFLECT_TOKEN"] = (
+            made(bank, "ada"),
+            made(bank, "bob", "reader"),
+        )
         with serving(bank) as (url, _):
             for home, hosts in ((ada, ("codex", "gemini")), (bob, ("claude-code",))):
                 for host in hosts:
@@ -36,7 +43,9 @@ def main() -> int:
         for home in (ada, bob):
             # Codex keeps the environment of its shell, where a person puts the token, in files of its own.
             files = [
-                path for path in home.folder.rglob("*") if path.is_file() and path.parent.name != "shell_snapshots"
+                path
+                for path in home.folder.rglob("*")
+                if path.is_file() and path.parent.name != "shell_snapshots"
             ]
             having = [path for path in files if PREFIX.encode() in path.read_bytes()]
             held(not having, f"no file has a token: {having}")
@@ -52,7 +61,9 @@ def store_with_codex(home: Home) -> None:
             codex.send({"method": "initialized"})
             thread = codex.ask("thread/start", cwd=str(home.project))["thread"]["id"]
             stored = called(codex, thread, "store_lesson", LESSON)
-            held(stored["structuredContent"]["status"] == "stored", f"the lesson is stored: {stored}")
+            held(
+                stored["structuredContent"]["status"] == "stored", f"the lesson is stored: {stored}"
+            )
     finally:
         codex.close()
 
@@ -64,17 +75,29 @@ def recall_with_claude_code(home: Home) -> None:
     try:
         search = {"query": "lessons learned from earlier tasks", "max_results": 5}
         model.script = [
-            *(tool_use("ToolSearch", search, number) for number in range(4)),  # it waits for the service, briefly
+            *(
+                tool_use("ToolSearch", search, number) for number in range(4)
+            ),  # it waits for the service, briefly
             tool_use("mcp__mcp-reflect__recall_lessons", {"task": TASK}, RECALL),
             tool_use("mcp__mcp-reflect__store_lesson", LESSON, STORE),
         ]
         with step("Claude Code recalls it from the service, and its hook tells it before"):
-            words = ["-p", "Deploy the shop", "--allowedTools", "mcp__mcp-reflect", "--model", "claude-sonnet-5-5"]
+            words = [
+                "-p",
+                "Deploy the shop",
+                "--allowedTools",
+                "mcp__mcp-reflect",
+                "--model",
+                "claude-sonnet-5-5",
+            ]
             env = environment(f"http://127.0.0.1:{server.server_port}")
             home.run(binary("@anthropic-ai/claude-code-*/claude"), *words, seconds=120, env=env)
     finally:
         server.shutdown()
-    held(LESSON["correction"] in json.dumps(model.requests[0]["messages"]), "the hook tells the lesson")
+    held(
+        LESSON["correction"] in json.dumps(model.requests[0]["messages"]),
+        "the hook tells the lesson",
+    )
     told = {block["tool_use_id"]: block for request in model.requests for block in results(request)}
     recalled, refused = told[f"toolu_{RECALL:04}"], told[f"toolu_{STORE:04}"]
     held(LESSON["correction"] in json.dumps(recalled["content"]), f"it is recalled: {recalled}")

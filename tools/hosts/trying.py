@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parent.parent.parent
-LESSON = {"mistake": "Deployed the shop on a Friday evening", "correction": "Deploy the shop on a Tuesday morning"}
+LESSON = {
+    "mistake": "Deployed the shop on a Friday evening",
+    "correction": "Deploy the shop on a Tuesday morning",
+}
 TASK = "deploy the shop"
 
 
@@ -24,11 +27,24 @@ class Home:
         self.folder = folder
         self.project = folder / "project"
         self.project.mkdir()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MCP_REFLECT", "XDG_"))}
-        self.env = {**kept, "HOME": str(folder), "USERPROFILE": str(folder), "PYTHONPATH": str(ROOT)}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("MCP_REFLECT", "XDG_"))
+        }
+        self.env = {
+            **kept,
+            "HOME": str(folder),
+            "USERPROFILE": str(folder),
+            "PYTHONPATH": str(ROOT),
+        }
 
     def run(
-        self, *command: str, seconds: float = 60, errors: bool = False, env: Mapping[str, str] | None = None
+        self,
+        *command: str,
+        seconds: float = 60,
+        errors: bool = False,
+        env: Mapping[str, str] | None = None,
     ) -> str:
         """What a command prints in the project, with its `errors` too; the try ends where it fails or is slow."""
         try:
@@ -91,5 +107,7 @@ def binary(pattern: str) -> str:
     where = Path(sys.argv[1] if len(sys.argv) > 1 else ".").absolute()
     found = sorted(where.glob(f"node_modules/{pattern}"))
     if not found:
-        stop(f"there is no node_modules/{pattern} in {where}: name the folder in which npm has installed it.")
+        stop(
+            f"there is no node_modules/{pattern} in {where}: name the folder in which npm has installed it."
+        )
     return str(found[0])

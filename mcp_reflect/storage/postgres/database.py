@@ -42,14 +42,18 @@ _FOLDER: Final = Path(__file__).parent
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _IN_LIST: Final = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((:\w+)\)\)")
-_HINT: Final = re.compile(r"(?<=\s)\+(?=\w+ (?:=|<>|IN)\s)| INDEXED BY \w+")  # for SQLite's planner alone
+_HINT: Final = re.compile(
+    r"(?<=\s)\+(?=\w+ (?:=|<>|IN)\s)| INDEXED BY \w+"
+)  # for SQLite's planner alone
 _PARAMETER: Final = re.compile(r"(?<!:):(\w+)")
 
 
 def translated(query: str) -> str:
     """Return a query that was written for SQLite as psycopg takes it: its parameters, lists and hints."""
     query = _COMMENT.sub("", query).replace("%", "%%")
-    query = _IN_LIST.sub(lambda found: f"<> ALL({found[2]})" if found[1] else f"= ANY({found[2]})", query)
+    query = _IN_LIST.sub(
+        lambda found: f"<> ALL({found[2]})" if found[1] else f"= ANY({found[2]})", query
+    )
     return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", query)).strip()
 
 
@@ -125,14 +129,20 @@ class PostgresTransaction(Writing):
         return " & ".join("(" + " | ".join(f"'{term}'" for term in some) + ")" for some in hashes)
 
     def _run(self, name: str, values: Values) -> Cursor[PostgresRow]:
-        return self.connection.execute(statements()[name], {key: sent(value) for key, value in values.items()})
+        return self.connection.execute(
+            statements()[name], {key: sent(value) for key, value in values.items()}
+        )
 
 
 MOST_CONNECTIONS: Final = 10  # of one process
 WAIT_SECONDS: Final = 4.0  # for a server that is down, or that starts again
-_RECONNECT_SECONDS: Final = 0.25  # of one try of the pool, which alone would wait for 1, 2 and 4 s between tries
+_RECONNECT_SECONDS: Final = (
+    0.25  # of one try of the pool, which alone would wait for 1, 2 and 4 s between tries
+)
 _BRIEF_WAIT_SECONDS: Final = 0.1  # of a brief write, for a row that another transaction changes
-_PAUSE_SECONDS: Final = 0.05  # the longest before another try; random, so that those who met do not meet again
+_PAUSE_SECONDS: Final = (
+    0.05  # the longest before another try; random, so that those who met do not meet again
+)
 _OLDEST: Final = 14
 _SCHEMA: Final = "mcp_reflect"
 _ROLE: Final = "mcp_reflect_service"
@@ -160,15 +170,43 @@ _PATIENCE: Final = {
 }
 # psycopg's errors by SQLSTATE → ours, and what to do about it.
 _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] = (
-    (errors.LockNotAvailable, BankBusyError, "is held by another process. Try again, or end the one that holds it"),
-    (errors.ReadOnlySqlTransaction, BankReadOnlyError, "is read-only: it is a replica, or set so. Name the primary"),
-    (errors.DiskFull, BankError, "cannot grow: the server's disk is full. Free some space and try again"),
-    (errors.TooManyConnections, BankBusyError, "has no connection left. Try again, or raise max_connections"),
+    (
+        errors.LockNotAvailable,
+        BankBusyError,
+        "is held by another process. Try again, or end the one that holds it",
+    ),
+    (
+        errors.ReadOnlySqlTransaction,
+        BankReadOnlyError,
+        "is read-only: it is a replica, or set so. Name the primary",
+    ),
+    (
+        errors.DiskFull,
+        BankError,
+        "cannot grow: the server's disk is full. Free some space and try again",
+    ),
+    (
+        errors.TooManyConnections,
+        BankBusyError,
+        "has no connection left. Try again, or raise max_connections",
+    ),
     (errors.InvalidPassword, BankError, "refuses the password. Correct it in MCP_REFLECT_BANK"),
-    (errors.InvalidAuthorizationSpecification, BankError, "refuses this user. Correct it in MCP_REFLECT_BANK"),
+    (
+        errors.InvalidAuthorizationSpecification,
+        BankError,
+        "refuses this user. Correct it in MCP_REFLECT_BANK",
+    ),
     (errors.InvalidCatalogName, BankError, "does not exist. Make it: createdb"),
-    (errors.UndefinedTable, BankReadOnlyError, "lacks a table of this release. Upgrade mcp-reflect-server"),
-    (errors.UndefinedColumn, BankReadOnlyError, "lacks a column of this release. Upgrade mcp-reflect-server"),
+    (
+        errors.UndefinedTable,
+        BankReadOnlyError,
+        "lacks a table of this release. Upgrade mcp-reflect-server",
+    ),
+    (
+        errors.UndefinedColumn,
+        BankReadOnlyError,
+        "lacks a column of this release. Upgrade mcp-reflect-server",
+    ),
 )
 _DOWN: Final = "does not answer. Start the server, or correct MCP_REFLECT_BANK; nothing of this call was stored"
 
@@ -184,7 +222,9 @@ class Database(repository.Database):
     write take the tenant's lock first, so that what they read stays true, except brief ones.
     """
 
-    def __init__(self, url: ServerUrl, *, busy_seconds: float = 30.0, log: Log | None = None) -> None:
+    def __init__(
+        self, url: ServerUrl, *, busy_seconds: float = 30.0, log: Log | None = None
+    ) -> None:
         super().__init__(busy_seconds, log)
         self.url = url
         self._opened: Opened | None = None
@@ -202,7 +242,9 @@ class Database(repository.Database):
         if self._pool is not None:
             await asyncio.to_thread(self._pool.close)
 
-    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:
+    async def _transact(
+        self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]
+    ) -> _Result:
         def transact(connection: _Connection, opened: Opened) -> _Result:
             if mode not in READS and opened.read_only:
                 raise BankReadOnlyError(f"The bank {self.url} can only be read: {opened.read_only}")
@@ -230,7 +272,9 @@ class Database(repository.Database):
 
     # Tries.
 
-    async def _repeat(self, work: Callable[[_Connection, Opened], _Result], seconds: float) -> _Result:
+    async def _repeat(
+        self, work: Callable[[_Connection, Opened], _Result], seconds: float
+    ) -> _Result:
         """Return the result of `work` on a connection, tried again for `seconds` where another try may help."""
         end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
         while True:
@@ -240,7 +284,9 @@ class Database(repository.Database):
                 self._opened = None
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
                 if time.monotonic() >= end:
-                    raise BankBusyError(f"The bank {self.url} is held by other processes. Try again.") from error
+                    raise BankBusyError(
+                        f"The bank {self.url} is held by other processes. Try again."
+                    ) from error
             except psycopg.Error as error:  # of the pool too
                 if not _is_lost(error) or time.monotonic() >= lost:
                     raise self._meaning(error) from error
@@ -263,11 +309,15 @@ class Database(repository.Database):
 
     async def _wait_for(self, work: Callable[[], _Result]) -> _Result:
         context = copy_context()
-        running = asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(work))
+        running = asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(work)
+        )
         try:
             return await asyncio.shield(running)
         finally:
-            await asyncio.wait([running])  # also if this is cancelled: nothing is written after it has returned
+            await asyncio.wait(
+                [running]
+            )  # also if this is cancelled: nothing is written after it has returned
 
     def _begin(self, connection: _Connection, mode: Mode, tenant: str, opened: Opened) -> None:
         """Begin a transaction of a tenant. One round trip, except for a lock."""
@@ -287,7 +337,9 @@ class Database(repository.Database):
         if row is None or row[1] != opened.schema:
             raise _UpgradedError
         if mode == "write":
-            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",))
+            connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"{_SCHEMA} {tenant}",)
+            )
 
     # Opening.
 
@@ -297,16 +349,22 @@ class Database(repository.Database):
         with _Connection.connect(**parameters) as connection:
             server = connection.info.server_version // 10000
             if server < _OLDEST:
-                raise BankError(f"The bank {self.url} is on PostgreSQL {server}. Use {_OLDEST} or newer.")
+                raise BankError(
+                    f"The bank {self.url} is on PostgreSQL {server}. Use {_OLDEST} or newer."
+                )
             with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_SCHEMA,))
+                connection.execute(
+                    "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (_SCHEMA,)
+                )
                 _upgrade(connection, self.url)
             schema, read_only = int(_one(connection, f"TABLE {_SCHEMA}.schema_version")[0]), None
             if schema > migrations()[-1][0]:
                 read_only = f"its schema {schema} is newer than this release's. Upgrade mcp-reflect-server to write it"
             bypasses = _one(connection, _BYPASSES)[0]
         if self._pool is None:
-            logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # what it logs comes as our error
+            logging.getLogger("psycopg.pool").setLevel(
+                logging.CRITICAL
+            )  # what it logs comes as our error
             self._pool = ConnectionPool(
                 kwargs=parameters,
                 configure=partial(_configure, bypasses=bypasses),
@@ -325,7 +383,9 @@ class Database(repository.Database):
             named = {"application_name": "mcp-reflect", **_PATIENCE, **conninfo_to_dict(readable)}
         except psycopg.ProgrammingError:
             fix = "Write it as postgresql://USER:PASSWORD@HOST:5432/DATABASE, with signs of the password as %XX."
-            raise BankError(f"MCP_REFLECT_BANK is not the address of a PostgreSQL database. {fix}") from None
+            raise BankError(
+                f"MCP_REFLECT_BANK is not the address of a PostgreSQL database. {fix}"
+            ) from None
         return {**named, "autocommit": True, "row_factory": row_factory}
 
     def _meaning(self, error: psycopg.Error) -> Exception:
@@ -336,7 +396,9 @@ class Database(repository.Database):
         if not isinstance(error, psycopg.OperationalError):
             return error
         self._opened = None
-        lines = [line for line in str(error).strip().splitlines() if line[:1] != "\t"] or [""]  # a tab: its advice
+        lines = [line for line in str(error).strip().splitlines() if line[:1] != "\t"] or [
+            ""
+        ]  # a tab: its advice
         reason = lines[-1].replace(str(self._parameters().get("password") or lines), "***")
         return BankError(f"The bank {self.url} {_DOWN}. ({reason})")
 
@@ -354,9 +416,13 @@ def _upgrade(connection: _Connection, url: ServerUrl) -> None:
     if not found:
         connection.execute(f"CREATE SCHEMA {_SCHEMA}")
     connection.execute(f"SET LOCAL search_path TO {_SCHEMA}, public")
-    tables = _one(connection, "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace", _SCHEMA)[0]
+    tables = _one(
+        connection, "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace", _SCHEMA
+    )[0]
     if tables and not _one(connection, "SELECT to_regclass('schema_version') IS NOT NULL")[0]:
-        raise NotABankError(f"{url} has a schema {_SCHEMA} of another program; it was left as it is.")
+        raise NotABankError(
+            f"{url} has a schema {_SCHEMA} of another program; it was left as it is."
+        )
     connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
     version = _one(connection, "SELECT coalesce(max(version), 0) FROM schema_version")[0]
     for number, script in migrations():
@@ -386,9 +452,13 @@ def _one(connection: _Connection, query: str, *values: object) -> PostgresRow:
 
 def _is_lost(error: psycopg.Error) -> bool:
     """True if the connection is lost or refused for now, so that another try may help."""
-    if isinstance(error, errors.ConnectionTimeout) or not isinstance(error, psycopg.OperationalError):
+    if isinstance(error, errors.ConnectionTimeout) or not isinstance(
+        error, psycopg.OperationalError
+    ):
         return False
     if error.sqlstate is not None:
         return error.sqlstate.startswith(("08", "57P"))
     text = str(error)
-    return "FATAL" not in text or "the database system is" in text or "terminating connection" in text
+    return (
+        "FATAL" not in text or "the database system is" in text or "terminating connection" in text
+    )

@@ -12,15 +12,25 @@ from typing import Final
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.lesson import Lesson, State, Trust
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.signature import fingerprint
-from mcp_reflect.stemmer import ENGLISH, STOP_WORDS, stem
-from mcp_reflect.storage.repository import Derived, Reading, Row, Values, Writing, lesson_from, readable
+from mcp_reflect.storage.repository import (
+    Derived,
+    Reading,
+    Row,
+    Values,
+    Writing,
+    lesson_from,
+    readable,
+)
 from mcp_reflect.storage.retrieval.vectors import signs, text_of, word_vector
+from mcp_reflect.text.signature import fingerprint
+from mcp_reflect.text.stemmer import ENGLISH, STOP_WORDS, stem
 
 LONGEST: Final = 64  # characters of a term; longer terms are cut
 
 # Thai, Chinese, Japanese, Korean: no spaces between words.
-_UNSPACED: Final = "\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff"
+_UNSPACED: Final = (
+    "\u0e00-\u0e7f\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff"
+)
 # Vowel signs and the like, which `re` does not take for letters: Arabic and Hebrew points, the scripts of India.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff"
 _LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])+"
@@ -29,7 +39,9 @@ _LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])+"
 _CHUNK: Final = lazy_compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:[._/:\\@'’-]+{_LETTERS})*")
 _PART: Final = lazy_compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _RUN: Final = lazy_compile(rf"[{_UNSPACED}]")
-_ASCII_CHUNK: Final = lazy_compile(r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*")  # most texts are ASCII: these compile faster
+_ASCII_CHUNK: Final = lazy_compile(
+    r"[^\W_]+(?:[._/:\\@'-]+[^\W_]+)*"
+)  # most texts are ASCII: these compile faster
 _ASCII_PART: Final = lazy_compile(r"[^\W_]+")
 _CAMEL: Final = lazy_compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UNFOLDED: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
@@ -62,7 +74,11 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    return _ASCII_CHUNK.findall(text) if text.isascii() else _CHUNK.findall(unicodedata.normalize("NFKC", text))
+    return (
+        _ASCII_CHUNK.findall(text)
+        if text.isascii()
+        else _CHUNK.findall(unicodedata.normalize("NFKC", text))
+    )
 
 
 @lru_cache(maxsize=100_000)
@@ -80,7 +96,9 @@ def _terms(chunk: str) -> tuple[tuple[str, str], ...]:
 
 def _word_terms(word: str) -> tuple[tuple[str, str], ...]:
     """Return the term of a word; of one in camelCase also those of its parts."""
-    inner = _CAMEL.findall(word) if word.isascii() and not word.islower() and not word.isdigit() else ()
+    inner = (
+        _CAMEL.findall(word) if word.isascii() and not word.islower() and not word.isdigit() else ()
+    )
     parts = tuple((_stemmed(part.lower()), part.lower()) for part in inner if len(part) > 1)
     if len(parts) > 1:
         return ((_stemmed(_folded(word))[:LONGEST], word), *parts)
@@ -121,7 +139,9 @@ BUDGET: Final = 400
 ANALYZER: Final = 2
 """The version of `entry` and of the table of word vectors: another one makes another index of the same texts."""
 
-_COMMON_TERMS: Final = 4  # of a question whose terms are all beyond the budget, so many are combined in pairs
+_COMMON_TERMS: Final = (
+    4  # of a question whose terms are all beyond the budget, so many are combined in pairs
+)
 
 LEAST_CHARS: Final = 12
 """Of the fingerprint of an error that identifies a lesson: "error" or "failed" identify nothing."""
@@ -132,7 +152,9 @@ def scope_number(scope: Scope) -> int:
 
     Two scopes with the same number would share their counts, never their lessons: those are read by name.
     """
-    return int.from_bytes(blake2b(f"{scope.tenant}\0{scope.project}".encode(), digest_size=5).digest())
+    return int.from_bytes(
+        blake2b(f"{scope.tenant}\0{scope.project}".encode(), digest_size=5).digest()
+    )
 
 
 def mark(name: str, value: str) -> str:
@@ -142,7 +164,11 @@ def mark(name: str, value: str) -> str:
 
 def error_marks(errors: Iterable[str]) -> list[str]:
     """Return the terms of the records that one of these errors identifies."""
-    return [mark("error", text) for text in sorted(set(map(fingerprint, errors))) if len(text) >= LEAST_CHARS]
+    return [
+        mark("error", text)
+        for text in sorted(set(map(fingerprint, errors)))
+        if len(text) >= LEAST_CHARS
+    ]
 
 
 def entry(scope: Scope, lesson: Lesson) -> Values | None:
@@ -156,7 +182,11 @@ def entry(scope: Scope, lesson: Lesson) -> Values | None:
         return None
     text = "\n".join((lesson.text, lesson.why or "", *lesson.symptoms, *lesson.keywords))
     names = "\n".join(dict.fromkeys((lesson.task_type or "", *lesson.tags)))
-    marks = (mark("kind", lesson.kind), *(mark("tag", tag) for tag in lesson.tags), *error_marks(lesson.symptoms))
+    marks = (
+        mark("kind", lesson.kind),
+        *(mark("tag", tag) for tag in lesson.tags),
+        *error_marks(lesson.symptoms),
+    )
     counts: dict[str, float] = dict.fromkeys(marks, 1)
     length = 0.0
     for part, weight in ((text, 1), (names, _NAME_WEIGHT), (lesson.context or "", _CONTEXT_WEIGHT)):
@@ -165,7 +195,9 @@ def entry(scope: Scope, lesson: Lesson) -> Values | None:
             if term not in STOP_WORDS:
                 length += weight * count
     # The mistake counts twice: it names the situation in which the lesson is wanted.
-    words = "\n".join((lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords)))
+    words = "\n".join(
+        (lesson.mistake or "", text_of(lesson.text, lesson.symptoms, lesson.keywords))
+    )
     return {
         "id": Derived(lesson.id),
         "scope": scope_number(Scope(scope.tenant, lesson.project)),
@@ -186,7 +218,10 @@ def renew(writing: Writing, scope: Scope, lesson: Lesson) -> None:
 def add(writing: Writing, entries: Sequence[Values]) -> None:
     """Index stored records, on the database's thread. One that has its word vector keeps it."""
     writing.run_many("index_add_features", entries)
-    writing.run_many("index_add_terms", [{**one, "terms": document(one["scope"], one["terms"])} for one in entries])
+    writing.run_many(
+        "index_add_terms",
+        [{**one, "terms": document(one["scope"], one["terms"])} for one in entries],
+    )
     vectors = [{**one, "signs": signs(one["vector"])} for one in entries if one["vector"]]
     writing.run_many("vector_add_words", vectors)
     _count(writing, entries, 1)
@@ -196,7 +231,9 @@ def remove(writing: Writing, *record_ids: str) -> None:
     """Remove records from the index, those that are there."""
     gone = [row for record_id in record_ids for row in writing.rows("index_of", {"id": record_id})]
     for row in gone:
-        writing.run("index_remove_terms", {"row": row["row"], "terms": document(row["scope"], row["terms"])})
+        writing.run(
+            "index_remove_terms", {"row": row["row"], "terms": document(row["scope"], row["terms"])}
+        )
         writing.run("index_remove_features", {"row": row["row"]})
     _count(writing, gone, -1)
 
@@ -207,7 +244,9 @@ def renew_outdated(writing: Writing, limit: int) -> int:
     for row in rows:
         remove(writing, row["id"])
         writing.run("vector_remove_words", {"id": row["id"]})
-    entries = readable(rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)), writing.log)
+    entries = readable(
+        rows, lambda row: entry(Scope(row["tenant"], row["project"]), lesson_from(row)), writing.log
+    )
     add(writing, [one for one in entries if one])
     return len(rows)
 
@@ -223,7 +262,11 @@ def _count(writing: Writing, entries: Sequence[Values | Row], sign: int) -> None
         own = [one for one in entries if one["scope"] == scope]
         terms = Counter(term for one in own for term in json.loads(one["terms"]))
         # One statement for all, in the order of the table, so that neighbors are written together.
-        counted = Derived(json.dumps({term: sign * rows for term, rows in sorted(terms.items())}, ensure_ascii=False))
+        counted = Derived(
+            json.dumps(
+                {term: sign * rows for term, rows in sorted(terms.items())}, ensure_ascii=False
+            )
+        )
         writing.run("index_count", {"scope": scope, "terms": counted})
         if sign < 0:
             writing.run("index_forget", {"scope": scope, "terms": Derived(json.dumps([*terms]))})
@@ -246,18 +289,27 @@ class TermCounts:
 
     def look_up(self, terms: Sequence[str]) -> dict[str, int]:
         """Return how many rows hold each of these terms."""
-        for scope, term, rows in self.reading.rows("index_terms", {"scopes": self.numbers, "terms": terms}):
+        for scope, term, rows in self.reading.rows(
+            "index_terms", {"scopes": self.numbers, "terms": terms}
+        ):
             self.by_scope[scope][term] = rows
         return {term: sum(known.get(term, 0) for known in self.by_scope.values()) for term in terms}
 
     def newest(self, scope: int, groups: Iterable[Iterable[str]], most: int) -> list[int]:
         """Return the newest rows of a scope that hold a term of each group."""
-        match = self.reading.matching([[f"{scope:010x}_{term}" for term in some] for some in groups])
-        return [row["row"] for row in self.reading.rows("index_search", {"match": match, "limit": most})]
+        match = self.reading.matching(
+            [[f"{scope:010x}_{term}" for term in some] for some in groups]
+        )
+        return [
+            row["row"] for row in self.reading.rows("index_search", {"match": match, "limit": most})
+        ]
 
 
 def find_rows(
-    counts: TermCounts, weights: Mapping[str, float], limit: int, groups: Sequence[Sequence[str]] = ()
+    counts: TermCounts,
+    weights: Mapping[str, float],
+    limit: int,
+    groups: Sequence[Sequence[str]] = (),
 ) -> list[int]:
     """Return at most `limit` rows that share most of the weight of these terms, the heaviest and newest first.
 

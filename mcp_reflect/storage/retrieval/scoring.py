@@ -10,18 +10,26 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
-from mcp_reflect.stemmer import STOP_WORDS
 from mcp_reflect.storage.repository import Reading, lesson_from, scoped
 from mcp_reflect.storage.retrieval.index import TermCounts, error_marks, find_rows, mark, words_of
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
-from mcp_reflect.word_vectors import shared_table
+from mcp_reflect.text.stemmer import STOP_WORDS
+from mcp_reflect.text.word_vectors import shared_table
 
 MOST_TERMS: Final = 16  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
-_MOST_RARE: Final = 1 / 3  # part of a question's words that may be rare; with more it is in another language
+_MOST_RARE: Final = (
+    1 / 3
+)  # part of a question's words that may be rare; with more it is in another language
 _COMPARED_AGAIN: Final = 16  # rows that are compared with the moved question
-_IDENTIFIER_ROWS: Final = (3, 0.02)  # rows, or part of the rows, that may hold a name that still tells lessons apart
-_PROGRAM_ROWS: Final = (12, 0.1)  # the same for a program of the project: each session with it leaves a reflection
+_IDENTIFIER_ROWS: Final = (
+    3,
+    0.02,
+)  # rows, or part of the rows, that may hold a name that still tells lessons apart
+_PROGRAM_ROWS: Final = (
+    12,
+    0.1,
+)  # the same for a program of the project: each session with it leaves a reflection
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +57,18 @@ SEVERAL: Final = 2  # words that have to be shared for that, unless the meaning 
 CLOSE: Final = 0.42  # closeness that is enough without them
 NEAR: Final = 0.22  # closeness of a weak fit
 NEAR_FOR_MORE: Final = 0.15  # the same where the caller asks for more than a few
-WEAK_BY_SEVERAL: Final = 0.12  # the score of a weak fit by several words whose meaning is less close
+WEAK_BY_SEVERAL: Final = (
+    0.12  # the score of a weak fit by several words whose meaning is less close
+)
 
 
 # Identifiers tell a lesson's subject better than common words.
 
 # Paths, dotted and snake_case names, addresses of hosts: parts joined by a sign that prose does not put there.
 _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
-_CODE: Final = lazy_compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2)  # E4012, sha256, utf8, 40112
+_CODE: Final = lazy_compile(
+    r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2
+)  # E4012, sha256, utf8, 40112
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
 # A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
@@ -64,7 +76,9 @@ _OWN_PROGRAM: Final = lazy_compile(r"(?<![\w./])\./([\w-]+)")
 _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
-_ERROR_CODE: Final = lazy_compile(r"\b([A-Z]{1,5}-?(?=\d{3})|(?:HTTP|status|exit code|errno) ?)(\d{1,6})\b")
+_ERROR_CODE: Final = lazy_compile(
+    r"\b([A-Z]{1,5}-?(?=\d{3})|(?:HTTP|status|exit code|errno) ?)(\d{1,6})\b"
+)
 
 
 def is_identifier(word: str, *, rare: bool = True) -> bool:
@@ -76,12 +90,24 @@ def is_identifier(word: str, *, rare: bool = True) -> bool:
         return False
     if _JOINED.search(word) or _CAMEL.search(word) or _CODE.fullmatch(word):
         return True
-    return rare and len(word) >= _SHORTEST and word.isascii() and word.isalpha() and is_rare(word.lower())
+    return (
+        rare
+        and len(word) >= _SHORTEST
+        and word.isascii()
+        and word.isalpha()
+        and is_rare(word.lower())
+    )
 
 
 def is_rare(word: str) -> bool:
     """True if a lower-case word, with and without an ending, is not one of the tokens of the packaged table."""
-    forms = (word, word.removesuffix("s"), word.removesuffix("es"), word.removesuffix("ed"), word.removesuffix("ing"))
+    forms = (
+        word,
+        word.removesuffix("s"),
+        word.removesuffix("es"),
+        word.removesuffix("ed"),
+        word.removesuffix("ing"),
+    )
     return not any(map(shared_table().knows, dict.fromkeys(forms)))
 
 
@@ -122,7 +148,13 @@ class Match(NamedTuple):
 
         Without vectors several words are enough.
         """
-        least = STRONG if len(self.words) < SEVERAL else WEAK_BY_SEVERAL if self.close is not None else 0.0
+        least = (
+            STRONG
+            if len(self.words) < SEVERAL
+            else WEAK_BY_SEVERAL
+            if self.close is not None
+            else 0.0
+        )
         return self.strong or (self.close or 0.0) >= near or self.plain >= least
 
 
@@ -145,8 +177,13 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     words = words_of(text)
     terms = list(words)[:MOST_READ]
     rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
-    weights = {term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5)) for term, count in rows.items()}
-    telling = [term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())]
+    weights = {
+        term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5))
+        for term, count in rows.items()
+    }
+    telling = [
+        term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
+    ]
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
     plain = [words[term] for term in own if words[term].isalpha()]
     foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
@@ -166,7 +203,9 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     )
 
 
-def _bm25(question: WeighedQuestion, counts: Mapping[str, float], length: float, weights: Weights) -> float:
+def _bm25(
+    question: WeighedQuestion, counts: Mapping[str, float], length: float, weights: Weights
+) -> float:
     """Return the weight of the question's terms in a row of relative `length`, more where they are frequent in it."""
     norm = weights.k1 * (1 - weights.b + weights.b * length)
     covered, count_of = 0.0, counts.get
@@ -187,7 +226,9 @@ def _words(question: WeighedQuestion, terms: Collection[str]) -> tuple[str, ...]
 
 SCORED: Final = 30  # rows found by terms that get a score, if nothing else is said
 NEAREST: Final = 16  # rows found by meaning that get a score, or as many as are found by terms
-MOST_LINES: Final = 20  # of a printed error, the last ones, each of which may be the one that identifies it
+MOST_LINES: Final = (
+    20  # of a printed error, the last ones, each of which may be the one that identifies it
+)
 _MOST_IDENTIFIED: Final = 50
 _BY_ERROR: Final = Match(row=0, score=1.0, plain=1.0, close=None, words=(), names=())
 
@@ -210,7 +251,9 @@ class Candidate:
     @property
     def strong(self) -> bool:
         """True if it surely fits."""
-        return not self.misfit and (self.by_error or self.match.strong or (self.same_type and self.same_context))
+        return not self.misfit and (
+            self.by_error or self.match.strong or (self.same_type and self.same_context)
+        )
 
 
 def text_of(query: RecallQuery) -> str:
@@ -238,7 +281,10 @@ class Search:
         self._question = weigh(self._counts, text_of(query))
         weights = self._question.own
         rows = find_rows(self._counts, weights, scored)
-        marks = (tuple(mark("kind", kind) for kind in query.kinds), tuple(mark("tag", tag) for tag in query.tags))
+        marks = (
+            tuple(mark("kind", kind) for kind in query.kinds),
+            tuple(mark("tag", tag) for tag in query.tags),
+        )
         if groups := tuple(filter(None, marks)):
             rows += find_rows(self._counts, weights, scored, groups)
         self._closeness = None
@@ -266,19 +312,26 @@ class Search:
         for row, length, terms in self._rows:
             counts: dict[str, float] = json.loads(terms)
             shared[row] = question.own.keys() & counts.keys()
-            parts[row] = _bm25(question, counts, length / average if average else 1.0, weights) / total
+            parts[row] = (
+                _bm25(question, counts, length / average if average else 1.0, weights) / total
+            )
         close = closeness.by_row if closeness else {}
         most = 1 + weights.closeness
 
         def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
-            return {row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most for row, part in parts.items()}
+            return {
+                row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most
+                for row, part in parts.items()
+            }
 
         plain = order = scores(close)
         if closeness and weights.feedback and plain:
             ranked = sorted(plain, key=lambda row: (-plain[row], -row))
             # Rows that hardly fit say little about the question.
             feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
-            moved = closeness.toward(ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN])
+            moved = closeness.toward(
+                ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN]
+            )
             order = scores({**close, **moved})
             # The question moved toward its best rows is closer to them: their scores may not rise by that.
             scale = max(plain.values()) / (max(order.values()) or 1.0)
@@ -314,7 +367,9 @@ class Search:
             by_error = match is _BY_ERROR
             same_type = ask.task_type is not None and lesson.task_type == ask.task_type
             same_context = context is not None and lesson.context_hash == context
-            wanted = match.in_common(near) or (same_type and (same_context or ask.task == ask.task_type))
+            wanted = match.in_common(near) or (
+                same_type and (same_context or ask.task == ask.task_type)
+            )
             if by_error or (wanted and lesson.id not in ids):
                 misfit = _misfit(lesson, codes)
                 best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
@@ -323,10 +378,16 @@ class Search:
     def _identified(self) -> list[Lesson]:
         """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
         symptoms = self._query.symptoms
-        lines = [line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]]
+        lines = [
+            line for symptom in symptoms for line in symptom[-10_000:].splitlines()[-MOST_LINES:]
+        ]
         marks = error_marks((*symptoms, *lines))
         scopes = self._counts.numbers if marks else ()
-        rows = [row for scope in scopes for row in self._counts.newest(scope, (marks,), _MOST_IDENTIFIED)]
+        rows = [
+            row
+            for scope in scopes
+            for row in self._counts.newest(scope, (marks,), _MOST_IDENTIFIED)
+        ]
         lessons = lessons_at(self._reading, self._scope, rows)
         return sorted(lessons.values(), key=lambda lesson: lesson.id)
 
@@ -342,4 +403,7 @@ def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
 def lessons_at(reading: Reading, scope: Scope, rows: Sequence[int]) -> dict[int, Lesson]:
     """Return the records of rows by row, without those that recall may not show."""
     values: dict[str, Any] = {"rows": rows, **scoped(scope)}
-    return {row["row"]: lesson_from(row) for row in (reading.rows("index_lessons", values) if rows else ())}
+    return {
+        row["row"]: lesson_from(row)
+        for row in (reading.rows("index_lessons", values) if rows else ())
+    }

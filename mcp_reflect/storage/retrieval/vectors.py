@@ -20,7 +20,7 @@ from mcp_reflect.models.common import GLOBAL
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.repository import Database, Reading, Row, Writing
-from mcp_reflect.word_vectors import shared_table
+from mcp_reflect.text.word_vectors import shared_table
 
 Vector: TypeAlias = Sequence[float]  # of length 1
 
@@ -29,7 +29,9 @@ WORDS: Final = "words-1"
 WORDS_MODEL: Final = 1
 WORDS_BACKGROUND: Final = 0.1
 
-MOST_COMPARED: Final = 200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
+MOST_COMPARED: Final = (
+    200_000  # vectors of a scope that are searched; in a larger one, lessons must share words
+)
 LONGEST_TEXT: Final = 4_000  # characters that are embedded: models read about so much
 _MOST_SCOPES: Final = 8  # scopes whose signs are kept in memory
 _FACTOR: Final = struct.Struct("<f")
@@ -51,7 +53,9 @@ def word_vector(text: str) -> bytes | None:
 def packed(vector: Vector) -> bytes:
     """Pack a vector: a factor in 4 bytes, then a signed byte for each dimension; number = factor * byte."""
     factor = max(map(abs, vector)) / 127
-    return _FACTOR.pack(factor) + array("b", [round(number / factor) for number in vector]).tobytes()
+    return (
+        _FACTOR.pack(factor) + array("b", [round(number / factor) for number in vector]).tobytes()
+    )
 
 
 def signs(blob: bytes) -> bytes:
@@ -72,7 +76,10 @@ def cosines(query: Vector, vectors: Iterable[tuple[float, tuple[int, ...], float
     By the law of cosines: `math.dist` and `math.hypot` are several times faster than a sum of products.
     """
     unit = tuple(query)
-    return [factor * ((1 + squares - dist(unit, numbers) ** 2) / 2) for factor, numbers, squares in vectors]
+    return [
+        factor * ((1 + squares - dist(unit, numbers) ** 2) / 2)
+        for factor, numbers, squares in vectors
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,9 @@ class Closeness:
     def __init__(self, reading: Reading, query: QueryVector, rows: Sequence[int]) -> None:
         self._query = query
         values = {"embedder": query.model, "lessons": rows}
-        self._vectors = {lesson: unpacked(blob) for lesson, blob in reading.rows("vectors_of", values)}
+        self._vectors = {
+            lesson: unpacked(blob) for lesson, blob in reading.rows("vectors_of", values)
+        }
         self.without_vector = set(rows) - self._vectors.keys()
         self.by_row = self._to(query.numbers, self._vectors)
 
@@ -134,7 +143,9 @@ class NearestSigns:
         self._rows: list[int] = []
         self._places: dict[int, int] = {}
         self._columns: list[int] = []
-        self._valid = 0  # a bit for each place; one whose row lost its vector, or got another, is not set
+        self._valid = (
+            0  # a bit for each place; one whose row lost its vector, or got another, is not set
+        )
 
     def add(self, rows: Sequence[int], bits: Sequence[bytes]) -> None:
         """Add the signs of rows, in place of those that they had."""
@@ -160,7 +171,10 @@ class NearestSigns:
         """
         every = (1 << len(self._rows)) - 1
         bits = reversed(f"{int.from_bytes(query, 'little'):0{len(self._columns)}b}")
-        digit = [column ^ every if bit == "1" else column for bit, column in zip(bits, self._columns, strict=False)]
+        digit = [
+            column ^ every if bit == "1" else column
+            for bit, column in zip(bits, self._columns, strict=False)
+        ]
         digits: list[int] = []  # of the counts, the lowest first
         while digit:
             total, *others = digit
@@ -171,7 +185,10 @@ class NearestSigns:
                 total ^= either
             digits.append(total)
             digit = carries
-        chosen, equal = 0, self._valid  # rows that are nearer than the last one wanted, and those that may be
+        chosen, equal = (
+            0,
+            self._valid,
+        )  # rows that are nearer than the last one wanted, and those that may be
         for bits in reversed(digits):
             nearer = equal & ~bits
             if (chosen | nearer).bit_count() >= limit:
@@ -198,17 +215,25 @@ class VectorIndex:
         self._signs: dict[tuple[int, int], NearestSigns] = {}
         self._lock = threading.Lock()
 
-    def nearest(self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int) -> list[int]:
+    def nearest(
+        self, reading: Reading, query: QueryVector, scopes: Iterable[int], limit: int
+    ) -> list[int]:
         """Return the rows of some scopes whose signs differ least from the query's, about `limit` for each scope."""
         text = "".join("1" if number > 0 else "0" for number in query.numbers)
         bits, model = int(text, 2).to_bytes((len(text) + 7) // 8), query.model
         with self._lock:
-            return [row for scope in scopes for row in self._up_to_date(reading, model, scope).nearest(bits, limit)]
+            return [
+                row
+                for scope in scopes
+                for row in self._up_to_date(reading, model, scope).nearest(bits, limit)
+            ]
 
     def forget(self, model: int, rows: Iterable[int]) -> None:
         """Drop rows that have lost their vector."""
         with self._lock:
-            for nearest in [signs for (embedder, _), signs in self._signs.items() if embedder == model]:
+            for nearest in [
+                signs for (embedder, _), signs in self._signs.items() if embedder == model
+            ]:
                 for row in rows:
                     nearest.drop(row)
 
@@ -216,7 +241,9 @@ class VectorIndex:
         if (model, scope) not in self._signs and len(self._signs) >= _MOST_SCOPES:
             self._signs.clear()
         known = self._signs.setdefault((model, scope), NearestSigns())
-        if new := reading.rows("vectors_after", {"embedder": model, "scope": scope, "after": known.last}):
+        if new := reading.rows(
+            "vectors_after", {"embedder": model, "scope": scope, "after": known.last}
+        ):
             known.add([row["lesson"] for row in new], [row["signs"] for row in new])
             known.last = new[-1]["seq"]
         return known
@@ -248,7 +275,9 @@ class Embeddings:
     Lessons get their vectors some at a time, in the background, after a write or the first question of a process.
     """
 
-    def __init__(self, db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: Embedder) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, settings: Settings, scopes: Scopes, embedder: Embedder
+    ) -> None:
         """Use `embedder` for the lessons of `scopes` and global ones.
 
         The texts of other projects in the same file may not be meant for this embedder.
@@ -291,7 +320,9 @@ class Embeddings:
 
     async def _in_background(self) -> None:
         await asyncio.sleep(WAIT_SECONDS)
-        with suppress(BankError):  # read-only, full, or locked by another process: the next wake tries again
+        with suppress(
+            BankError
+        ):  # read-only, full, or locked by another process: the next wake tries again
             async for _ in self.embed_all():
                 pass
 
@@ -300,7 +331,12 @@ class Embeddings:
         model = await self._registered()
         if model is None:
             return
-        values = {"embedder": model["id"], "tenant": self._tenant, "projects": self._projects, "limit": BATCH}
+        values = {
+            "embedder": model["id"],
+            "tenant": self._tenant,
+            "projects": self._projects,
+            "limit": BATCH,
+        }
         after = 0
         while rows := await self._db.rows("unembedded_list", {**values, "after": after}):
             embedded = await self._embed(model, rows)
@@ -325,16 +361,26 @@ class Embeddings:
 
     async def _embed(self, model: Row, rows: list[Row]) -> int | None:
         """Embed and store a batch; return how many lessons got a vector, None if the embedder gives none."""
-        texts = [text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"])) for row in rows]
+        texts = [
+            text_of(row["text"], json.loads(row["symptoms"]), json.loads(row["keywords"]))
+            for row in rows
+        ]
         vectors = await self.embedder.embed(texts, BATCH_SECONDS)
         if vectors is None or len(vectors[0]) != model["dims"]:
             return None
         lessons = [
-            {"lesson": row["row"], "updated_at": row["updated_at"], "signs": signs(blob), "vector": blob}
+            {
+                "lesson": row["row"],
+                "updated_at": row["updated_at"],
+                "signs": signs(blob),
+                "vector": blob,
+            }
             for row, blob in zip(rows, map(packed, vectors), strict=True)
         ]
 
         def put(tx: Writing) -> int:
-            return sum(tx.run("vector_put", {**lesson, "embedder": model["id"]}) for lesson in lessons)
+            return sum(
+                tx.run("vector_put", {**lesson, "embedder": model["id"]}) for lesson in lessons
+            )
 
         return await self._db.write(self._tenant, put)

@@ -44,7 +44,11 @@ def copy_daily(path: Path, now: float, stop: Callable[[], bool]) -> Path | None:
     """
     copy = files.beside(path, files.COPY + time.strftime("%Y-%m-%d", time.gmtime(now)))
     copies = files.all_copies(path)
-    if copy in copies or not path.is_file() or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size:
+    if (
+        copy in copies
+        or not path.is_file()
+        or shutil.disk_usage(path.parent).free < 2 * path.stat().st_size
+    ):
         return None
     try:
         files.copy_to(path, copy, stop)
@@ -72,7 +76,9 @@ def latest_copy(path: Path) -> Path:
     """Return the newest sound daily copy of the bank at `path`; BankError if there is none."""
     if copy := files.sound_copy(path):
         return copy
-    raise BankError(f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made.")
+    raise BankError(
+        f"There is no sound daily copy beside {path}. Name a copy that `mcp-reflect backup` made."
+    )
 
 
 def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | None:
@@ -89,7 +95,10 @@ def restore(path: Path, file: Path, now: float, busy_seconds: float) -> Path | N
 
     with explained(path):
         former = _make_room(path, now, busy_seconds)
-        with closing(files.connect_to_read(file)[0]) as source, closing(files.connect(path, wait=1)) as target:
+        with (
+            closing(files.connect_to_read(file)[0]) as source,
+            closing(files.connect(path, wait=1)) as target,
+        ):
             target.execute("PRAGMA synchronous = FULL")
             source.backup(target, progress=waiting)
         files.prepare(path, busy_seconds)  # upgrades what an older release copied
@@ -125,7 +134,9 @@ def unreadable(path: Path) -> list[str]:
         for table in ours:
             rows = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - our own schema's names
             broken = (row for row in rows if any(_is_broken(value) for value in row))
-            names += [f"{table} {str(row[0]).encode('utf-8', 'replace').decode()}" for row in broken]
+            names += [
+                f"{table} {str(row[0]).encode('utf-8', 'replace').decode()}" for row in broken
+            ]
     return names
 
 

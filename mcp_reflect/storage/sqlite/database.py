@@ -19,33 +19,71 @@ from mcp_reflect.clock import Clock
 from mcp_reflect.errors import BankBusyError, BankDamagedError, BankError, BankReadOnlyError
 from mcp_reflect.log import Log
 from mcp_reflect.storage import repository
-from mcp_reflect.storage.repository import READS, Bound, Mode, Row, Values, Writing, compared, damaged, name_of, queries
+from mcp_reflect.storage.repository import (
+    READS,
+    Bound,
+    Mode,
+    Row,
+    Values,
+    Writing,
+    compared,
+    damaged,
+    name_of,
+    queries,
+)
 from mcp_reflect.storage.sqlite import files
 from mcp_reflect.storage.sqlite.files import Identity, OpenedFile, identity, number_of
 
-BRIEF_WAIT_SECONDS: Final = 0.01  # about as long as a short write; after it, a brief write is given up
-_PAUSE_SECONDS: Final = 0.005  # the longest between two tries to write; random, so that no process starves
-_WORK: Final = "-- work"  # in the place of a statement, with the function to run as its only parameter
+BRIEF_WAIT_SECONDS: Final = (
+    0.01  # about as long as a short write; after it, a brief write is given up
+)
+_PAUSE_SECONDS: Final = (
+    0.005  # the longest between two tries to write; random, so that no process starves
+)
+_WORK: Final = (
+    "-- work"  # in the place of a statement, with the function to run as its only parameter
+)
 _STEPS: Final = 10_000  # of SQLite's machine, some 0.2 ms, after which a statement may be stopped
 _CHUNK: Final = 64  # rows that aiosqlite would fetch at once; a function fetches its own
-_CACHE: Final = "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
+_CACHE: Final = (
+    "cache_size = -32000"  # kB of pages that a connection keeps: enough for a block's postings
+)
 
 _Result = TypeVar("_Result")
 _Use: TypeAlias = Literal["write", "read", "long read"]
 
 _LOCKED: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-_FULL: Final = "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
-_DISK: Final = "cannot be read or written: the disk reports an error. Look at the disk; then try again"
+_FULL: Final = (
+    "cannot grow: the disk is full. Free some space and try again; what was stored before is kept"
+)
+_DISK: Final = (
+    "cannot be read or written: the disk reports an error. Look at the disk; then try again"
+)
 # SQLite's result codes (sqlite.org/rescode.html) → the error, and what to do about it.
 _MEANINGS: Final[dict[int, tuple[type[BankError], str]]] = {
-    sqlite3.SQLITE_BUSY: (BankBusyError, "is held by another process. Try again, or end the process that holds it"),
+    sqlite3.SQLITE_BUSY: (
+        BankBusyError,
+        "is held by another process. Try again, or end the process that holds it",
+    ),
     sqlite3.SQLITE_PROTOCOL: (BankBusyError, "is held by other processes. Try again"),
-    sqlite3.SQLITE_READONLY: (BankReadOnlyError, "cannot be written. Give this user the right or set MCP_REFLECT_BANK"),
+    sqlite3.SQLITE_READONLY: (
+        BankReadOnlyError,
+        "cannot be written. Give this user the right or set MCP_REFLECT_BANK",
+    ),
     sqlite3.SQLITE_FULL: (BankError, _FULL),
     sqlite3.SQLITE_CORRUPT: (BankDamagedError, "is damaged"),
-    sqlite3.SQLITE_NOTADB: (BankDamagedError, "is damaged: its beginning is not an SQLite database's"),
-    sqlite3.SQLITE_CANTOPEN: (BankError, "cannot be opened. Check that its folder exists and may be written"),
-    sqlite3.SQLITE_PERM: (BankError, "may not be opened by this user. Give this user the right to it"),
+    sqlite3.SQLITE_NOTADB: (
+        BankDamagedError,
+        "is damaged: its beginning is not an SQLite database's",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        BankError,
+        "cannot be opened. Check that its folder exists and may be written",
+    ),
+    sqlite3.SQLITE_PERM: (
+        BankError,
+        "may not be opened by this user. Give this user the right to it",
+    ),
     sqlite3.SQLITE_IOERR: (BankError, _DISK),
     sqlite3.SQLITE_NOMEM: (BankError, "cannot be used: this machine has no memory left. Try again"),
 }
@@ -96,7 +134,9 @@ class SqliteTransaction(Writing):
             rows = self._select(name, values).fetchall()
         finally:
             self._connection.text_factory = str
-        lost = [row for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)]
+        lost = [
+            row for row in rows if any(isinstance(text, str) and "\ufffd" in text for text in row)
+        ]
         if name.endswith("_by_id") and lost:
             raise damaged(rows[0])
         for row in lost:
@@ -110,7 +150,9 @@ class SqliteTransaction(Writing):
         self._connection.executemany(queries()[name], rows)
 
     def matching(self, groups: Sequence[Sequence[str]]) -> str:
-        return " AND ".join("(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups)
+        return " AND ".join(
+            "(" + " OR ".join(f'"{term}"' for term in some) + ")" for some in groups
+        )
 
     def _select(self, name: str, values: Values) -> sqlite3.Cursor:
         return self._connection.execute(queries()[name], compared(values))
@@ -138,9 +180,16 @@ class _Connection:
         made: list[aiosqlite.Connection] = []
 
         def connect() -> _Session:
-            session = files.connect(path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session)
+            session = files.connect(
+                path, read_only=bool(opened.read_only), alone=opened.alone, wait=0, kind=_Session
+            )
             try:
-                for pragma in ("foreign_keys = ON", f"synchronous = {synchronous}", "secure_delete = ON", _CACHE):
+                for pragma in (
+                    "foreign_keys = ON",
+                    f"synchronous = {synchronous}",
+                    "secure_delete = ON",
+                    _CACHE,
+                ):
                     session.execute(f"PRAGMA {pragma}")
                 number_of(session, "user_version")  # opens the log
             except sqlite3.Error:
@@ -149,7 +198,9 @@ class _Connection:
             return session
 
         # A daemon's thread is one too: that of a connection that a program forgot to close holds up no process's end.
-        maker = threading.Thread(target=lambda: made.append(aiosqlite.Connection(connect, _CHUNK)), daemon=True)
+        maker = threading.Thread(
+            target=lambda: made.append(aiosqlite.Connection(connect, _CHUNK)), daemon=True
+        )
         maker.start()
         maker.join()
         self.opening = asyncio.ensure_future(made[0])
@@ -171,7 +222,9 @@ class _Connection:
             finally:
                 session.set_progress_handler(None, 0)
 
-        connection = await asyncio.shield(self.opening)  # a caller that is cancelled leaves it to the next one
+        connection = await asyncio.shield(
+            self.opening
+        )  # a caller that is cancelled leaves it to the next one
         running = asyncio.ensure_future(connection.execute(_WORK, (call,)))
         try:
             await asyncio.shield(running)
@@ -194,7 +247,9 @@ class _Connection:
             await connection.close()
 
 
-_PROCESSES: Final[dict[Identity | None, int]] = {}  # that opened each file: SQLite's locks do not survive a fork
+_PROCESSES: Final[
+    dict[Identity | None, int]
+] = {}  # that opened each file: SQLite's locks do not survive a fork
 
 
 class Database(repository.Database):
@@ -222,7 +277,9 @@ class Database(repository.Database):
 
     async def opened(self) -> OpenedFile:
         """Open the file (make it, upgrade it); return its state."""
-        return await self._attempt("read", lambda _, opened: opened, self.busy_seconds, writes=False)
+        return await self._attempt(
+            "read", lambda _, opened: opened, self.busy_seconds, writes=False
+        )
 
     async def close(self) -> None:
         """Close every connection; what was acknowledged is on disk already."""
@@ -232,9 +289,16 @@ class Database(repository.Database):
 
     async def truncate_log(self) -> None:
         """Move the log into the file and empty it, as far as readers allow: erased bytes are gone."""
-        await self._attempt("write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True)
+        await self._attempt(
+            "write", lambda raw, _: files.empty_log(raw, self.path), self.busy_seconds, writes=True
+        )
 
-    async def _transact(self, mode: Mode, tenant: str, work: Callable[[Writing], _Result]) -> _Result:  # noqa: ARG002 - see Database
+    async def _transact(
+        self,
+        mode: Mode,
+        tenant: str,  # noqa: ARG002
+        work: Callable[[Writing], _Result],
+    ) -> _Result:
         def transact(raw: sqlite3.Connection, opened: OpenedFile) -> tuple[_Result] | None:
             raw.execute("BEGIN" if mode in READS else "BEGIN IMMEDIATE")
             try:
@@ -246,7 +310,9 @@ class Database(repository.Database):
             finally:
                 raw.rollback()  # nothing after a commit
             if mode not in READS and files.log_bytes(self.path) >= files.LONG_LOG_BYTES:
-                with suppress(sqlite3.Error, OSError):  # what was written is on disk; the next write tries again
+                with suppress(
+                    sqlite3.Error, OSError
+                ):  # what was written is on disk; the next write tries again
                     files.checkpoint(raw, self.path)
             return (result,)
 
@@ -285,9 +351,16 @@ class Database(repository.Database):
         async with self._opening:
             opened = await self._examine(writes=writes)
             if writes and opened.read_only:
-                raise BankReadOnlyError(f"The bank {self.path} can only be read: {opened.read_only}")
+                raise BankReadOnlyError(
+                    f"The bank {self.path} can only be read: {opened.read_only}"
+                )
             connection = self._connections.get(use)
-            if connection is None or connection.opened != opened or opened.alone or connection.failed:
+            if (
+                connection is None
+                or connection.opened != opened
+                or opened.alone
+                or connection.failed
+            ):
                 if connection is not None:
                     await connection.close()
                 synchronous = "FULL" if use == "write" and self._durable else "NORMAL"
@@ -298,7 +371,10 @@ class Database(repository.Database):
         """Return the state of the file at the path, made or upgraded if necessary."""
         current = identity(self.path)
         self._refuse_fork(self.path, _PROCESSES.get(current, os.getpid()))
-        opened, self._opened = self._opened, None  # set again at the end: an error here examines anew
+        opened, self._opened = (
+            self._opened,
+            None,
+        )  # set again at the end: an error here examines anew
         # A person may have given the right to write meanwhile.
         if opened is None or opened.alone or (writes and opened.read_only):
             opened = await asyncio.to_thread(files.prepare, self.path, self.busy_seconds)
@@ -317,16 +393,26 @@ class Database(repository.Database):
         """Move the damaged file away, and return an error that says where."""
         async with self._opening:
             damaged = self._opened.identity if self._opened else identity(self.path)
-            await self.close()  # before another file is at the path: SQLite removes a log by its name
+            await (
+                self.close()
+            )  # before another file is at the path: SQLite removes a log by its name
             with explained(self.path):
-                aside, copy = await asyncio.to_thread(files.set_aside, self.path, damaged, Clock().now())
+                aside, copy = await asyncio.to_thread(
+                    files.set_aside, self.path, damaged, Clock().now()
+                )
         text = f"{error} It may have been set aside by another server a moment ago: try once more."
         if aside is not None:
             text = (
                 f"{error} It was set aside as {aside}, and nothing of it was deleted; nothing of this call was stored. "
-                + (f"The next call uses the copy {copy.name}." if copy else "The next call begins a new bank.")
+                + (
+                    f"The next call uses the copy {copy.name}."
+                    if copy
+                    else "The next call begins a new bank."
+                )
             )
-        self._log.error("bank_set_aside", bank=str(self.path), aside=aside and str(aside), error=text)
+        self._log.error(
+            "bank_set_aside", bank=str(self.path), aside=aside and str(aside), error=text
+        )
         return BankDamagedError(text)
 
     @asynccontextmanager

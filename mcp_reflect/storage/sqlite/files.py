@@ -96,7 +96,9 @@ def connect(
     (https://sqlite.org/wal.html#walresetbug), so `checkpoint` does it.
     """
     address = f"{path.as_uri()}?mode={'ro' if read_only else 'rw'}{'&immutable=1' if alone else ''}"
-    connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, factory=kind)
+    connection = sqlite3.connect(
+        address, uri=True, timeout=wait, isolation_level=None, factory=kind
+    )
     connection.row_factory = sqlite3.Row
     if not read_only:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -135,7 +137,9 @@ def write_lock(connection: sqlite3.Connection) -> Generator[None]:
 def _alone(folder: Path) -> Generator[None]:
     """Let only one process at a time make or move a bank in `folder`, if files can be locked."""
     with ExitStack() as held:
-        with suppress(ImportError, OSError):  # a file system without locks: SQLite's own would fail too, and say so
+        with suppress(
+            ImportError, OSError
+        ):  # a file system without locks: SQLite's own would fail too, and say so
             import fcntl  # noqa: PLC0415 - not on Windows, which does not let an open file be moved
 
             opened = os.open(folder, os.O_RDONLY)
@@ -169,7 +173,9 @@ def _read_only(path: Path, reason: str) -> OpenedFile:
     connection, alone = connect_to_read(path)
     with closing(connection):
         if not (version := version_of(connection, path)):
-            raise NotABankError(f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file.")
+            raise NotABankError(
+                f"{path} is empty and may not be written. Set MCP_REFLECT_BANK to another file."
+            )
         return OpenedFile(schema=version, identity=identity(path), read_only=reason, alone=alone)
 
 
@@ -204,7 +210,9 @@ def _refuse_foreign(path: Path) -> None:
             raise NotABankError(
                 f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
             ) from error
-        raise BankDamagedError(f"The bank {path} does not begin like an SQLite database.") from error
+        raise BankDamagedError(
+            f"The bank {path} does not begin like an SQLite database."
+        ) from error
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
@@ -222,8 +230,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
         columns = "SELECT made.name, held.name FROM sqlite_master AS made, pragma_table_info(made.name) AS held"
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
             upgrade(ours, None)
-            if not set(ours.execute(columns)) <= {(row[0], row[1]) for row in connection.execute(columns)}:
-                raise BankReadOnlyError(f"The bank {path} cannot be read any more: {newer(version)}")
+            if not set(ours.execute(columns)) <= {
+                (row[0], row[1]) for row in connection.execute(columns)
+            }:
+                raise BankReadOnlyError(
+                    f"The bank {path} cannot be read any more: {newer(version)}"
+                )
     return version
 
 
@@ -232,7 +244,11 @@ def upgrade(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     with write_lock(connection):
         version = number_of(connection, "user_version")  # another process may have been first
-        if path is not None and 0 < version < newest() and not (copy := beside(path, f".schema-{version}")).exists():
+        if (
+            path is not None
+            and 0 < version < newest()
+            and not (copy := beside(path, f".schema-{version}")).exists()
+        ):
             copy_to(path, copy)
         for number, script in migrations():
             if number > version:
@@ -319,7 +335,9 @@ def empty_log(holding: sqlite3.Connection, path: Path) -> bool:
     """Do the same, and overwrite the log if all of it was moved: erased bytes are gone. Returns True if so."""
     if not checkpoint(holding, path):
         return False
-    with write_lock(holding):  # the first write after it restarts the log, and cuts it: page 1, unchanged
+    with write_lock(
+        holding
+    ):  # the first write after it restarts the log, and cuts it: page 1, unchanged
         holding.execute(f"PRAGMA user_version = {number_of(holding, 'user_version')}")
     return True
 
@@ -332,7 +350,9 @@ COPY: Final = ".copy-"  # part of the name of a daily copy, before its date
 
 def stamped(path: Path, word: str, now: float) -> Path:
     """Return a new name beside `path` with a word and the time `now` in seconds since 1970."""
-    return beside(path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}")
+    return beside(
+        path, f"{word}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}-{Clock().random(4).hex()}"
+    )
 
 
 def set_aside(path: Path, damaged: Identity | None, now: float) -> tuple[Path | None, Path | None]:
@@ -358,8 +378,12 @@ def is_damaged(path: Path) -> bool:
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         try:
             faults = connection.execute("PRAGMA integrity_check(1)").fetchall()
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'lesson_terms'").fetchone():
-                connection.execute("INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')")
+            if connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'lesson_terms'"
+            ).fetchone():
+                connection.execute(
+                    "INSERT INTO lesson_terms (lesson_terms) VALUES ('integrity-check')"
+                )
         except sqlite3.OperationalError:
             return False  # locked, or not readable: nothing is known
         except sqlite3.DatabaseError:
@@ -399,4 +423,6 @@ def all_aside(path: Path) -> list[Path]:
 def all_copies(path: Path) -> list[Path]:
     """Return the daily copies of the bank at `path`, oldest first."""
     name = re.compile(re.escape(path.name + COPY) + r"\d{4}-\d{2}-\d{2}")
-    return sorted(file for file in path.parent.iterdir() if name.fullmatch(file.name) and file.is_file())
+    return sorted(
+        file for file in path.parent.iterdir() if name.fullmatch(file.name) and file.is_file()
+    )

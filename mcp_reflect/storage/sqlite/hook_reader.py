@@ -19,7 +19,9 @@ SELECT DISTINCT head FROM failures
 WHERE tenant = 'local' AND project IN (?, '') AND retired_at IS NULL AND worked_at IS NULL
   AND (worked IS NOT NULL OR reflection_id IS NOT NULL)
 """
-_GUARDS: Final = "SELECT DISTINCT key FROM guards WHERE tenant = 'local' AND project IN (?, '') AND key <> ''"
+_GUARDS: Final = (
+    "SELECT DISTINCT key FROM guards WHERE tenant = 'local' AND project IN (?, '') AND key <> ''"
+)
 _GUARDS_OF: Final = """
 SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
 WHERE guards.tenant = 'local' AND guards.project IN (?, '') AND guards.key IN (SELECT value FROM json_each(?))
@@ -51,7 +53,9 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
 
     call = Call(tool, arguments)
     try:
-        found = [parse_guard(guard) for guard in _heads(bank, _GUARDS_OF, (project, json.dumps(keys)))]
+        found = [
+            parse_guard(guard) for guard in _heads(bank, _GUARDS_OF, (project, json.dumps(keys)))
+        ]
     except InputError:  # of another release
         return True
     return any(matches(guard, call) for guard in found)
@@ -69,7 +73,10 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
     if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
         return True
     errors = _heads(bank, _CORRECTED_ERRORS, (project, tool))
-    return any(all(word in said for word in re.findall(r"[a-z]{3,}", re.sub(r"<\w+>", " ", one))) for one in errors)
+    return any(
+        all(word in said for word in re.findall(r"[a-z]{3,}", re.sub(r"<\w+>", " ", one)))
+        for one in errors
+    )
 
 
 def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:

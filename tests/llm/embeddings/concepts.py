@@ -26,7 +26,9 @@ def vector(text: str) -> list[float]:
     known = [float(sum(word in concept for word in words)) for concept in CONCEPTS]
     others = [0.1] * OTHERS
     for word in words:
-        others[crc32(word.encode()) % OTHERS] += 0.3 * (len(word) > 3 and not any(word in one for one in CONCEPTS))
+        others[crc32(word.encode()) % OTHERS] += 0.3 * (
+            len(word) > 3 and not any(word in one for one in CONCEPTS)
+        )
     return [*known, *others]
 
 
@@ -40,7 +42,8 @@ def inputs(received: Received) -> list[str]:
 def embeddings(vectors: Sequence[Sequence[float]]) -> Answer:
     """Vectors as the API says them, the last first: `index` tells whose they are."""
     data: list[Json] = [
-        {"object": "embedding", "index": index, "embedding": list(values)} for index, values in enumerate(vectors)
+        {"object": "embedding", "index": index, "embedding": list(values)}
+        for index, values in enumerate(vectors)
     ]
     return Answer(body={"object": "list", "model": "concepts", "data": data[::-1]})
 

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from mcp_reflect.llm.embedders import FIRST_PAUSE, LONGEST_PAUSE, Embedder, Patient, Vector, open_embedder
+from mcp_reflect.llm.embedders import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    Embedder,
+    Patient,
+    Vector,
+    open_embedder,
+)
 from mcp_reflect.llm.protocol import GarbledReplyError, LLMError, LLMSettingError, RefusedError
 from tests.held_clock import HeldClock
 from tests.llm.contract import left_nothing_behind
@@ -62,7 +69,9 @@ async def test_whatever_an_endpoint_does_is_vectors_or_an_error_that_names_it(
     async with Loopback(step) as server:
         embedder = opened(server)
         if error is None:
-            assert [math.hypot(*vector) for vector in await embedder.embed(TEXTS)] == pytest.approx([1, 1])
+            assert [math.hypot(*vector) for vector in await embedder.embed(TEXTS)] == pytest.approx(
+                [1, 1]
+            )
             return
         with pytest.raises(error) as caught:
             await embedder.embed(TEXTS)
@@ -79,8 +88,13 @@ async def test_an_endpoint_that_is_not_there_is_an_error_that_gives_its_address(
 async def test_the_key_for_embeddings_goes_to_its_endpoint_and_openai_s_own_does_not() -> None:
     async with served() as server:
         await opened(server, OPENAI_API_KEY="sk-for-openai-alone-1").embed(TEXTS)
-        await opened(server, OPENAI_API_KEY="sk-for-openai-alone-1", OPENAI_EMBEDDINGS_API_KEY="own-1").embed(TEXTS)
-    assert [received.headers.get("authorization") for received in server.received] == ["Bearer none", "Bearer own-1"]
+        await opened(
+            server, OPENAI_API_KEY="sk-for-openai-alone-1", OPENAI_EMBEDDINGS_API_KEY="own-1"
+        ).embed(TEXTS)
+    assert [received.headers.get("authorization") for received in server.received] == [
+        "Bearer none",
+        "Bearer own-1",
+    ]
 
 
 async def test_half_a_surrogate_pair_is_sent_as_what_can_be_sent() -> None:
@@ -101,7 +115,9 @@ async def test_half_a_surrogate_pair_is_sent_as_what_can_be_sent() -> None:
         ("openai:text-embedding-3-small", "needs a key"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named_with_its_fault_and_what_to_write(text: str, fault: str) -> None:
+def test_a_setting_that_cannot_be_used_is_named_with_its_fault_and_what_to_write(
+    text: str, fault: str
+) -> None:
     with pytest.raises(LLMSettingError) as caught:
         open_embedder({"MCP_REFLECT_EMBEDDINGS": text})
     assert caught.value.setting in ("MCP_REFLECT_EMBEDDINGS", "OPENAI_API_KEY")
@@ -132,9 +148,13 @@ def install(folder: Path, body: str, patch: pytest.MonkeyPatch) -> None:
     (folder / "letters_package.py").write_text(body, "utf-8")
     info = folder / "letters_package-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: letters-package\nVersion: 1.0\n", "utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: letters-package\nVersion: 1.0\n", "utf-8"
+    )
     target = "letters_package:open_embedder"
-    (info / "entry_points.txt").write_text(f"[mcp_reflect.embedder]\nletters = {target}\nopenai = {target}\n", "utf-8")
+    (info / "entry_points.txt").write_text(
+        f"[mcp_reflect.embedder]\nletters = {target}\nopenai = {target}\n", "utf-8"
+    )
 
 
 async def test_another_package_brings_an_embedder_and_cannot_take_the_name_of_ours(
@@ -144,7 +164,9 @@ async def test_another_package_brings_an_embedder_and_cannot_take_the_name_of_ou
     embedder = open_embedder(SETTINGS)
     assert embedder.name == "letters:small"
     assert await embedder.embed(["abc", ""]) == [pytest.approx([3 / 10**0.5, 1 / 10**0.5]), [0, 1]]
-    assert open_embedder({"MCP_REFLECT_EMBEDDINGS": "openai:x@http://localhost:1/v1"}).name.endswith("localhost:1/v1")
+    assert open_embedder(
+        {"MCP_REFLECT_EMBEDDINGS": "openai:x@http://localhost:1/v1"}
+    ).name.endswith("localhost:1/v1")
 
 
 @pytest.mark.parametrize(
@@ -158,14 +180,18 @@ async def test_another_package_brings_an_embedder_and_cannot_take_the_name_of_ou
 async def test_a_bug_of_another_package_is_an_error_that_names_it_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instead: str, did: str
 ) -> None:
-    install(tmp_path, LETTERS.replace("return [(len(text), 1) for text in texts]", instead), monkeypatch)
+    install(
+        tmp_path, LETTERS.replace("return [(len(text), 1) for text in texts]", instead), monkeypatch
+    )
     with pytest.raises(GarbledReplyError) as caught:
         await open_embedder(SETTINGS).embed(["a lesson"])
     assert f"the package letters-package {did}" in caught.value.fault
     assert not [word for word in ("sk-secret", "a lesson") if word in str(caught.value)]
 
 
-@pytest.mark.parametrize("body", ["import nowhere_at_all", "", "def open_embedder(spec, settings): return 5"])
+@pytest.mark.parametrize(
+    "body", ["import nowhere_at_all", "", "def open_embedder(spec, settings): return 5"]
+)
 def test_a_package_that_opens_no_embedder_is_a_setting_that_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:

@@ -18,15 +18,23 @@ from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
 
-SLOW = {"mistake": "The report query was sluggish", "correction": "Read from the replica", "keywords": ["postgres"]}
+SLOW = {
+    "mistake": "The report query was sluggish",
+    "correction": "Read from the replica",
+    "keywords": ["postgres"],
+}
 MAIL = {"mistake": "Sent the newsletter twice", "correction": "Check the outbox"}
 CAKE = {"mistake": "Opened the oven early", "correction": "Wait for the cake"}
 
 
 @asynccontextmanager
-async def engine_at(server: Loopback, settings: Settings, clock: HeldClock, **more: Any) -> AsyncGenerator[Engine]:
+async def engine_at(
+    server: Loopback, settings: Settings, clock: HeldClock, **more: Any
+) -> AsyncGenerator[Engine]:
     """An engine whose lessons the server embeds."""
-    named = replace(settings, embeddings=more.pop("embeddings", setting(server)), embeddings_seconds=5.0, **more)
+    named = replace(
+        settings, embeddings=more.pop("embeddings", setting(server)), embeddings_seconds=5.0, **more
+    )
     async with Engine(named, clock=clock) as engine:
         yield engine
 
@@ -59,7 +67,9 @@ def kept(path: Path) -> dict[str, bytes]:
 
 def asked_for(server: Loopback) -> list[str]:
     """Every lesson's text that the server was sent, without the probes."""
-    return [text for received in server.received for text in inputs(received) if text not in UNRELATED]
+    return [
+        text for received in server.received for text in inputs(received) if text not in UNRELATED
+    ]
 
 
 async def test_each_lesson_gets_the_vector_of_its_text_symptoms_and_keywords_once(
@@ -74,14 +84,18 @@ async def test_each_lesson_gets_the_vector_of_its_text_symptoms_and_keywords_onc
     slow = "The report query was sluggish. Read from the replica\ntimeout of the database\npostgres"
     assert asked_for(server) == [slow, "Sent the newsletter twice. Check the outbox"]
     length = sum(number**2 for number in vector(slow)) ** 0.5
-    assert kept(bank_path)[slow.partition("\n")[0]] == packed([number / length for number in vector(slow)])
+    assert kept(bank_path)[slow.partition("\n")[0]] == packed(
+        [number / length for number in vector(slow)]
+    )
     assert (state["lessons"], state["with_vector"]) == (2, 2)
     assert state["embedder"] == f"openai:concepts@{server.url}/v1"
 
 
 async def test_a_secret_does_not_leave_the_machine(settings: Settings, clock: HeldClock) -> None:
     async with served() as server, engine_at(server, settings, clock) as engine:
-        await engine.store_lesson(mistake="Logged in with password=hunter2-4711", correction="Use a token")
+        await engine.store_lesson(
+            mistake="Logged in with password=hunter2-4711", correction="Use a token"
+        )
         await caught_up(engine)
         await engine.recall(task="log in with password=hunter2-4711")
     assert not [text for text in asked_for(server) if "hunter2" in text]
@@ -101,7 +115,10 @@ async def test_an_edit_embeds_again_retiring_takes_the_vector_along_and_restorin
         assert await caught_up(engine) == 1
         assert list(kept(bank_path)) == ["The report query was sluggish. Add an index"]
         await engine.bank.lessons.set_state(
-            engine.scopes.own, mail, (await engine.bank.lessons.get(engine.scopes.own, slow)).state, ""
+            engine.scopes.own,
+            mail,
+            (await engine.bank.lessons.get(engine.scopes.own, slow)).state,
+            "",
         )
         assert await caught_up(engine) == 1
         assert len(kept(bank_path)) == 2
@@ -142,7 +159,9 @@ async def test_lessons_of_projects_that_this_server_may_not_read_are_not_sent(
             await engine.store_lesson(**SLOW)
             await engine.store_lesson(**MAIL, project="other")
             assert await caught_up(engine) == 2
-            await engine.store_lesson(mistake="Used the wrong secret", correction="Ask", visibility="global")
+            await engine.store_lesson(
+                mistake="Used the wrong secret", correction="Ask", visibility="global"
+            )
             assert await caught_up(engine) == 1
     assert not [text for text in asked_for(server) if "oven" in text]
 
@@ -153,14 +172,17 @@ async def test_many_lessons_are_embedded_in_batches_and_an_interrupted_run_goes_
     async with served() as server:
         async with engine_at(server, settings, clock) as engine:
             lessons = (
-                (number, {"mistake": f"Mistake {number}", "correction": "Mend it"}) for number in range(2 * BATCH + 5)
+                (number, {"mistake": f"Mistake {number}", "correction": "Mend it"})
+                for number in range(2 * BATCH + 5)
             )
             assert [len(batch) async for batch in engine.import_lessons(lessons)] == [2 * BATCH + 5]
             async with aclosing(meaning(engine).embed_all()) as working:
                 assert await anext(working) == BATCH
         async with engine_at(server, settings, clock) as engine:
             assert await caught_up(engine) == BATCH + 5
-    assert sorted(asked_for(server)) == sorted(f"Mistake {number}. Mend it" for number in range(2 * BATCH + 5))
+    assert sorted(asked_for(server)) == sorted(
+        f"Mistake {number}. Mend it" for number in range(2 * BATCH + 5)
+    )
 
 
 async def test_another_model_embeds_everything_anew_and_the_one_before_is_still_there(
@@ -170,7 +192,9 @@ async def test_another_model_embeds_everything_anew_and_the_one_before_is_still_
         async with engine_at(server, settings, clock) as engine:
             await engine.store_lesson(**SLOW)
             assert await caught_up(engine) == 1
-        async with engine_at(server, settings, clock, embeddings=setting(server, "newer")) as engine:
+        async with engine_at(
+            server, settings, clock, embeddings=setting(server, "newer")
+        ) as engine:
             assert (await told(engine))["with_vector"] == 0
             assert await caught_up(engine) == 1
         async with engine_at(server, settings, clock) as engine:
@@ -299,7 +323,11 @@ async def test_a_write_wakes_the_keeper_and_so_does_the_first_recall_of_a_proces
 async def test_by_default_each_lesson_has_its_word_vector_at_once(engine: Engine) -> None:
     await engine.store_lesson(**SLOW)
     assert engine.bank.embeddings is None
-    assert (await engine.get_stats())["embeddings"] == {"embedder": "words", "lessons": 1, "with_vector": 1}
+    assert (await engine.get_stats())["embeddings"] == {
+        "embedder": "words",
+        "lessons": 1,
+        "with_vector": 1,
+    }
 
 
 async def test_switched_off_no_vectors_are_compared(settings: Settings, clock: HeldClock) -> None:

@@ -25,11 +25,18 @@ _RUN: Final[dict[str, Any]] = {
     "outcome": "failure",
     "events": [
         {"type": "tool_call", "tool": "read_file", "arguments": {"path": "orders/setings.toml"}},
-        {"type": "tool_response", "tool": "read_file", "error": "No such file: orders/setings.toml"},
+        {
+            "type": "tool_response",
+            "tool": "read_file",
+            "error": "No such file: orders/setings.toml",
+        },
     ],
 }
 _LESSON: Final = {"mistake": "Deployed on a Friday", "correction": "Deploy on a Tuesday morning"}
-_SEARCH: Final = {"user_message": "quantum computers", "queries": [{"table": "sessions", "query_text": "quantum"}]}
+_SEARCH: Final = {
+    "user_message": "quantum computers",
+    "queries": [{"table": "sessions", "query_text": "quantum"}],
+}
 
 
 def requests(version: str) -> list[dict[str, Any]]:
@@ -47,7 +54,10 @@ def requests(version: str) -> list[dict[str, Any]]:
         ("tools/list", {}),
         ("tools/call", {"name": "store_lesson", "arguments": _LESSON}),
         ("tools/call", {"name": "recall_lessons", "arguments": {"task": "deploy on a Friday"}}),
-        ("tools/call", {"name": "record_outcome", "arguments": {"success": True, "lesson_ids": ["{lesson}"]}}),
+        (
+            "tools/call",
+            {"name": "record_outcome", "arguments": {"success": True, "lesson_ids": ["{lesson}"]}},
+        ),
         ("tools/call", {"name": "reflect", "arguments": _RUN}),
         ("tools/call", {"name": "critique", "arguments": {"goal": "add", "response": "1 + 1 = 3"}}),
         ("tools/call", {"name": "replan_search", "arguments": _SEARCH}),
@@ -63,9 +73,15 @@ def requests(version: str) -> list[dict[str, Any]]:
         ("prompts/get", {"name": "start_tasks", "arguments": {}}),
         (
             "completion/complete",
-            {"ref": {"type": "ref/prompt", "name": "start_task"}, "argument": {"name": "task_type", "value": ""}},
+            {
+                "ref": {"type": "ref/prompt", "name": "start_task"},
+                "argument": {"name": "task_type", "value": ""},
+            },
         ),
-        ("tools/call", {"name": "forget_lesson", "arguments": {"lesson_id": "{lesson}", "reason": "outdated"}}),
+        (
+            "tools/call",
+            {"name": "forget_lesson", "arguments": {"lesson_id": "{lesson}", "reason": "outdated"}},
+        ),
         ("no/such/method", {}),
     ]
     meta = {
@@ -77,7 +93,10 @@ def requests(version: str) -> list[dict[str, Any]]:
     for method, params in [*opening, *calls]:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
-            message |= {"id": len(sent) + 1, "params": {**params, "_meta": meta} if version == MODERN else params}
+            message |= {
+                "id": len(sent) + 1,
+                "params": {**params, "_meta": meta} if version == MODERN else params,
+            }
         sent.append(message)
     return sent
 
@@ -101,10 +120,14 @@ def played(sent: list[dict[str, Any]], bank: Path) -> list[dict[str, Any]]:
 def marked(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer with marks in the place of ids, times, seals, our version and the tools' schemas."""
     for tool in cast("list[dict[str, Any]]", answer.get("result", {}).get("tools", [])):
-        tool |= {name: "…" for name in ("description", "inputSchema", "outputSchema") if name in tool}
+        tool |= {
+            name: "…" for name in ("description", "inputSchema", "outputSchema") if name in tool
+        }
     text = json.dumps(answer, ensure_ascii=False)
     text = re.sub(
-        r"\b([a-z]{2,5})_[0-9a-z]{16,}\b|\b(les)_[0-9a-z]{6}\b(?=:)", lambda match: f"{match[1] or match[2]}_…", text
+        r"\b([a-z]{2,5})_[0-9a-z]{16,}\b|\b(les)_[0-9a-z]{6}\b(?=:)",
+        lambda match: f"{match[1] or match[2]}_…",
+        text,
     )
     text = re.sub(r'((?:seal=\\*"|</data )) *[0-9a-f]{12}', r"\1…", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "TIME", text)

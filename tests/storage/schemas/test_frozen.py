@@ -28,18 +28,27 @@ def made(frozen: Path, bank: Path) -> dict[str, int]:
 
 def rows(bank: Path) -> dict[str, int]:
     with closing(sqlite3.connect(bank)) as looking:
-        tables = [row[0] for row in looking.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: looking.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}  # noqa: S608
+        tables = [
+            row[0] for row in looking.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return {
+            name: looking.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
+            for name in tables
+        }
 
 
 def schema(bank: Path) -> set[str]:
     """What a schema says, whatever its comments and spaces."""
     with closing(sqlite3.connect(bank)) as looking:
-        found = [row[0] for row in looking.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+        found = [
+            row[0] for row in looking.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        ]
     return {re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", sql)).strip() for sql in found}
 
 
-async def test_the_newest_schema_is_the_frozen_one(settings: Settings, bank_path: Path, tmp_path: Path) -> None:
+async def test_the_newest_schema_is_the_frozen_one(
+    settings: Settings, bank_path: Path, tmp_path: Path
+) -> None:
     """Until the release: `python -m tests.storage.schemas.freeze`. After it, a change is a new migration."""
     async with Engine(settings) as engine:
         await engine.bank.open()
@@ -48,7 +57,9 @@ async def test_the_newest_schema_is_the_frozen_one(settings: Settings, bank_path
 
 
 @pytest.mark.parametrize("frozen", FROZEN, ids=lambda file: file.stem)
-async def test_a_released_schema_migrates_with_its_data(settings: Settings, bank_path: Path, frozen: Path) -> None:
+async def test_a_released_schema_migrates_with_its_data(
+    settings: Settings, bank_path: Path, frozen: Path
+) -> None:
     before = made(frozen, bank_path)
     assert min(before.values()) > 0
     async with Engine(settings) as engine:

@@ -1,0 +1,339 @@
+"""The ledger of a session: what its calls proved, and the source files that changed after that.
+
+Calls come one by one, in order. The reading is linear in what they say, and what cannot be read is left out.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
+from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.guards.commands import Command, read_commands, unwrapped, written_files
+from mcp_reflect.guards.guard import Call, command_text
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import is_viewer
+
+_MOST_PROOFS: Final = 400  # of a session, the latest
+_MOST_COMMAND: Final = 120
+_END: Final = 40_000  # characters of an answer that are kept at either end
+_MOST_WRITTEN: Final = 20  # files of one call
+
+_EXIT: Final = lazy_compile(
+    r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code)[: ] ?(-?\d{1,4})\b"
+)
+_LAST_EXIT: Final = lazy_compile(
+    r"(?:Exit code|Process exited with code|Command exited with code|exit code)[: ] ?(-?\d{1,4})\W*\Z",
+    re.IGNORECASE,
+)
+_NOT_RUN: Final = lazy_compile(
+    r"doesn't want to (?:proceed|take this action)|was rejected|requires approval|\[Request interrupted|The call is refused|"
+    r"permission to use|has been denied|blocked by hook|hook error|Permission denied by|user (?:denied|declined|rejected)"
+)
+_UNENDED: Final = lazy_compile(
+    r"[Cc]ommand timed out|running in (?:the )?background|Process running with session ID|timed out after|was killed|Session still running"
+)
+_BACKGROUND_ID: Final = lazy_compile(
+    r"(?:background with ID:?|session ID:?|[Bb]ackground (?:task|shell) (?:ID|id):?) ?[\"']?([\w-]{1,60})"
+)
+_WRITES: Final = lazy_compile(
+    r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200}['\"][wa]b?\+?['\"]|writeFile|File\.write"
+)
+_RUNS_CHECKS: Final = lazy_compile(r"run_?(?:tests?|task|build)", re.IGNORECASE)
+_AGENTS: Final = frozenset(
+    {
+        "task",
+        "agent",
+        "spawn_agent",
+        "runsubagent",
+        "delegate",
+        "subagent",
+        "wait_agent",
+        "workflow",
+    }
+)
+_READERS: Final = frozenset(
+    {"explore", "plan", "statusline-setup", "claude-code-guide", "codebase_investigator"}
+)
+_PREPARING: Final = frozenset(
+    "cd pushd popd export set source . true echo printf sleep mkdir clear date pwd wait ls cat".split()
+)
+_DOCUMENT: Final = lazy_compile(
+    r"\.(?:md|mdx|markdown|rst|txt|adoc|org|pdf|png|jpe?g|gif|svg|webp|ico|log|csv|tsv|out|patch|diff|bak|orig|ipynb_checkpoints)$|"
+    r"(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|NOTICE|CONTRIBUTING|README|\.git(?:ignore|attributes)|\.editorconfig|CODEOWNERS)[\w.]*$|"
+    r"(?:^|/)(?:docs?|documentation|\.git|\.claude|\.codex|\.gemini|\.cursor|node_modules|\.venv)/|^/dev/|^~",
+    re.IGNORECASE,
+)
+_SCRATCH: Final = lazy_compile(
+    r"^(?:/private)?/(?:tmp|var/folders|var/tmp)/|^[A-Za-z]:\\.{0,200}\\Temp\\", re.IGNORECASE
+)
+_NAMED_SOURCE: Final = lazy_compile(
+    r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Containerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
+)
+_UNCHANGED: Final = lazy_compile(
+    r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
+)
+_CHANGED: Final = lazy_compile(
+    r"\breformatted\b|\bFixed [1-9]|[1-9]\d* (?:file|error)s? (?:changed|fixed)|[1-9]\d* fixed"
+)
+
+# Commands of git that change files of the working tree, and the words with which they do not.
+_GIT_CHANGES: Final = frozenset(
+    "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
+)
+_GIT_KEEPS: Final = frozenset(
+    "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
+)
+
+# Options with which formatters print the files that they would change.
+_LISTING: Final = frozenset(
+    "-l --list-different --check -check --check-only --dry-run --test --diff".split()
+)
+
+_Link = tuple[Command, list[str]]  # with its words without wrappers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredCall:
+    """A call of a session with its answer; `failed` where the host marks it so, `code` where it gives an exit code."""
+
+    tool: str
+    arguments: Json
+    answer: str = ""
+    failed: bool = False
+    code: int | None = None
+    answered: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A run that shows something: its kind, program and command, and the number of its call.
+
+    Its output is parsed only when `outcome` is read, because few runs of a session are needed. `ending` is None
+    where that is not known.
+    """
+
+    kind: ProofKind
+    program: str
+    command: str
+    step: int
+    answer: str
+    ending: Ending | None
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """Whether it passed, and the line that says so."""
+        return (
+            Outcome(passed=None)
+            if self.ending is None
+            else read_outcome(self.kind, self.answer, self.ending)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of source: the number of its call, and the file, or the command where the files are not known."""
+
+    step: int
+    what: str
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a session proved and changed.
+
+    `folder` is where the session works; `programs` extends the table of proofs. `partial`: the beginning is not known.
+    """
+
+    folder: str = ""
+    programs: tuple[str, ...] = ()
+    partial: bool = False
+    proofs: list[Proof] = field(default_factory=list[Proof])
+    changes: list[Change] = field(default_factory=list[Change])
+    step: int = 0
+    delegated: int = -1
+    _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
+
+    def note(self, call: AnsweredCall) -> None:
+        """Add a call. One that was refused, or that the person interrupted, is left out."""
+        self.step += 1
+        if call.failed and _NOT_RUN.search(call.answer[:400]):
+            return
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        name = call.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+        if name.lower() in _AGENTS:
+            if (
+                str(arguments.get("subagent_type", arguments.get("agent_type", ""))).lower()
+                not in _READERS
+            ):
+                self.delegated = self.step
+            return
+        if not isinstance(call.arguments, dict | str):
+            return
+        seen = Call(call.tool, call.arguments)
+        if not seen.shell and seen.written:
+            for path in (
+                seen.written if not call.failed and arguments.get("command") != "view" else ()
+            ):
+                self._changed(path)
+        elif command := command_text(arguments):
+            self._run(command, call, background=arguments.get("run_in_background") is True)
+        elif not self._more_output(call, arguments) and (
+            "__" in call.tool or _RUNS_CHECKS.match(name)
+        ):
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+            self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
+        while len(self.proofs) > _MOST_PROOFS:  # runs whose kind is known say more
+            del self.proofs[
+                next((at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY), 0)
+            ]
+
+    def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
+        for kind in sorted(kinds):
+            self._add_proof(
+                kind, call.tool, call.tool, call.answer, Ending(1 if call.failed else 0)
+            )
+
+    def _add_proof(
+        self, kind: ProofKind, program: str, command: str, answer: str, ending: Ending | None
+    ) -> None:
+        shown = " ".join(command[: 2 * _MOST_COMMAND].split())
+        shown = shown if len(shown) <= _MOST_COMMAND else f"{shown[: _MOST_COMMAND - 3]}..."
+        answer = answer if len(answer) <= 2 * _END else f"{answer[:_END]}\n{answer[-_END:]}"
+        proof = Proof(
+            kind=kind, program=program, command=shown, step=self.step, answer=answer, ending=ending
+        )
+        self.proofs.append(proof)
+
+    def _changed(self, path: str) -> None:
+        """Note the change of a file of source; documents, scratch files and files of unknown types do not count."""
+        inside = bool(self.folder) and path.startswith(self.folder.rstrip("/") + "/")
+        relative = path[len(self.folder.rstrip("/")) + 1 :] if inside else path
+        known = _NAMED_SOURCE.search(relative) and not _DOCUMENT.search(relative)
+        if known and (inside or not _SCRATCH.search(path)):
+            self.changes.append(Change(self.step, relative))
+
+    def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
+        """Read what a command in the background has printed since."""
+        found = next(
+            (str(value) for value in arguments.values() if str(value) in self._running), None
+        )
+        if found is None:
+            return False
+        code = _code(call)
+        for proof in self._running[found]:
+            told = replace(proof, answer=call.answer, ending=Ending(code, own=code is not None))
+            if told.outcome.passed is not None and proof in self.proofs:
+                self.proofs[self.proofs.index(proof)] = told
+        return True
+
+    def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
+        background = background or bool(
+            _UNENDED.search(call.answer[-2_000:]) or _UNENDED.search(call.answer[:400])
+        )
+        before = len(self.proofs)
+        commands = read_commands(command)
+        chains: dict[int, list[_Link]] = {}
+        for one in commands:
+            if one.script >= 0:
+                chains.setdefault(one.script, []).append((one, unwrapped(one.words)))
+        bodies = "\n".join(one.text for one in commands)
+        for number, links in chains.items():
+            # What follows a script may end otherwise than the script.
+            alone = number == 0 or all(one.before in ("", "&&") for one, _ in chains.get(0, ()))
+            self._chain(links, command, call, background=background, alone=alone)
+            if call.code in (0, None) and not (call.failed and len(links) == 1):
+                for _, words in links:
+                    self._shell_change(words, bodies, call.answer)
+        if call.code in (0, None) and not call.failed:
+            for path in [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]:
+                self._changed(path)
+        added = self.proofs[before:]
+        if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
+            self._running[found[1]] = added
+
+    def _chain(
+        self,
+        links: Sequence[_Link],
+        text: str,
+        call: AnsweredCall,
+        *,
+        background: bool,
+        alone: bool,
+    ) -> None:
+        kinds = [kinds_of(bare, self.programs) for _, bare in links]
+        code = _code(call)
+        passing = ("&&", "|") if "pipefail" in text else ("&&",)
+        for at, (command, bare) in enumerate(links):
+            own = (
+                alone
+                and all(one.before in passing for one, _ in links[at + 1 :])
+                and not text.rstrip().endswith("&")
+            )
+            others = [
+                found
+                for place, found in enumerate(kinds)
+                if place != at and not _prepares(links[place][1])
+            ]
+            found = kinds[at]
+            if not _prepares(bare) and may_show_any(bare, found, self.programs):
+                found |= {ProofKind.ANY}
+            for kind in sorted(found):
+                lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
+                ending = Ending(
+                    code, own=own, alone=all(kind in found for found in others), lists=lists
+                )
+                shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
+                known = call.answered and not background
+                self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
+
+    def _shell_change(self, words: Sequence[str], bodies: str, answer: str) -> None:
+        """Note what a command of the shell changes of the source, as far as its words say it."""
+        if not words:
+            return
+        program, *rest = words
+        plain = [word for word in rest if not word.startswith("-")]
+        what = ""
+        for path in plain if program == "rm" else ():
+            self._changed(path)
+        if program in {"python", "node", "ruby"} and _WRITES.search(
+            f"{' '.join(rest)[:20_000]}\n{bodies}"
+        ):
+            what = f"a script of `{program}`"
+        elif (
+            program == "git"
+            and plain[:1]
+            and plain[0] in _GIT_CHANGES
+            and not _UNCHANGED.search(answer[-2_000:])
+        ):
+            if plain[0] == "stash":  # what runs meanwhile runs on other files
+                self.delegated = self.step
+            elif not _GIT_KEEPS & set(rest) and (plain[0] != "reset" or "--hard" in rest):
+                what = f"`git {' '.join(rest)[:60]}`"
+        elif {ProofKind.FORMAT, ProofKind.LINT} & kinds_of(
+            words, self.programs
+        ) and _CHANGED.search(answer):
+            what = f"`{' '.join(words)[:60]}`"
+        if what:
+            self.changes.append(Change(self.step, what))
+
+
+def _prepares(words: Sequence[str]) -> bool:
+    return (
+        not words
+        or words[0] in _PREPARING
+        or is_viewer(words)
+        or (words[0] == "git" and words[1:2] in (["add"], ["log"], ["status"]))
+    )
+
+
+def _code(call: AnsweredCall) -> int | None:
+    """Return how the call ended: as the host says it, or as the answer's first or last line does."""
+    if call.code is not None:
+        return call.code
+    if found := _EXIT.search(call.answer[:200]) or _LAST_EXIT.search(call.answer[-200:]):
+        return int(found[1])
+    return 1 if call.failed else 0

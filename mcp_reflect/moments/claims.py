@@ -1,0 +1,196 @@
+"""What a message claims to be shown: that tests pass, that it builds, is committed, pushed, deployed and so on.
+
+A claim is a clause that names a kind of proof and says that it went well, now. Plans, advice, questions, quotations,
+conditions and what others said are not claims. If the message admits that something of a kind failed or was not run, it
+claims nothing of that kind. Words of nine languages stand in claim_words.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of_name
+from mcp_reflect.moments import claim_words as words
+from mcp_reflect.patterns import lazy_compile
+
+_MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
+_MOST_SENTENCE: Final = 600
+_SHORT: Final = 80
+_LEAST_NAME: Final = (
+    5  # letters of a program's name that is not read as a word: `go`, `make`, `node`
+)
+
+_FENCE: Final = lazy_compile(r"^ {0,8}(?:```|~~~)")
+_QUOTED_LINE: Final = lazy_compile(r"^ {0,3}>")
+_QUOTES: Final = lazy_compile(
+    r"“[^”\n]{0,300}”|„[^“”\n]{0,300}[“”]|«[^»\n]{0,300}»|\"[^\"\n]{1,300}\"|「[^」\n]{0,300}」|『[^』\n]{0,300}』"
+)
+_SENTENCE_END: Final = lazy_compile(r"(?<=[.!?])(?=\s+[^a-z\s])|(?<=[。！？])|\n")
+_CLAUSE_END: Final = lazy_compile(
+    r"[;；]|, |，|、| [—–-] |\s\|\s|(?<=\w)\. | (?:but|however|aber|mais|pero|mas|ma|maar) "
+)
+_MARKUP: Final = lazy_compile(r"\*{1,3}|__|^#{1,6} |^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[xX]\] )?")
+_OPEN_BOX: Final = lazy_compile(r"^\s*[-*+]\s+\[ ?\]")
+_ITEM: Final = lazy_compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s")
+# A part of the tests may pass where others fail.
+_PART: Final = lazy_compile(
+    r"\b(?:new|this|that|single|one|its|both|these|those|two|three|affected|related|relevant|targeted|existing|"
+    r"remaining|other|unit|integration|smoke) (?:\w+ ){0,3}?tests?\b(?! (?:suite|run))|\bthe [a-z]+ tests\b|\btest_\w+"
+)
+_SOME_OF: Final = lazy_compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|most|some|half) of (?:the )?\w",
+    re.IGNORECASE,
+)
+_OF: Final = lazy_compile(
+    r"(?<![\w.])(\d{1,6}) ?(?:/|of|out of|von|de|di|van|sur) ?(\d{1,6})(?![\w.])"
+)
+_DEPENDS: Final = lazy_compile(
+    r"\b(?:if|when|whenever|unless|until|once|wenn|falls|sobald|si|quand|cuando|quando|als)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of a message: the kinds of proof that show it (any of them), the sentence, and whether of a part only."""
+
+    kinds: frozenset[ProofKind]
+    text: str
+    part: bool = False
+
+
+_Programs = Mapping[str, Iterable[ProofKind]]
+
+
+def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[Claim]:
+    """Return the claims of a message, in its order, one for each kind.
+
+    `programs` have the names of those that the session ran, in lower case, with what each may show.
+    """
+    sentences = list(_sentences(message))
+    found: list[tuple[int, Claim]] = []
+    for at, sentence in enumerate(sentences):
+        found += [(at, claim) for claim in _claims_in(sentence, programs)]
+    admitted: list[tuple[int, frozenset[ProofKind], bool]] = []
+    for at, sentence in enumerate(sentences):
+        admitted += [(at, kinds, past) for kinds, past in _admissions_in(sentence)]
+    kept: dict[frozenset[ProofKind], Claim] = {}
+    for at, claim in found:
+        denied = any(
+            claim.kinds & kinds and (not past or place >= at) for place, kinds, past in admitted
+        )
+        if not denied:
+            kept[claim.kinds] = claim
+    return list(kept.values())
+
+
+def _sentences(message: str) -> Iterator[str]:
+    """Return the sentences without code, quotations, marks of Markdown and the items of a plan."""
+    if len(message) > 2 * _MOST_MESSAGE:
+        message = f"{message[:_MOST_MESSAGE]}\n\n{message[-_MOST_MESSAGE:]}"
+    fenced = planned = False
+    for line in message.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        if fenced or _QUOTED_LINE.match(line) or _OPEN_BOX.match(line):
+            continue
+        if not line.strip():
+            continue
+        if planned and _ITEM.match(line):
+            continue
+        plain = _MARKUP.sub("", line).strip()
+        heading = (
+            line.startswith("#") or plain.endswith((":", "：")) or line.lstrip().startswith("**")
+        )
+        planned = heading and bool(words.PLAN.search(plain))
+        if planned:
+            continue
+        for sentence in _SENTENCE_END.split(_QUOTES.sub(" ", plain)):
+            if sentence.strip():
+                yield sentence.strip()[:_MOST_SENTENCE]
+
+
+def _claims_in(sentence: str, programs: _Programs) -> Iterator[Claim]:
+    if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
+        return
+    clauses = list(_in_clauses(sentence, _clauses(sentence), programs))
+    # "12 tests, all passing": what is said stands in one clause, of what in another.
+    yield from clauses or (
+        _in_clauses(sentence, [sentence], programs) if len(sentence) < _SHORT else ()
+    )
+
+
+def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> Iterator[Claim]:
+    start = 0
+    for clause in clauses:
+        place = sentence.find(clause, start)
+        start = place + len(clause)
+        if (
+            words.UNSURE.search(sentence[:place])
+            or words.EXCEPT.search(sentence[place:])
+            or _SOME_OF.search(clause)
+            or any(int(n) < int(m) for n, m in _OF.findall(clause))
+        ):
+            continue
+        for kinds, found in _stated(clause, programs):
+            after = clause[found.end() : found.end() + 3]  # Japanese puts the condition behind
+            before = clause[: found.end()] + (after if after > "\u3000" else "")
+            if _DEPENDS.search(clause, found.end()):
+                continue
+            if not words.UNSURE.search(before) and not words.NOT.search(
+                words.NOTHING_BAD.sub(" ", clause)
+            ):
+                part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
+                yield Claim(kinds, sentence, part)
+
+
+def _clauses(sentence: str) -> list[str]:
+    return [clause for clause in _CLAUSE_END.split(sentence) if clause.strip()]
+
+
+def _stated(
+    clause: str, programs: _Programs
+) -> Iterator[tuple[frozenset[ProofKind], re.Match[str]]]:
+    """Return what the clause says to have gone well, with the words that say it."""
+    named: set[ProofKind] = set()
+    for kind, pattern in words.DIRECT.items():
+        if found := pattern.search(clause):
+            named.add(kind)
+            image = kind is ProofKind.PUSH and words.NOUNS[ProofKind.IMAGE].search(clause)
+            yield frozenset({kind, ProofKind.IMAGE} if image else {kind}), found
+    good = words.GOOD.search(clause)
+    for kind, well in words.SAID.items():
+        if kind is ProofKind.BUILD and ProofKind.IMAGE in named:
+            continue  # "the image builds"
+        if (
+            kind not in named
+            and words.NOUNS[kind].search(clause)
+            and (found := well.search(clause))
+        ):
+            named.add(kind)
+            yield frozenset({kind}), found
+    target = words.TARGET.search(clause)
+    if not named and (
+        found := words.ALL_GREEN.search(clause)
+        or (target and kinds_of_name(target[1]) >= CHECKS and good)
+    ):
+        yield CHECKS, found
+    elif not named and good:
+        said = re.findall(r"[\w.+-]+\w", clause.lower())
+        known = (word for word in said if word in programs and len(word) >= _LEAST_NAME)
+        if ran := next((programs[word] for word in known), None):
+            yield frozenset(ran), good
+
+
+def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]:
+    """Return the kinds of which the sentence says that they failed or were not run, and whether that is past."""
+    text = words.NOTHING_BAD.sub(" ", sentence)
+    for clause in _clauses(text):
+        now = words.BAD.search(clause)
+        past = None if now else words.BAD_ONCE.search(clause)
+        if now or past:
+            kinds = frozenset(kind for kind, noun in words.NOUNS.items() if noun.search(clause))
+            yield kinds or frozenset(ProofKind), now is None

@@ -1,0 +1,277 @@
+"""Calls that are known to fail: what to say before one and after it fails again, and which failures a call corrects.
+
+`before` may return a warning whose `hold` refuses the call. The call's key is then stored in `held` of the session's
+notes, so that the same call passes the second time.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.lesson import Lesson, with_id
+from mcp_reflect.models.run import ErrorCategory as C
+from mcp_reflect.models.run import Failure
+from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match, SessionState
+from mcp_reflect.moments.texts import REFUSED, correction_text, warning_text
+from mcp_reflect.sessions.known_failures import Forms, drops_quotes, forms_of
+from mcp_reflect.sessions.tools import Kind, is_code_search, kind_of
+from mcp_reflect.text.signature import fingerprint
+
+LEAST_HELD: Final = (
+    2  # sessions in which a call has failed, and never worked since, before it is refused
+)
+_AT_A_CALL: Final = (
+    "call:"  # before the id of a lesson that was shown at a call; a prompt shows it long before
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedCall:
+    """A call without secrets, what the bank knows of it, and the session in which it is made."""
+
+    tool: str
+    arguments: Json
+    forms: Forms
+    known: KnownCalls
+    session: SessionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """What is said before a call: the known failure, the lesson in the text, and what is noted as shown."""
+
+    due: Due
+    text: str
+    lesson_id: str | None = None
+    hold: bool = False
+    shown: tuple[str, ...] = ()
+
+
+def before(
+    call: WatchedCall, *, certainty: float, holds: bool = False, only_advice: bool = False
+) -> Warned | None:
+    """Return the warning that is due before a call, None if there is none of this certainty.
+
+    `holds`: a call that is sure to fail is refused once. `only_advice`: nothing is said without a correction, and
+    nothing that this session was told at a call.
+    """
+    expected = due(call)
+    if expected is None or expected.certainty < certainty:
+        return None
+    lesson = _lesson_of(call, expected.known)
+    if only_advice and not _new_advice(call, expected.known, lesson):
+        return None
+    sure = expected.match is Match.EXACT and expected.known.cases >= LEAST_HELD
+    hold = holds and sure and call.forms.exact_key not in call.session.notes.held
+    text = warning_text(expected, _lesson_words(call, lesson))
+    text = f"{text}\n{REFUSED}" if hold else text
+    shown = _shown_with(expected.known, lesson)
+    return Warned(due=expected, text=text, lesson_id=lesson and lesson.id, hold=hold, shown=shown)
+
+
+def _lesson_of(call: WatchedCall, known: KnownFailure) -> Lesson | None:
+    """Return the lesson that has the failure's error among its symptoms, None if there is none."""
+    lessons: Sequence[Lesson] = call.known.lessons.get(known.reflection_id or "", ())
+    named = (
+        one
+        for one in lessons
+        if any(fingerprint(symptom) == known.fingerprint for symptom in one.symptoms)
+    )
+    return next(named, None)
+
+
+def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
+    """Return a lesson as it is shown; at the calls of a session once in full, then by its id."""
+    if lesson is None:
+        return None
+    again = _AT_A_CALL + lesson.id in call.session.shown
+    return with_id(lesson.id, "shown before in this session" if again else lesson.text)
+
+
+def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -> bool:
+    """Return whether a failure has a correction, and this session was not told it at a call."""
+    if lesson is None and known.worked is None:
+        return False
+    return not set(_shown_with(known, lesson)[:1]) & set(call.session.shown)
+
+
+def _shown_with(known: KnownFailure, lesson: Lesson | None) -> tuple[str, ...]:
+    """Return what is noted as shown with a failure: the lesson at a call and its id, else the failure."""
+    return (_AT_A_CALL + lesson.id, lesson.id) if lesson else (f"failure:{known.row}",)
+
+
+# The warning that is due before a call. Certainties are chosen; each session in which the call failed, and each time
+# that it worked, is one case against a prior of two cases.
+
+CERTAINTY: Final = {Match.EXACT: 0.95, Match.LOOSE: 0.8, Match.TOOL_AND_ERROR: 0.7}
+PRIOR_CASES: Final = 2
+PASSING: Final = 0.5  # of the certainty, for errors that pass by themselves
+RESULT: Final = 0.2  # of the certainty, for a failing test: it says what it was asked for
+SAME_ERRORS: Final = (
+    3  # calls with other arguments and one error, after which the tool itself is known to fail
+)
+
+_PASSING: Final = frozenset({C.TIMEOUT, C.RATE_LIMIT, C.NETWORK, C.CONFLICT, C.RESOURCE_EXHAUSTION})
+# Errors whose cause lies outside the values in the arguments: another id or date changes nothing.
+_WHATEVER_VALUES: Final = frozenset({C.AUTH, C.PERMISSION, C.DEPENDENCY, C.SYNTAX})
+_OF_THE_TOOL: Final = frozenset(
+    {C.AUTH, C.PERMISSION, C.DEPENDENCY, C.NETWORK, C.RATE_LIMIT, C.RESOURCE_EXHAUSTION}
+)
+# Errors whose cause is the call itself: nothing that is done elsewhere makes it work.
+_OF_THE_CALL: Final = frozenset({C.VALIDATION, C.SYNTAX})
+
+
+def due(call: WatchedCall, *, failed: bool = False) -> Due | None:
+    """Return the surest warning for a call, or None; `failed` is True if the call was made and failed again."""
+    tool, arguments, forms, session = call.tool, call.arguments, call.forms, call.session
+    searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
+    alive = [known for known in call.known.same_call if known.worked_at is None]
+    alive = [known for known in alive if failed or _is_sure(known, session, searches=searches)]
+    same = [
+        known
+        for known in alive
+        if (known.exact == forms.exact_key or _same_quoted(forms, known))
+        and not _changed_since(tool, arguments, known, session)
+    ]
+    if same:
+        return _due(same, Match.EXACT)
+    loose = [
+        known for known in alive if known.loose == forms.loose_key and known.bare != forms.bare_key
+    ]
+    # It failed with two other values as well, so that the values are not the cause.
+    lasting = len({known.exact for known in loose}) > 1 and not any(known.works for known in loose)
+    if loose and (lasting or all(known.category in _WHATEVER_VALUES for known in loose)):
+        return _due(loose, Match.LOOSE)
+    by_error: dict[str, list[KnownFailure]] = {}
+    worked_step = dict(session.worked).get(forms.head, 0)
+    for known in call.known.same_head:
+        recent = known.last_step > worked_step
+        if (
+            recent
+            and known.category in _OF_THE_TOOL
+            and not _changed_since(tool, arguments, known, session)
+        ):
+            by_error.setdefault(known.fingerprint, []).append(known)
+    group = max(by_error.values(), key=len, default=list[KnownFailure]())
+    enough = len({known.exact for known in group}) >= SAME_ERRORS
+    return (
+        _due(group, Match.TOOL_AND_ERROR, certainty=CERTAINTY[Match.TOOL_AND_ERROR])
+        if enough
+        else None
+    )
+
+
+def _is_sure(known: KnownFailure, session: SessionState, *, searches: bool) -> bool:
+    """Return whether a failure is more than a single accident.
+
+    It is if it occurred in two sessions or in this one, if its correction is known, if its cause is the call itself, or
+    if a search found nothing, because nothing in the session changes what is searched.
+    """
+    return (
+        known.category in _OF_THE_CALL
+        or (searches and known.category is C.NO_RESULT)
+        or known.cases > 1
+        or known.last_session == session.id
+        or known.worked is not None
+    )
+
+
+def _due(failures: Sequence[KnownFailure], match: Match, *, certainty: float | None = None) -> Due:
+    """Return one warning for all the failures, about the latest one; without `certainty`, all their cases count."""
+    latest = max(failures, key=lambda known: (known.last_at, known.last_step, known.row))
+    cases, works = (
+        sum(known.cases for known in failures),
+        sum(max(known.works, known.wrong) for known in failures),
+    )
+    weight = (
+        RESULT
+        if latest.category is C.ASSERTION
+        else PASSING
+        if latest.category in _PASSING
+        else 1.0
+    )
+    if certainty is None:
+        certainty = (PRIOR_CASES * CERTAINTY[match] * weight + cases - 1) / (
+            PRIOR_CASES + cases - 1 + works
+        )
+    times = sum(known.times for known in failures)
+    return Due(known=latest, match=match, certainty=round(certainty, 2), times=times)
+
+
+def _same_quoted(forms: Forms, known: KnownFailure) -> bool:
+    """Return whether only quotation marks differ; False for a call with fewer, which may be the correction."""
+    return known.bare == forms.bare_key and not drops_quotes(
+        forms, forms_of(known.tool, known.arguments)
+    )
+
+
+def _changed_since(tool: str, arguments: Json, known: KnownFailure, session: SessionState) -> bool:
+    """Return whether this session changed something since the call failed in it, which can have put it right."""
+    if known.last_session != session.id or session.changed <= known.last_step:
+        return False
+    searches = kind_of(tool, arguments) is Kind.SEARCH and not is_code_search(tool, arguments)
+    return known.category not in _OF_THE_CALL and not (searches and known.category is C.NO_RESULT)
+
+
+# After a call.
+
+_LOOK_BACK: Final = (
+    30  # calls of a session in which a failure may be corrected by a call that works
+)
+# Where the error only says that a thing does not exist, another call's correction names another thing.
+_OF_ONE_CALL: Final = frozenset({C.NO_RESULT, C.NOT_FOUND, C.ASSERTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What is said after a failure: a known correction, the lesson in it, and what is noted as shown."""
+
+    text: str
+    lesson_id: str | None
+    shown: tuple[str, ...]
+
+
+def recurs(call: WatchedCall) -> KnownFailure | None:
+    """Return the known failure that a call which failed repeats, None for a new failure."""
+    expected = due(call, failed=True)
+    return expected.known if expected is not None and expected.match is Match.EXACT else None
+
+
+def after_failure(
+    call: WatchedCall,
+    failure: Failure,
+    again: KnownFailure | None,
+    same_error: Iterable[KnownFailure],
+) -> Corrected | None:
+    """Return the known correction of a call that failed: of the same call, else of another one with the same error."""
+    if again is not None:
+        return _told(call, again, same_call=True)
+    others = () if failure.category in _OF_ONE_CALL else same_error
+    akin = (
+        known for known in others if known.exact != call.forms.exact_key and _is_akin(known, call)
+    )
+    told = (_told(call, known, same_call=False) for known in akin)
+    return next(filter(None, told), None)
+
+
+def _is_akin(known: KnownFailure, call: WatchedCall) -> bool:
+    """Return whether two calls have one program, or one tool: "not done" of another program is another error."""
+    heads = (forms_of(known.tool, known.arguments).head, call.forms.head)
+    return len({head.partition(" ")[0].partition(":")[2] for head in heads}) == 1
+
+
+def corrected(call: WatchedCall) -> Iterator[KnownFailure]:
+    """Return the latest failures of the session that a call which worked may have put right, to be compared."""
+    oldest = call.session.step - _LOOK_BACK
+    return (
+        known for known in call.known.same_head if known.worked is None and known.last_step > oldest
+    )
+
+
+def _told(call: WatchedCall, known: KnownFailure, *, same_call: bool) -> Corrected | None:
+    lesson = _lesson_of(call, known)
+    if not _new_advice(call, known, lesson):
+        return None
+    text = correction_text(known, _lesson_words(call, lesson), same_call=same_call)
+    return Corrected(text, lesson and lesson.id, _shown_with(known, lesson))

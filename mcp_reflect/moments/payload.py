@@ -1,0 +1,96 @@
+"""What a host sends of a call: its error and its result, without the host's frame, and as much of it as is looked at.
+
+Hooks of the command line read it before anything is imported that takes time.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mcp_reflect.models.common import Json
+
+KEPT_CHARS: Final = 20_000
+"""The characters of a text that are looked at, at either end."""
+
+_FRAME: Final = (
+    "<untrusted_context>\n",
+    "\n</untrusted_context>",
+)  # of Gemini CLI around what a tool printed
+_FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
+
+
+def unpacked(value: Any) -> Any:
+    """Return the object or list that a text holds as JSON; anything else as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def error_of(event: str, sent: "dict[str, Json]") -> str | None:
+    """Return the message of a call that failed, None for one that worked."""
+    response = sent.get("tool_response")
+    error = response.get("error") if isinstance(response, dict) else None
+    if event in _FAILED:
+        error = error or sent.get("error", sent.get("error_message")) or "the call failed"
+    if isinstance(error, dict):
+        error = error.get("message") or json.dumps(error)
+    return (str(error).strip() or "the call failed") if error else None
+
+
+def result_of(sent: "dict[str, Json]") -> "Json":
+    """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
+    return _result(sent.get("tool_response", sent.get("tool_output")))
+
+
+def _result(sent: "Json") -> "Json":
+    value: Json = unpacked(sent)
+    if isinstance(value, str):
+        return value.removeprefix(_FRAME[0]).removesuffix(_FRAME[1])
+    if isinstance(value, dict):
+        if "stdout" in value or "stderr" in value:
+            return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
+        for key in ("llmContent", "content", "output"):
+            inner = value.get(key)
+            if isinstance(inner, str | list) and not value.get("error"):
+                return _result(inner)
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(part, dict) and "text" in part for part in value)
+    ):
+        return "\n".join(str(part["text"]) for part in value if isinstance(part, dict))
+    return value
+
+
+def text_of(value: "Json") -> str:
+    """Return an output as text."""
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None
+        else json.dumps(value, ensure_ascii=False)
+    )
+
+
+def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
+    """Return a tool's output as far as it is looked at: long ones without their middle."""
+    if not isinstance(value, str | dict | list):
+        return value
+    text = text_of(value)
+    return value if len(text) <= 2 * most else f"{text[:most]}\n...\n{text[-most:]}"
+
+
+def without_middles(value: "Json") -> "Json":
+    """Return arguments whose long texts are cut to their ends, with a hash of the whole that tells them apart."""
+    if isinstance(value, str) and len(value) > 2 * KEPT_CHARS:
+        from hashlib import sha256  # noqa: PLC0415 - few texts are that long
+
+        whole = sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+        return f"{value[:KEPT_CHARS]} {whole} {value[-KEPT_CHARS:]}"
+    if isinstance(value, dict):
+        return {key: without_middles(item) for key, item in value.items()}
+    return [without_middles(item) for item in value] if isinstance(value, list) else value

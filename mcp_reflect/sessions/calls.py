@@ -1,0 +1,514 @@
+"""The calls of a run with their answers, whether an answer is a failure, and the category of its error.
+
+Precision counts more than recall: an answer is a failure if the trace marks it, if a runner says so (exit code, HTTP
+status, JSON error), or if the whole answer is an error message. Text that only mentions errors is not a failure.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.models.run import ErrorCategory, Event, EventType, Trace
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.text import ends, pattern_table, quote
+from mcp_reflect.sessions.tools import (
+    Kind,
+    command_of,
+    finishes,
+    found_nothing,
+    in_words,
+    is_code_search,
+    is_own_tool,
+    kind_of,
+    tool_words,
+    without_labels,
+)
+from mcp_reflect.shell import doing_in
+from mcp_reflect.text.signature import exact_call, fingerprint
+
+OPEN_CALLS: Final = (
+    64  # calls of one batch that wait for an answer without an id; agents send far fewer
+)
+
+_CALL_IDS: Final = ("tool_call_id", "call_id", "tool_use_id", "toolUseId", "callId", "id")
+_RESULTS: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+
+HEAD: Final = 400  # characters at either end of an answer where exit codes are looked for
+LINE_LIMIT: Final = 300  # characters of a headline
+MESSAGE_LIMIT: Final = (
+    400  # characters: fetched text that opens like an error is one only if it is this short
+)
+JSON_LIMIT: Final = 200_000  # characters of an answer that is parsed to look for an error field
+TEXT_LIMIT: Final = 40_000  # characters of an answer that are searched, half from each end
+EDGES: Final = (
+    16_000  # characters of a text in which its headline is looked for, half from each end
+)
+
+_ABOUT_ERRORS: Final = frozenset(
+    {"errors", "exceptions", "failures", "logs", "incidents", "alerts"}
+)
+_CODES: Final = ("exit_code", "exitCode", "exitcode", "returncode", "return_code")
+_STATUSES: Final = ("status_code", "statusCode", "http_status", "status")
+
+# Error messages as programs print them. Every pattern is anchored to a line and bounded, so that it takes linear time.
+_FORMS: Final = pattern_table("error_forms.txt")
+_OPENING = _FORMS[
+    "opening"
+]  # the first line of an answer that is an error message and nothing else
+_PROGRAM = _FORMS["program"]
+_ANYWHERE = _FORMS["anywhere"]
+_TESTS = _FORMS["tests"]
+_EXCEPTION_LINE = _FORMS["exception_line"]
+_PREFIX = lazy_compile(
+    r"^(?:E   |Code output:|(?:/bin/)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?|\(eval\):(?:\w+:)?\d+: )"
+)
+_TAG = lazy_compile(r"</?\w{1,40}>|\x1b?\[[\d;]{1,12}m")
+# Lines that name no error: rules, headings such as `ERRORS:`, warnings, what a runner says of itself.
+_NO_ERROR = lazy_compile(
+    r"\W*$|={3,}.*={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b|> |platform \w+ --|(?:cachedir|rootdir|configfile|plugins): "
+    r"|collect(?:ed|ing) (?!.*\b0 selected)|asyncio: mode="
+    r"|npm (?:ERR!|error) (?:command|code|errno|path|A complete log|Lifecycle|in workspace)"
+)
+_NO_OUTPUT = lazy_compile(
+    r"(?i)\s*(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$"
+)
+_EXIT = _FORMS["exit"]
+_STATUS = _FORMS["status"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """The failure of a call. `marked`: the trace, an exit code or a status says so, not only the text.
+
+    `told` is the category where a status or an empty answer tells it; else it is read off the texts.
+    """
+
+    text: str
+    headline: str
+    marked: bool = False
+    told: ErrorCategory | None = None
+    context: str = ""
+
+    @cached_property
+    def category(self) -> ErrorCategory:
+        """The category of the error."""
+        return self.told or category_of(self.headline, f"{self.text}\n{self.context}")
+
+
+_MARKED: Final = "the answer is marked as failed"
+_WORKED: Final = Fault(text="", headline="")
+_NO_MATCHES: Final = Fault(
+    text="no matches", headline="no matches", told=ErrorCategory.NO_RESULT, marked=True
+)
+
+
+@dataclass(kw_only=True, eq=False)
+class Call:
+    """A call and, once seen, its answer.
+
+    `index` counts the calls of a run from 0. `made` is False for an answer or error without a call; `spoken` counts the
+    messages of people before it; `facts` is the metadata of both events; `marked`: the trace itself calls it an error.
+    """
+
+    event_id: str
+    tool: str
+    arguments: Json
+    spoken: int = 0
+    index: int = 0
+    made: bool = True
+    answer_id: str | None = None
+    answer: str = ""
+    answered: bool = False
+    error: str = ""
+    marked: bool = False
+    facts: dict[str, Json] = field(default_factory=dict[str, Json])
+
+    def answer_with(self, event: Event, content: str) -> None:
+        """Note the answer in `event`."""
+        self.answered, self.answer_id, self.answer = True, event.id, content
+        if event.error or event.type is EventType.ERROR_EVENT:
+            self.error, self.marked = event.error or content or "error", True
+
+    @property
+    def failing_event(self) -> str:
+        """The event in which a failure showed: the answer, or the call that carries its own."""
+        return self.answer_id or self.event_id
+
+    @property
+    def text(self) -> str:
+        """The call as it can stand in a sentence."""
+        return in_words(self.tool, self.arguments)
+
+    @cached_property
+    def exact(self) -> str:
+        """The call in its exact form."""
+        return exact_call(self.tool, self.arguments)
+
+    @cached_property
+    def fault(self) -> Fault | None:
+        """The fault of the call, or None where it worked or nothing is known of it."""
+        if self.marked:
+            nothing = is_code_search(self.tool, self.arguments) and _NO_OUTPUT.match(self.error)
+            return _NO_MATCHES if nothing else _fault(self.error, marked=True, context=self.answer)
+        if not self.answered:
+            return None
+        kind, text = kind_of(self.tool, self.arguments), ends(self.answer, TEXT_LIMIT)
+        fault = (
+            _from_facts(self, text)
+            or _from_json(text, kind)
+            or _from_text(text.strip(), kind, self)
+        )
+        return None if fault is _WORKED else fault
+
+    @property
+    def failed(self) -> bool:
+        return self.fault is not None
+
+    @property
+    def worked(self) -> bool:
+        """True where it was answered without a failure. A call without an answer neither worked nor failed."""
+        return self.fault is None and self.answered and self.made
+
+    @property
+    def category(self) -> ErrorCategory | None:
+        return self.fault.category if self.fault else None
+
+    @property
+    def empty(self) -> bool:
+        """True for a search that found nothing, which is less than an error."""
+        return self.fault is not None and self.fault.told is ErrorCategory.NO_RESULT
+
+    @property
+    def headline(self) -> str:
+        """The line that names the error."""
+        return self.fault.headline if self.fault else ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.headline)
+
+
+def calls_of(trace: Trace) -> list[Call]:
+    """The calls in the order in which they were made, without those of this server, with answers that stand alone.
+
+    Answers find their call by id, else by tool and order within the open batch.
+    """
+    # Where answers are events of their own, the content of a call describes it.
+    apart = any(event.type in _RESULTS and event.arguments is None for event in trace.events)
+    calls: list[Call] = []
+    batch: list[Call] = []
+    by_id: dict[str, Call] = {}
+    spoken, batch_answered = 0, False
+    for event in trace.events:
+        result = event.type in _RESULTS
+        spoken += event.type is EventType.USER_FEEDBACK
+        call = _answered_call(event, batch, by_id) if result else None
+        if call is not None:  # also where the answer repeats its call's arguments
+            batch = [other for other in batch if other is not call]
+            batch_answered = True
+            call.facts.update(event.metadata)
+            call.answer_with(event, event.content)
+        elif event.type is EventType.TOOL_CALL or (event.tool and event.arguments is not None):
+            batch, batch_answered = [] if batch_answered else batch, False
+            calls.append(call := _call(event, spoken, described=apart and not result))
+            if not call.answered:
+                batch = [*batch, call][-OPEN_CALLS:]
+                for key in (event.id, *_ids(event)):
+                    by_id.setdefault(key, call)
+        elif result or event.error:
+            tool = event.tool or "" if result else ""
+            calls.append(
+                call := Call(
+                    event_id=event.id, tool=tool, arguments=None, spoken=spoken, made=False
+                )
+            )
+            call.facts = dict(event.metadata)
+            call.answer_with(event, event.content)
+    calls = [call for call in calls if not is_own_tool(call.tool, call.arguments)]
+    for index, call in enumerate(calls):
+        call.index = index
+    return calls
+
+
+def _call(event: Event, spoken: int, *, described: bool) -> Call:
+    """A call; its content is its answer, unless it describes the call or stands for its arguments."""
+    stands = event.arguments is None and (event.tool is None or bool(event.error))
+    tool, arguments, content = event.tool or "", event.arguments, event.content
+    if described or stands:
+        arguments, content = (event.content or None) if arguments is None else arguments, ""
+    call = Call(
+        event_id=event.id, tool=tool, arguments=without_labels(tool, arguments), spoken=spoken
+    )
+    call.facts = dict(event.metadata)
+    if event.error or content:
+        call.answer_with(event, content)
+    return call
+
+
+def _answered_call(event: Event, batch: list[Call], by_id: Mapping[str, Call]) -> Call | None:
+    named = (
+        call for key in _ids(event) if (call := by_id.get(key)) is not None and not call.answered
+    )
+    same_tool = (
+        call for call in batch if event.tool is None or call.tool.lower() == event.tool.lower()
+    )
+    return next(named, None) or next(same_tool, None)
+
+
+def _ids(event: Event) -> Iterator[str]:
+    values = (event.metadata.get(key) for key in _CALL_IDS)
+    return (
+        str(value)
+        for value in values
+        if isinstance(value, str | int) and not isinstance(value, bool)
+    )
+
+
+# Failures.
+
+
+def headline(text: str, otherwise: int = 0) -> str:
+    """The line that names the error: the last exception, else the first line of a program, a test runner, a message.
+
+    `otherwise` is the place of the line that stands for a text in which none does.
+    """
+    lines = [_TAG.sub("", line).strip() for line in ends(text, EDGES).split("\n")]
+    telling = [line for line in lines if not _EXIT.match(line) or len(line) > 60]
+    lines = (
+        [line for line in telling if not _NO_ERROR.match(line)]
+        or list(filter(None, telling))
+        or lines
+    )
+    tests = (_ANYWHERE, _PROGRAM), (_TESTS,), (_OPENING,)
+    named = next((line for line in reversed(lines) if _EXCEPTION_LINE.match(line)), None)
+    for patterns in tests:
+        named = named or next(
+            (line for line in lines if any(test.match(line) for test in patterns)), None
+        )
+    line = _PREFIX.sub("", named or (lines or [""])[otherwise]).strip()
+    return line if len(line) <= LINE_LIMIT else f"{line[: LINE_LIMIT - 4].rstrip()} ..."
+
+
+def _from_facts(call: Call, text: str) -> Fault | None:
+    """The fault that metadata tells; _WORKED where they say that the call worked, None where they say nothing."""
+    if True in (call.facts.get("is_error"), call.facts.get("isError")):
+        return _fault(text or "error", marked=True)
+    code, status = _integer(call.facts, _CODES), _integer(call.facts, _STATUSES)
+    if code is not None:
+        return _from_exit(code, text, call)
+    return _status_fault(status, text) if status is not None and 400 <= status <= 599 else None
+
+
+def _from_exit(code: int, text: str, call: Call) -> Fault:
+    """Code 0 worked, whatever was printed; grep exits with 1 where it finds nothing."""
+    if code == 0:
+        return _WORKED
+    if code == 1 and is_code_search(call.tool, call.arguments) and len(text.strip()) < 40:
+        return _NO_MATCHES
+    return _fault(text or f"exit code {code}", marked=True)
+
+
+def _from_json(text: str, kind: Kind) -> Fault | None:
+    """The error of a JSON object, by the fields that services use for it, on the first level."""
+    stripped = text.strip()
+    if not stripped.startswith("{") or len(stripped) > JSON_LIMIT:
+        return None
+    value = json_of(stripped)
+    if not isinstance(value, dict) or (kind is Kind.READ and len(value) > 6):
+        return None
+    error = _first(value, ("error", "errors", "exception", "error_message", "errorMessage"))
+    says = _first(value, ("message", "detail", "reason", "msg", "title", "stderr"))
+    status, code = _integer(value, (*_STATUSES, "code")), _integer(value, _CODES)
+    if status is not None and 400 <= status <= 599 and (error or says or len(value) <= 4):
+        return _status_fault(status, _say(error or says or f"status {status}"))
+    stated = str(value.get("status") or value.get("result") or "").lower()
+    failed = stated in {"error", "fail"} or (stated in {"failed", "failure"} and says)
+    failed = failed or any(value.get(key) is False for key in ("success", "ok", "succeeded"))
+    failed = failed or any(value.get(key) is True for key in ("isError", "is_error", "failed"))
+    if not (error or code or failed):
+        return None
+    texts = [_say(text) for text in ("" if error is True else error, says) if text]
+    texts = texts or [
+        _say(_first(value, ("output", "stdout")) or (f"exit code {code}" if code else _MARKED))
+    ]
+    return _fault(texts[0] if texts[-1] in texts[0] else ": ".join(texts), marked=True)
+
+
+def _integer(values: Mapping[str, Json], keys: tuple[str, ...]) -> int | None:
+    known = (values.get(key) for key in keys)
+    return next(
+        (value for value in known if isinstance(value, int) and not isinstance(value, bool)), None
+    )
+
+
+def _from_text(text: str, kind: Kind, call: Call) -> Fault | None:
+    if finishes(call.tool):
+        return None
+    if not text and call.made and is_code_search(call.tool, call.arguments):
+        return _NO_MATCHES
+    searched = kind is Kind.SEARCH or not (call.made or call.tool)
+    if searched and found_nothing(text) and (text or call.made):
+        return Fault(
+            text=text, headline=_first_line(text) or "an empty answer", told=ErrorCategory.NO_RESULT
+        )
+    code = None if kind is Kind.SEARCH else _exit_code(text)
+    if code is not None:
+        return _from_exit(code, text, call)
+    status = _STATUS.match(_first_line(text))
+    page = (
+        150 if kind is Kind.READ else 4 * MESSAGE_LIMIT
+    )  # an error page is short; an article on one is not
+    if status is not None and (len(text) <= page or text.startswith("HTTP/")):
+        return _status_fault(int(status[1] or status[2]), text)
+    failed = _run_failed(text) if kind is Kind.RUN else _is_message(text, kind, call)
+    return _fault(text) if failed else None
+
+
+def _exit_code(text: str) -> int | None:
+    for line in (*text[:HEAD].split("\n", 2)[:2], *_last_lines(text, 2)):
+        match = _EXIT.search(line) if len(line) <= HEAD else None
+        if match:
+            return int(match[1])
+    return None
+
+
+def _run_failed(text: str) -> bool:
+    """True for the output of a program that failed, where no exit code tells."""
+    last = _last_lines(text, 3)
+    if any(line.startswith("at ") for line in last) and _ANYWHERE.search(
+        text
+    ):  # a stack follows the error's name
+        return True
+    if _TESTS.search(text) or any(
+        _EXCEPTION_LINE.match(line) or _ANYWHERE.match(line) for line in last
+    ):
+        return True
+    return _opens_with_error(text) and (len(text) <= 2 * MESSAGE_LIMIT or text.count("\n") <= 12)
+
+
+def _is_message(text: str, kind: Kind, call: Call) -> bool:
+    """True where the answer of a tool that runs nothing is an error message and nothing else."""
+    if tool_words(call.tool) & _ABOUT_ERRORS:
+        return False
+    opens = _opens_with_error(text)
+    if opens and len(text) <= MESSAGE_LIMIT:
+        return kind is not Kind.READ or _is_about_reading(text, call)
+    starts = text.lower().startswith(("error", "traceback", "your proposed edit has introduced"))
+    return kind is Kind.OTHER and starts and len(text) <= 10 * MESSAGE_LIMIT
+
+
+def _is_about_reading(text: str, call: Call) -> bool:
+    """True for an error of the reading itself, not for a line that was read."""
+    command = command_of(call.arguments)
+    if command and tool_words(call.tool) & {"bash", "shell", "terminal", "command", "sh"}:
+        part = doing_in(command)
+        programs = (
+            f"{part.program if part else ''}:",
+            "bash:",
+            "sh:",
+            "zsh:",
+            "fatal:",
+            "error:",
+            "usage:",
+        )
+        return text.lower().startswith(programs)  # a shell names the program that complains
+    return category_of(_first_line(text)) not in (
+        ErrorCategory.ASSERTION,
+        ErrorCategory.RESOURCE_EXHAUSTION,
+    )
+
+
+def _status_fault(status: int, text: str) -> Fault:
+    line = headline(text) or f"HTTP status {status}"
+    return Fault(text=text or line, headline=line, told=category_of_status(status), marked=True)
+
+
+def _fault(text: str, *, marked: bool = False, context: str = "") -> Fault:
+    line = headline(text) or "an error without a message"
+    return Fault(text=text or line, headline=line, marked=marked, context=context)
+
+
+def _first(value: dict[str, Json], keys: tuple[str, ...]) -> Json:
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
+def _say(value: Json, depth: int = 0) -> str:
+    """The message in an error field: a text, or the text deeper in objects and lists."""
+    if isinstance(value, dict) and depth < 4:
+        inner = _first(value, ("message", "detail", "msg", "error", "type", "code"))
+        return quote(value, MESSAGE_LIMIT) if inner is None else _say(inner, depth + 1)
+    if isinstance(value, list) and depth < 4:
+        return "; ".join(_say(item, depth + 1) for item in value[:5])
+    return value if isinstance(value, str) else quote(value, MESSAGE_LIMIT)
+
+
+def _opens_with_error(text: str) -> bool:
+    return bool(_OPENING.match(_first_line(text)) or _PROGRAM.match(_first_line(text)))
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip(" \t\r\n╷│")[: 2 * LINE_LIMIT].split("\n", 1)[0]
+
+
+def _last_lines(text: str, count: int) -> list[str]:
+    return [line.strip() for line in text.rstrip()[-1_500:].split("\n") if line.strip()][-count:]
+
+
+# Categories of errors, by names of exceptions and words of messages.
+
+# The tables are tried in their order: errors that name their cause exactly come first (a missing module is also an
+# ImportError in a failed test run), broad words last.
+_TABLES: Final = pattern_table("error_words.txt", re.IGNORECASE)
+_EXCEPTIONS, _MESSAGES = (
+    {
+        ErrorCategory(head.split()[1]): words
+        for head, words in _TABLES.items()
+        if head.startswith(kind)
+    }
+    for kind in ("exception ", "message ")
+)
+CATEGORY_LIMIT: Final = 4_000  # characters of an error that are looked at, half from each end
+
+_EXCEPTION_NAME = re.compile(
+    r"[A-Z]\w{1,80}(?:Error|Exception|Expired|Warning|Failure|Privileges|Exceeded|NotFound\w{0,20}|Denied|Timeout)\b|\bgaierror"
+)
+
+
+def category_of(headline: str, text: str = "") -> ErrorCategory:
+    """The category of an error, from the line that names it, then from the whole text; unknown where nothing fits."""
+    named = _EXCEPTION_NAME.findall(headline)[:8]
+    # The cause comes last: "requests.ConnectionError: ... ReadTimeoutError(...)". Words say more than a ValueError.
+    exact = [_category_in(_EXCEPTIONS, name) for name in reversed(named)]
+    telling = next(
+        (category for category in exact if category not in (None, ErrorCategory.VALIDATION)), None
+    )
+    category = (
+        telling or _category_in(_MESSAGES, headline) or _category_in(_EXCEPTIONS, " ".join(named))
+    )
+    if category is None and text != headline:
+        whole = ends(text, CATEGORY_LIMIT)
+        names = " ".join(_EXCEPTION_NAME.findall(whole)[:20])
+        category = _category_in(_EXCEPTIONS, names) or _category_in(_MESSAGES, whole)
+    return category or ErrorCategory.UNKNOWN
+
+
+def _category_in(table: Mapping[ErrorCategory, re.Pattern[str]], text: str) -> ErrorCategory | None:
+    return next((category for category, words in table.items() if words.search(text)), None)
+
+
+_BY_STATUS: Final = {
+    401: ErrorCategory.AUTH, 403: ErrorCategory.PERMISSION, 404: ErrorCategory.NOT_FOUND,
+    408: ErrorCategory.TIMEOUT, 409: ErrorCategory.CONFLICT, 410: ErrorCategory.NOT_FOUND,
+    413: ErrorCategory.RESOURCE_EXHAUSTION, 429: ErrorCategory.RATE_LIMIT, 504: ErrorCategory.TIMEOUT,
+    507: ErrorCategory.RESOURCE_EXHAUSTION,
+}  # fmt: skip
+
+
+def category_of_status(status: int) -> ErrorCategory:
+    """The category of an HTTP status of 400 or more (RFC 9110); other 4xx are validation, other 5xx network."""
+    return _BY_STATUS.get(
+        status, ErrorCategory.VALIDATION if status < 500 else ErrorCategory.NETWORK
+    )

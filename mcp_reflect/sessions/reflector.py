@@ -1,0 +1,211 @@
+"""From the diagnosis and the analysis to one reflection, its scores and the lessons worth keeping."""
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Protocol, TypeAlias
+
+from mcp_reflect.models.common import Link
+from mcp_reflect.models.lesson import (
+    UNKNOWN_SCORE,
+    LessonDraft,
+    RecordKind,
+    Source,
+    lesson_text,
+    told_lesson,
+)
+from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
+from mcp_reflect.models.run import Correction, Diagnosis, ErrorCategory, Trace
+from mcp_reflect.sessions.diagnose import is_told
+
+CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
+STRATEGY_BONUS: Final = (
+    1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
+)
+MOST_FINDINGS: Final = 12_000  # characters of all findings in a prompt
+MOST_EVENTS: Final = 12
+MOST_LESSONS: Final = 3  # of one run
+IMPORTANCE: Final = 0.6  # of a lesson of rules, in 0..1
+CONFIDENCE: Final = 0.9
+
+
+def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
+    """Scores in 0..1 by criterion, each with its counts; criteria that the events do not show are left out.
+
+    `tests` are how many passed and failed in the last test report of the run. Efficiency is the share of calls that
+    neither failed nor went round in a loop.
+    """
+    scores: dict[str, Score] = {}
+    if tests is not None and sum(tests):
+        share, reason = (
+            tests[0] / sum(tests),
+            f"{tests[0]} of {sum(tests)} tests passed in the last report",
+        )
+        scores["correctness"] = Score(score=round(share, 4), reason=reason)
+    if seen.calls:
+        reason = f"{seen.wasted} of {seen.calls} calls failed or went in circles"
+        scores["efficiency"] = Score(score=round(1 - seen.wasted / seen.calls, 4), reason=reason)
+    return scores
+
+
+Scores: TypeAlias = Mapping[str, Score | float | None]
+"""By criterion: 0..1, None where it cannot be known; with a reason where there is one."""
+
+
+class Scorer(Protocol):
+    """Scores a run, redacted, by its own criteria. It is given to the engine."""
+
+    def score(self, trace: Trace) -> Scores | Awaitable[Scores]:
+        """The scores of a run; it may be a coroutine."""
+        ...
+
+
+def judge(
+    trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source, **about: Any
+) -> tuple[Reflection, tuple[LessonDraft, ...], tuple[tuple[str, LessonDraft], ...]]:
+    """Combine the diagnosis of rules with the analysis of `source`: a reflection, its lessons, and their evidence.
+
+    `about` has the other fields of the reflection, its thinker, time and scope.
+    """
+    category = seen.category.value if seen.category else None
+    tags = _tags(trace, seen, analysis, category)
+    lessons = sorted(seen.corrections, key=lambda item: item.failed_event_id)
+    evidence = [*seen.evidence]
+    drafts: list[LessonDraft] = []
+    if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
+        drafts.append(_told(trace, analysis, text, tags, source))
+        words = " ".join((text, *analysis.symptoms, analysis.reflection))
+        same = [
+            lesson for lesson in lessons if is_told(lesson, words)
+        ] or lessons  # in other words all through
+        evidence += [("", lesson) for lesson in same]
+        lessons = [lesson for lesson in lessons if lesson not in same]
+    drafts += [_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS]]
+    by = analysis or Analysis(reflection=seen.summary)
+    reflection = Reflection(
+        reflection=by.reflection,
+        strategy=by.strategy or (None if by.correction else seen.strategy),
+        importance=seen.importance if by.importance is None else by.importance,
+        confidence=seen.confidence if by.confidence is None else by.confidence,
+        tags=tags,
+        error_category=category,
+        first_failing_event=seen.first_failing_event,
+        source_event_ids=by.source_event_ids or seen.source_event_ids[:MOST_EVENTS],
+        insights=_insights_of(by),
+        assessment=by.assessment,
+        **about,
+    )
+    return (
+        reflection,
+        tuple(drafts),
+        tuple((name, _seen(trace, lesson)) for name, lesson in evidence),
+    )
+
+
+def findings_text(seen: Diagnosis) -> str:
+    """The findings of rules as material for a model: the summary, the lessons, and what it does not tell yet."""
+    lessons = (
+        f"{item.mistake} {item.correction} ({', '.join((*item.also, item.failed_event_id))})"
+        for item in seen.corrections
+    )
+    texts = (*lessons, *(finding.text for finding in (*seen.without_lesson, *seen.findings)))
+    untold = [text for text in dict.fromkeys(texts) if text not in seen.summary]
+    return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FINDINGS]
+
+
+def reflection_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft:
+    """The record by which recall finds the reflection itself."""
+    return _draft(trace, judged, judged.reflection, judged.tags, source, kind=RecordKind.REFLECTION)
+
+
+def strategy_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft | None:
+    """The strategy as a record of its own: tagged, and 10 % more important than its reflection."""
+    if not judged.strategy:
+        return None
+    draft = _draft(
+        trace,
+        judged,
+        judged.strategy,
+        _each("strategy", *judged.tags),
+        source,
+        kind=RecordKind.STRATEGY,
+    )
+    return replace(draft, importance=min(1.0, round(draft.importance * STRATEGY_BONUS, 4)))
+
+
+def links(seen: Diagnosis, judged: Reflection) -> tuple[Link, ...]:
+    """The events that the reflection rests on, and the tools and errors in them."""
+    events = [
+        Link(relation="rests_on", to_kind="event", to_id=name) for name in judged.source_event_ids
+    ]
+    tools = [Link(relation="about", to_kind="tool", to_id=item.tool) for item in seen.failures]
+    errors = [
+        Link(relation="shows", to_kind="failure", to_id=item.signature) for item in seen.failures
+    ]
+    return tuple(dict.fromkeys((*events, *tools, *errors)))
+
+
+def _tags(
+    trace: Trace, seen: Diagnosis, analysis: Analysis | None, category: str | None
+) -> tuple[str, ...]:
+    """The tags of the caller and the analysis, the category, the tool that failed first, and the task type."""
+    tools = [
+        failure.tool for failure in seen.failures if failure.event_id == seen.first_failing_event
+    ]
+    tools += [failure.tool for failure in seen.failures]
+    kind = None if category == ErrorCategory.UNKNOWN else category  # nobody looks for "unknown"
+    always = (kind and kind.removesuffix("_error"), *tools[:1], trace.task_type)
+    return _each(*trace.tags, *(analysis.tags if analysis else ()), *always)
+
+
+def _insights_of(analysis: Analysis) -> Insights | None:
+    """The sections of an analysis by its own headings."""
+    insights = analysis.insights or Insights()
+    if insights.summary == analysis.reflection:
+        insights = replace(insights, summary=None)
+    raw = {**insights.raw_sections, **analysis.raw_sections}
+    return replace(insights, raw_sections=raw) if raw else None
+
+
+def _told(
+    trace: Trace, analysis: Analysis, text: str, tags: tuple[str, ...], source: Source
+) -> LessonDraft:
+    told: dict[str, Any] = {
+        name: getattr(analysis, name) or "" for name in ("mistake", "correction")
+    }
+    told |= {
+        name: getattr(analysis, name)
+        for name in ("wrong_call", "right_call", "symptoms", "keywords")
+    }
+    why = (
+        None if analysis.reflection.startswith(text) else analysis.reflection or None
+    )  # made of the lesson itself
+    return _draft(trace, analysis, text, tags, source, why=why, **told)
+
+
+def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
+    told: dict[str, Any] = {
+        name: getattr(lesson, name) for name in ("mistake", "correction", "symptoms", "keywords")
+    }
+    analysis = Analysis(reflection="", importance=IMPORTANCE, confidence=CONFIDENCE, **told)
+    tags = _each(*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
+    return _told(
+        trace, analysis, lesson_text(lesson.mistake, lesson.correction), tags, Source.RULES
+    )
+
+
+def _draft(
+    trace: Trace,
+    judged: Reflection | Analysis,
+    text: str,
+    tags: tuple[str, ...],
+    source: Source,
+    **about: Any,
+) -> LessonDraft:
+    scores: dict[str, Any] = {name: getattr(judged, name) for name in ("importance", "confidence")}
+    scores = {name: UNKNOWN_SCORE if score is None else score for name, score in scores.items()}
+    task: dict[str, Any] = {"task_type": trace.task_type, "context": trace.task}
+    return LessonDraft(text=text, tags=tags, source=source, **task, **scores, **about)
+
+
+def _each(*tags: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, tags)))

@@ -1,0 +1,127 @@
+"""A session's file, read into its ledger while the host still writes it: only what is new, within a bound of bytes."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.models.common import Json
+from mcp_reflect.sessions.text import ends
+from mcp_reflect.sessions.transcripts import CallReader, is_one_value, parsed
+
+MOST_BYTES: Final = 24_000_000
+"""The most that is read at once; of a longer file the end."""
+
+_SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
+_MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
+_CONTINUED: Final = "This session is being continued from a previous conversation"
+_EARLY: Final = 5  # calls; a summary before them says that the session began in another file
+# What a person says to have seen or done; what the person typed as a command is not read.
+_TOLD: Final = re.compile(
+    r"\b\d+ (?:tests? )?(?:passed|passing)\b|BUILD SUCCESS|test result: ok|"
+    r"\bI(?:'ve| have)? (?:just |already )?(?:ran|run|pushed|deployed|committed|merged|built|started|tested)\b|"
+    r"\b(?:tests|it|build) (?:all )?(?:pass|passes|passed|works|builds) (?:now|for me|on my|here|locally)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Calls(CallReader):
+    """Hands the calls of a session to its ledger, each when it is answered."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    said: str = ""
+    at_prompt: Callable[[str], None] | None = None
+
+    def asked(self, text: str) -> None:
+        if self.at_prompt is not None:
+            self.at_prompt(self.said)
+        if _TOLD.search(text[:20_000]) or "<bash-input>" in text[:4_000]:
+            self.ledger.delegated = self.ledger.step
+        if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
+            self.ledger.partial = True
+        self.said = ""
+
+    def told(self, text: str) -> None:
+        self.said = f"{self.said}\n{text}".strip()
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        super(_Calls, self).called(tool, arguments, call_id)
+        self.said = ""
+
+    def met(
+        self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
+    ) -> None:
+        answer = ends(content, _MOST_ANSWER)
+        self.ledger.note(
+            AnsweredCall(tool=tool, arguments=arguments, answer=answer, failed=failed, code=code)
+        )
+
+
+@dataclass(slots=True)
+class SessionFile:
+    """What was read of a session's file, and the place to go on from.
+
+    `fault` says why nothing could be read. `at_prompt` is called with the agent's last words before each prompt.
+    """
+
+    path: Path
+    ledger: Ledger
+    at_prompt: Callable[[str], None] | None = None
+    fault: str = ""
+    place: int = 0
+    _seam: bytes = b""
+    _calls: _Calls = field(default_factory=_Calls)
+
+    @property
+    def last_message(self) -> str:
+        """The words that the agent ended with; empty where a call or a prompt followed."""
+        return self._calls.said
+
+    def read(self, most_bytes: int = MOST_BYTES) -> None:
+        """Read what is new. A line that the host has not finished is left for the next time."""
+        self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
+        self.fault = ""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(self.place - len(self._seam))
+                if file.read(len(self._seam)) != self._seam:  # it was written anew
+                    self._begin()
+                start = max(self.place, size - most_bytes)
+                file.seek(start)
+                data = file.read(most_bytes)
+        except OSError as error:
+            self.fault = f"the transcript cannot be read: {type(error).__name__}"
+            return
+        if start > self.place:
+            self.ledger.partial = True
+            data = data[data.find(b"\n") + 1 :]
+        if (
+            self.place == 0 and start == 0 and is_one_value(data)
+        ):  # the host writes it anew each time
+            self._begin()
+            self._calls.read_messages(parsed(data))
+        else:
+            end = data.rfind(b"\n") + 1
+            if end < len(data) and parsed(data[end:]):
+                end = len(data)  # the last line is whole, only its end is not written
+            self._calls.read_lines(data[:end].split(b"\n"))
+            self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
+        if not self._calls.known:
+            self.fault = "the transcript is of no host that is known"
+
+    def _begin(self) -> None:
+        self.ledger = Ledger(self.ledger.folder, self.ledger.programs)
+        self._calls = _Calls(ledger=self.ledger, at_prompt=self.at_prompt)
+        self.place, self._seam = 0, b""
+
+    def read_text(self, text: str) -> None:
+        """Read a session that was sent, the end of a longer one perhaps."""
+        self._calls.ledger, self.ledger.partial = self.ledger, True
+        self._calls.read_lines(text.encode("utf-8", "replace").split(b"\n"))
+        if not self._calls.known:
+            self.fault = "the transcript is of no host that is known"

@@ -1,0 +1,131 @@
+"""The signature of a failing call, equal for the same mistake on another day.
+
+It is made of the normalized call (tool and arguments) and the fingerprint of the error, with placeholders for ids,
+dates, temporary paths, ports and hashes, and in errors for every path and number.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
+
+CALL_LIMIT = 2_000  # characters of a normalized call; a longer one ends in a hash of the whole
+ERROR_LIMIT = (
+    200  # characters of a fingerprint: the line that names an error is shorter, nearly always
+)
+MAX_DEPTH = 40  # levels of nested arguments that are looked at; deeper ones count as their text
+
+_QUOTES = "\"'`“”‘’«»"
+_STRAIGHT = str.maketrans("“”«»‘’`'", '""""""""')
+
+# Tried in this order, since a uuid holds hashes and a date holds numbers. Every repetition is bounded,
+# so that each pattern takes linear time.
+_VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (lazy_compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "<uuid>"),
+    (
+        lazy_compile(
+            r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+        ),
+        "<date>",
+    ),
+    (lazy_compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b"), "<time>"),
+    (
+        lazy_compile(
+            r"(?<![\w.])(?:/private)?(?:/var/folders|/var/tmp|/tmp)(?:/[\w.+@-]{1,128}){0,32}(?![\w-])"
+        ),
+        "<tmp>",
+    ),
+    (lazy_compile(r"\b[A-Z]:\\(?:[\w.~ -]{1,64}\\){0,16}Temp\\[\w.\\-]{1,256}"), "<tmp>"),
+    (lazy_compile(r"(?<=[\w\].]):\d{2,5}(?=[/\s,;)\"']|$)"), ":<port>"),
+    (lazy_compile(r"\b0x[0-9a-fA-F]{2,16}\b"), "<hex>"),
+    (lazy_compile(r"\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
+    (
+        lazy_compile(r"\b\d{1,12}(?:\.\d{1,9})?\s?(?:ms|us|µs|ns|s|sec|secs|seconds|minutes)\b"),
+        "<duration>",
+    ),
+)
+_PATH = lazy_compile(r"(?:\b[A-Za-z]:)?(?<![\w/\\])(?:[\w.~@+-]{0,64}[/\\]){1,40}[\w.@+-]{0,128}")
+_NUMBER = lazy_compile(r"(?<![<\w])[-+]?\d[\d.,]{0,30}|\d{1,40}")
+_SPACE = lazy_compile(r"\s+")
+
+
+def steady(text: str) -> str:
+    """Return the text with placeholders for what differs between runs: ids, dates, times, temporary paths, ports."""
+    for pattern, placeholder in _VOLATILE:
+        text = pattern.sub(placeholder, text)
+    return text
+
+
+def plain(text: str) -> str:
+    """Return the text with single spaces and without quotation marks around it."""
+    return _SPACE.sub(" ", text).strip().strip(_QUOTES).strip()
+
+
+def normalized_call(tool: str, arguments: Json) -> str:
+    """Return one line, like `search({"query":"nick park"})`, the same for calls that differ in ids and dates."""
+    return bounded(_line(tool, arguments, lambda text: steady(plain(text[: 4 * CALL_LIMIT]))))
+
+
+def unquoted(tool: str, arguments: Json) -> str:
+    """Return one line, the same for calls that differ only in white space, order of keys and outer quotes."""
+    return bounded(_line(tool, arguments, plain))
+
+
+def dressed_call(tool: str, arguments: Json) -> str:
+    """Return one line, the same for calls that differ only in white space, order of keys and kind of quotes."""
+    return bounded(
+        _line(tool, arguments, lambda text: _SPACE.sub(" ", text.translate(_STRAIGHT)).strip())
+    )
+
+
+def exact_call(tool: str, arguments: Json) -> str:
+    """Return one line, the same only for the same arguments in any order of keys."""
+    return _line(tool, arguments, str.strip)
+
+
+def fingerprint(error: str) -> str:
+    """Return the error without numbers, paths, ids and times, in lower case, at most ERROR_LIMIT characters."""
+    text = _PATH.sub("<path>", steady(_SPACE.sub(" ", error[: 5 * ERROR_LIMIT]).strip()))
+    return _NUMBER.sub("<n>", text).lower()[:ERROR_LIMIT].rstrip()
+
+
+def signature(tool: str, call: str, error_fingerprint: str) -> str:
+    """Return 16 hex digits over the tool, the normalized call and the fingerprint."""
+    return digest("\x1f".join((tool.strip().lower(), call, error_fingerprint)))
+
+
+def bounded(line: str, limit: int = CALL_LIMIT) -> str:
+    """Return the line, or its start and a hash of the whole where it is longer than `limit` characters."""
+    return line if len(line) <= limit else f"{line[: limit - 20]}...#{digest(line)}"
+
+
+def digest(text: str, digits: int = 16) -> str:
+    """Return the first hex digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:digits]
+
+
+def drawn(text: str, share: float) -> bool:
+    """True for `share` (0..1) of all texts: the same ones in every process and on every day."""
+    return int(digest(text), 16) < share * 2**64
+
+
+def _line(tool: str, arguments: Json, normalize: Callable[[str], str]) -> str:
+    value = _normalized(arguments, 0, normalize)
+    return f"{tool.strip().lower()}({json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(',', ':'))})"
+
+
+def _normalized(value: Json, depth: int, normalize: Callable[[str], str]) -> Json:
+    if depth > MAX_DEPTH:
+        return "..."
+    if isinstance(value, str):
+        return normalize(value)
+    if isinstance(value, dict):
+        return {str(key): _normalized(item, depth + 1, normalize) for key, item in value.items()}
+    return (
+        [_normalized(item, depth + 1, normalize) for item in value]
+        if isinstance(value, list)
+        else value
+    )

@@ -1,0 +1,173 @@
+"""Sentence vectors without a model: each token has a vector, and a text gets the direction of their weighted sum.
+
+The table is one file, made by packaging/word_vectors/train.py, opened with mmap and read in place: opening it takes no
+time that grows with its size, and processes on one machine share its pages. All sums are sums of integers, so a text
+has the same vector on every machine.
+
+The file, all numbers little-endian:
+
+    header     magic, version, dimensions, number of tokens, number of slots, size of the texts (HEADER)
+    slots      16 bits each: a hash table with open addressing; 0, or the number of a token, counted from 1
+    ends       32 bits a token: where its text ends among the texts
+    scales     16 bits a token: the factor of its row, which includes the weight of the token
+    rows       8 bits a dimension: 128 + the value, `dimensions` bytes a token
+    texts      the tokens in UTF-8, without separators; a token inside a word starts with "##", as in BERT
+"""
+
+import mmap
+import re
+import struct
+import unicodedata
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
+from itertools import chain
+from math import sqrt
+from operator import mul
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.patterns import CAMEL
+
+MAGIC: Final = b"MRVECS"
+VERSION: Final = 1
+HEADER: Final = struct.Struct(
+    "<6sHHHIII"
+)  # magic, version, dimensions, reserved, tokens, slots, size of the texts
+BIAS: Final = 128
+LARGEST_SCALE: Final = 1_023
+LONGEST_WORD: Final = 40  # letters; a longer one is a hash or encoded data
+MOST_PIECES: Final = (
+    5  # of a word; words of more are names, codes or of another language, and their pieces mislead
+)
+
+Find = Callable[[str], int | None]
+"""Returns the number of the token with a text."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+def words(text: str, find: Find) -> Iterator[str]:
+    """Yield the words of a text in lower case without accents; split camelCase and snake_case.
+
+    A word of mixed case that is a token as a whole (JavaScript) stays whole.
+    """
+    if not text.isascii():
+        text = "".join(
+            c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"
+        )
+    for word in _WORD.findall(text):
+        lower = word.lower()
+        if word == lower or word.istitle() or word.isupper() or find(lower) is not None:
+            yield lower
+        else:
+            yield from CAMEL.sub(" ", word).lower().split()
+
+
+def pieces(word: str, find: Find) -> tuple[int, ...]:
+    """Return the longest tokens that the word consists of (WordPiece); none if it would take more than MOST_PIECES."""
+    if len(word) > LONGEST_WORD:
+        return ()
+    numbers: list[int] = []
+    start = 0
+    while start < len(word):
+        if len(numbers) == MOST_PIECES:
+            return ()
+        prefix = "##" if start else ""
+        for end in range(len(word), start, -1):
+            number = find(prefix + word[start:end])
+            if number is not None:
+                numbers.append(number)
+                start = end
+                break
+        else:
+            return ()
+    return tuple(numbers)
+
+
+class WordVectors:
+    """A table of word vectors. Threads may share it. ValueError if the file is not a whole table of this version."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        magic, version, self.dimensions, _, tokens, slots, size = HEADER.unpack_from(self._map)
+        ends = HEADER.size + 2 * slots
+        scales = ends + 4 * tokens
+        self._rows = scales + 2 * tokens
+        self._texts = self._rows + self.dimensions * tokens
+        if (magic, version, self._texts + size) != (MAGIC, VERSION, len(self._map)):
+            raise ValueError(f"{path} is not a whole table of word vectors of version {VERSION}")
+        self._last_slot: int = slots - 1
+        self._slots = array("H", self._map[HEADER.size : ends])
+        self._ends = array(
+            "I", bytes(4) + self._map[ends:scales]
+        )  # the first token starts where none ends
+        self._scales = array("H", self._map[scales : self._rows])
+        self._mask = int.from_bytes(b"\xff\0\0\0" * (self.dimensions // 4), "little")
+        self._pieces = lru_cache(maxsize=20_000)(partial(pieces, find=self._find))
+
+    def knows(self, word: str) -> bool:
+        """Return True if a word in lower case is a token as a whole."""
+        return self._find(word) is not None
+
+    def numbers(self, text: str) -> list[int]:
+        """Return the numbers of the text's tokens."""
+        return list(chain.from_iterable(map(self._pieces, words(text, self._find))))
+
+    def weight(self, word: str) -> int:
+        """Return how much a word tells, from some 50 of the commonest to some 600; 0 if the table does not know it."""
+        return sum(self._scales[number] for number in self.numbers(word))
+
+    def embed(self, text: str) -> "array[float] | None":
+        """Return a vector of length 1 in 32-bit floats, or None if the table knows no word of the text.
+
+        Add up the rows of the text's tokens, four dimensions at a time. A row is read as one large integer. Every
+        fourth byte of it is spread over lanes of 32 bits, so that one multiplication and one addition serve a quarter
+        of the dimensions. The sums fit in 32 bits for texts of up to 16,000 tokens.
+        """
+        data, scales, rows, width, mask = (
+            self._map,
+            self._scales,
+            self._rows,
+            self.dimensions,
+            self._mask,
+        )
+        first = second = third = fourth = total = 0
+        for number, count in Counter(self.numbers(text)).items():
+            scale = count * scales[number]
+            total += scale
+            start = rows + number * width
+            row = int.from_bytes(data[start : start + width], "little")
+            first += (row & mask) * scale
+            second += (row >> 8 & mask) * scale
+            third += (row >> 16 & mask) * scale
+            fourth += (row >> 24 & mask) * scale
+        biased = array("I", bytes(4 * width))
+        for place, lane in enumerate((first, second, third, fourth)):
+            biased[place::4] = array("I", lane.to_bytes(width, "little"))
+        offset = BIAS * total
+        sums = [value - offset for value in biased]
+        length = sqrt(sum(map(mul, sums, sums)))
+        return array("f", [value / length for value in sums]) if length else None
+
+    def _find(self, token: str) -> int | None:
+        encoded = token.encode("utf-8", "surrogatepass")
+        size, slot, ends = len(encoded), zlib.crc32(encoded) & self._last_slot, self._ends
+        while number := self._slots[slot]:
+            start, end = ends[number - 1], ends[number]
+            if (
+                end - start == size
+                and self._map[self._texts + start : self._texts + end] == encoded
+            ):
+                return number - 1
+            slot = (slot + 1) & self._last_slot
+        return None
+
+
+@cache
+def shared_table() -> WordVectors:
+    """Return the table that comes with the package, one for the whole process."""
+    return WordVectors(Path(__file__).with_name("word_vectors.bin"))

@@ -1,0 +1,228 @@
+"""The last message is held where the session shows something else, and nowhere else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.guards.commands import unwrapped
+from mcp_reflect.models.common import Json
+from mcp_reflect.moments.claims import claims_of
+from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, doubts, text_of
+from mcp_reflect.shell import segments
+
+DATA = Path(__file__).parents[1] / "data"
+RECORDS = [json.loads(line) for line in (DATA / "last_words.jsonl").read_text("utf-8").splitlines()]
+OTHERS = [
+    json.loads(line) for line in (DATA / "other_runners.jsonl").read_text("utf-8").splitlines()
+]
+GREEN = ("Bash", "pytest -q", "40 passed in 3.1s")
+RED = ("Bash", "pytest -q", "FAILED tests/test_cart.py::test_total\n1 failed, 39 passed in 3.4s")
+EDIT = ("Edit", "/home/me/shop/app/cart.py", "")
+
+
+def ledger_of(*calls: tuple[str, str, str]) -> Ledger:
+    ledger = Ledger("/home/me/shop")
+    for tool, what, answer in calls:
+        key = "command" if tool == "Bash" else "file_path"
+        ledger.note(AnsweredCall(tool=tool, arguments={key: what}, answer=answer))
+    return ledger
+
+
+def verdicts(message: str, *calls: tuple[str, str, str]) -> list[DoubtKind]:
+    return [doubt.verdict for doubt in doubts(message, ledger_of(*calls))]
+
+
+def test_claims_are_held_to_the_last_run_of_their_command() -> None:
+    told, held, wrong = 0, 0, list[str]()
+    for record in (one for one in (*RECORDS, *OTHERS) if one["kind"] != "quiet"):
+        red = ("Bash", record["command"], f"Exit code 1\n{record['fails']}")
+        green = ("Bash", record["command"], record["passes"])
+        told += len(record["claims"])
+        held += sum(DoubtKind.FAILED in verdicts(claim, red) for claim in record["claims"])
+        wrong += [claim for claim in record["claims"] if verdicts(claim, green)]
+        wrong += [admission for admission in record["admits"] if verdicts(admission, red)]
+    assert held >= 0.98 * told
+    assert wrong == []
+
+
+def test_a_run_that_is_not_known_may_be_the_proof_or_not() -> None:
+    made, failed = (
+        ("Bash", "frobnicate --all", "fine"),
+        ("Bash", "gleam test", "7 tests, 1 failures"),
+    )
+    assert verdicts("All tests pass.", EDIT, made) == []
+    assert verdicts("All tests pass.", made, EDIT) == [DoubtKind.STALE]
+    assert verdicts("All tests pass.", EDIT, failed, made) == [DoubtKind.FAILED]
+    looks = "npm install && for f in *; do cat $f; done"
+    assert verdicts("All tests pass.", EDIT, ("Bash", looks, "")) == [DoubtKind.NEVER]
+    assert (
+        verdicts("It is good to go, all of it works fine.", ("Bash", "go run .", "1 failed"), EDIT)
+        == []
+    )
+
+
+def test_plans_advice_questions_and_quotations_claim_nothing() -> None:
+    quiet = [record["message"] for record in (*RECORDS, *OTHERS) if record["kind"] == "quiet"]
+    assert [message for message in quiet if claims_of(message)] == []
+    assert claims_of("What it should print.\n```\nAll tests pass.\n```") == []
+
+
+@pytest.mark.parametrize(
+    ("message", "calls", "expected"),
+    [
+        ("All tests pass.", [GREEN, EDIT], [DoubtKind.STALE]),
+        ("All tests pass.", [GREEN, ("Edit", "/home/me/shop/README.md", "")], []),
+        ("All tests pass.", [GREEN, ("Write", "/home/me/notes.txt", "")], []),
+        ("All tests pass.", [GREEN, ("Bash", "sed -i s/a/b/ app/cart.py", "")], [DoubtKind.STALE]),
+        ("All tests pass.", [GREEN, ("Bash", "git checkout -- app", "")], [DoubtKind.STALE]),
+        ("All tests pass.", [GREEN, ("Bash", "git checkout -b fix", "")], []),
+        ("All tests pass.", [GREEN, ("Bash", "black .", "14 files left unchanged.")], []),
+        (
+            "All tests pass.",
+            [GREEN, ("Bash", "black .", "reformatted app/cart.py\n1 file reformatted.")],
+            [DoubtKind.STALE],
+        ),
+        (
+            "All tests pass.",
+            [GREEN, ("Bash", "cat > app/tax.py <<'EOF'\nx = 1\nEOF", "")],
+            [DoubtKind.STALE],
+        ),
+        ("All tests pass.", [RED, EDIT, GREEN], []),
+        ("All tests pass.", [EDIT, GREEN, RED], [DoubtKind.FAILED]),
+        (
+            "All tests pass.",
+            [GREEN, ("Bash", "git stash", "Saved"), RED, ("Bash", "git stash pop", "")],
+            [],
+        ),
+        ("All tests pass.", [("Task", "fix it", "All tests pass now.")], []),
+        ("All tests pass.", [("Bash", "pytest -q > out.txt", "")], []),
+        ("All tests pass.", [("Bash", "pytest -q; echo exit=$?", "exit=1")], []),
+        ("Once you run the migration, all tests pass.", [], []),
+        (
+            "All tests pass.",
+            [("Bash", "bash -lc 'cd app && pytest -q'", RED[2])],
+            [DoubtKind.FAILED],
+        ),
+        (
+            "All tests pass.",
+            [("Bash", "npm run build && npm test", "✓ built in 2s\nTests: 1 failed, 3 total")],
+            [DoubtKind.FAILED],
+        ),
+        (
+            "The build succeeds.",
+            [("Bash", "npm run build && npm test", "✓ built in 2s\nTests: 1 failed, 3 total")],
+            [],
+        ),
+        (
+            "The server is running.",
+            [("Bash", "npm run dev", "Local: http://localhost:5173"), EDIT],
+            [],
+        ),
+        (
+            "The server is up.",
+            [("Bash", "curl -I localhost", "HTTP/1.1 200 OK"), EDIT],
+            [DoubtKind.STALE],
+        ),
+        (
+            "The dev server is running.",
+            [("Bash", "curl localhost:5173", "HTTP/1.1 200 OK"), EDIT],
+            [],
+        ),
+        (
+            "The server is up.",
+            [("Bash", "curl localhost", "200 OK"), ("Bash", "curl -O x.org/a", "curl: (22) 404")],
+            [],
+        ),
+        (
+            "The integration tests pass.",
+            [EDIT, ("Bash", "pytest tests/integration", "9 passed"), RED],
+            [],
+        ),
+        (
+            "The cart tests pass.",
+            [EDIT, ("Bash", "pytest tests/test_cart.py", "9 passed"), RED],
+            [],
+        ),
+        ("The new tests pass.", [GREEN, EDIT, RED], [DoubtKind.FAILED]),
+        ("All is formatted.", [("Bash", "npm run format && git diff --name-only", "src/a.ts")], []),
+        ("All is formatted.", [("Bash", "gofmt -l .", "main.go")], [DoubtKind.FAILED]),
+        ("38 of 40 tests pass.", [RED], []),
+        ("All tests pass except test_total, which fails as before.", [RED], []),
+        (
+            "The test failed since total() cut the cents. All tests pass now.",
+            [RED],
+            [DoubtKind.FAILED],
+        ),
+        ("I fixed the failing test; the suite is green.", [], [DoubtKind.NEVER]),
+        ("Done. All tests pass and the branch is pushed.", [GREEN], [DoubtKind.NEVER]),
+    ],
+)
+def test_what_changed_or_failed_after_a_run_decides(
+    message: str, calls: list[tuple[str, str, str]], expected: list[DoubtKind]
+) -> None:
+    assert verdicts(message, *calls) == expected
+
+
+def test_the_text_names_the_command_and_the_line_that_decides_and_stays_short() -> None:
+    found = doubts(
+        "All tests pass. The build succeeds. ESLint passes. mypy is clean. I pushed it.",
+        ledger_of(RED),
+    )
+    text = text_of(found)
+
+    assert "`pytest -q`" in text
+    assert "`1 failed, 39 passed in 3.4s`" in text
+    assert len(text) <= MOST_TEXT
+
+
+def test_a_session_whose_beginning_is_not_known_is_not_said_to_hold_no_run() -> None:
+    ledger = ledger_of(EDIT)
+    ledger.partial = True
+
+    assert doubts("All tests pass.", ledger) == []
+
+
+def test_a_run_in_the_background_counts_when_its_end_was_read() -> None:
+    ledger = Ledger()
+    started: Json = {"command": "npm test", "run_in_background": True}
+    ledger.note(
+        AnsweredCall(
+            tool="Bash", arguments=started, answer="Command running in background with ID: b1"
+        )
+    )
+    assert doubts("All tests pass.", ledger) == []
+
+    ledger.note(
+        AnsweredCall(
+            tool="BashOutput", arguments={"bash_id": "b1"}, answer="Tests: 1 failed, 3 total"
+        )
+    )
+    assert [doubt.verdict for doubt in doubts("All tests pass.", ledger)] == [DoubtKind.FAILED]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("docker compose exec -T web poetry run pytest -x", ProofKind.TESTS),
+        ("FOO=1 timeout 60 npx jest --ci", ProofKind.TESTS),
+        ("./gradlew :app:test", ProofKind.TESTS),
+        ("pnpm --filter web typecheck", ProofKind.TYPES),
+        ("make deploy", ProofKind.DEPLOYMENT),
+        ("git -C app push origin main", ProofKind.PUSH),
+        ("grep -rn pytest .", None),
+        ("./deployctl apply ledger", ProofKind.DEPLOYMENT),
+        ("testparm -s", None),
+        ("cat tests/test_cart.py", None),
+        ("git log -- test.py", None),
+        ("pytest --collect-only", None),
+    ],
+)
+def test_a_command_is_known_behind_its_wrappers(command: str, kind: ProofKind | None) -> None:
+    assert set(kinds_of(unwrapped(segments(command)[0]))) == ({kind} if kind else set())
+
+
+def test_a_person_extends_the_table() -> None:
+    assert kinds_of(["bin/verify"], ("tests: bin/verify",)) == {ProofKind.TESTS}
