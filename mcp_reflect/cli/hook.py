@@ -23,10 +23,16 @@ from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.corrections import ask_to_keep
 from mcp_reflect.moments.payload import output_ends
 from mcp_reflect.places import BANK
-from mcp_reflect.projects import Scopes
+from mcp_reflect.projects import Folder, Scopes
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
-from mcp_reflect.storage.spool import Spool, note_project, team_spool
+from mcp_reflect.storage.spool import (
+    SESSION_FOLDER,
+    Spool,
+    folder_key,
+    note_project,
+    team_spool,
+)
 
 if TYPE_CHECKING:
     import subprocess
@@ -86,7 +92,7 @@ def _answer(
 ) -> dict[str, Any] | None:
     in_file = not isinstance(settings.bank, ServerUrl)
     if settings.project is None and hook.folder:
-        settings = replace(settings, folder=Path(hook.folder))
+        settings = replace(settings, folder=_folder_of_session(Path(hook.folder)))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
     if (
@@ -105,13 +111,25 @@ def _answer(
     return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)
 
 
+def _folder_of_session(folder: Path) -> Path:
+    """Return the folder whose project a hook works for.
+
+    A host's hooks tell where the agent is now. Outside of a repository that may be any folder below the one where the
+    session began, which the host names in its environment.
+    """
+    began = os.environ.get(SESSION_FOLDER, "")
+    inside = bool(began) and Path(began) in folder.parents
+    return Path(began) if inside and Folder.of(folder).git is None else folder
+
+
 async def _say(
     engine: Engine, hook: HookInput, spool: Spool, left: Spool, began: float
 ) -> dict[str, Any] | None:
-    folder = engine.settings.folder
-    if folder and not isinstance(engine.settings.bank, ServerUrl):
+    own = engine.settings
+    if hook.folder and own.project is None and not isinstance(own.bank, ServerUrl):
         with suppress(OSError):
-            note_project(str(engine.bank.path), str(folder), engine.scopes.own.project)
+            key = folder_key(hook.folder)
+            note_project(str(engine.bank.path), key, engine.scopes.own.project)
     await services.warnings.note_spooled(
         engine.context, left, _TAKING_SECONDS - (time.monotonic() - began)
     )

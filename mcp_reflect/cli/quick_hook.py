@@ -144,11 +144,11 @@ def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bo
         return False
     if event in _BEFORE and not os.path.exists(bank):  # noqa: PTH110 - pathlib takes as long to import as all of this
         return True
-    from mcp_reflect.storage.spool import project_in  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
 
     project = os.environ.get(PROJECT)
     if project is None and isinstance(folder, str):
-        project = project_in(bank, folder)
+        project = project_in(bank, folder_key(folder))
     if project is None:
         return False
     if event in _BEFORE:

@@ -1,11 +1,15 @@
 """The tool that hosts' hooks call: it is not listed, and answers like the command `mcp-reflect hook`.
 
-A model can call it by its name too. So a call counts as made only where the session's transcript shows it.
+A model can call it by its name too. So a call counts as made only where the session's transcript shows it. A host
+writes its transcript a moment after it calls the hook, so that the tool waits for that. A call that is still not there
+was only reported: it may let a last message pass, and nothing else is made of it.
 """
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +27,8 @@ _LOOKED_AT: Final = (
     1 << 20,
 )  # bytes at the end of a transcript, where the latest calls are
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
+_WAITS: Final = 20  # times that a transcript is looked at again for a call
+_PAUSE: Final = 0.025  # seconds
 _PACKED: Final = (
     "tool_input",
     "tool_response",
@@ -31,15 +37,28 @@ _PACKED: Final = (
 )  # hosts send them as JSON text
 
 
+class Sight(Enum):
+    """What a transcript shows of a call."""
+
+    MADE = auto()
+    OWN = auto()  # the call of this very tool, by a model
+    MISSING = auto()
+
+
 async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host reads; empty where there is nothing to say, and where the input is not a hook's."""
     hook = read_hook(None, {name: _plain(name, value) for name, value in sent.items()})
-    if hook is None or (hook.moment is Moment.AFTER and not _is_shown(hook)):
+    if hook is None:
         return {}
-    if hook.transcript and hook.moment is Moment.AFTER:
-        context.transcripts[context.scopes.own] = (
-            hook.transcript
-        )  # it has the call: critique may read its outputs
+    if hook.moment is Moment.AFTER:
+        sight = await _sight_of(hook, is_behind=bool(context.reported.of(hook.session)))
+        if sight is Sight.OWN or not hook.call_id:
+            return {}
+        if sight is Sight.MISSING:
+            context.reported.note(hook.session, hook.call_id)
+            return {}
+        # The transcript has the call: critique may read its outputs.
+        context.transcripts[context.scopes.own] = hook.transcript or ""
     if hook.moment is Moment.STOP:
         hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     try:
@@ -60,19 +79,37 @@ def _plain(name: str, value: Any) -> Any:
     return unpacked(value) if name in _PACKED else value
 
 
-def _is_shown(hook: HookInput) -> bool:
-    """Return whether the session's transcript, or a subagent's, has the call, and not as a call of this tool."""
+async def _sight_of(hook: HookInput, *, is_behind: bool) -> Sight:
+    """Look for the call in the session's transcript and its subagents', again while the host may be writing it.
+
+    `is_behind`: an earlier call of the session never came. If there is no file either, none will come.
+    """
     if not hook.transcript or not hook.call_id:
-        return False
+        return Sight.MISSING
     path, call_id = Path(hook.transcript), hook.call_id.encode()
+    waits = 0 if is_behind and not path.exists() else _WAITS
+    for _ in range(waits):
+        sight = await asyncio.to_thread(_look, path, call_id)
+        if sight is not Sight.MISSING:
+            return sight
+        await asyncio.sleep(_PAUSE)
+    return await asyncio.to_thread(_look, path, call_id)
+
+
+def _look(path: Path, call_id: bytes) -> Sight:
+    agents = sorted(path.with_suffix("").glob("subagents/*.jsonl"), key=_changed)
     for most in _LOOKED_AT:
-        agents = sorted(
-            path.with_suffix("").glob("subagents/*.jsonl"), key=lambda file: file.stat().st_mtime
-        )
-        ends = [b"\n".join(ends_of(file, most)) for file in (path, *agents[-_MOST_AGENTS:])]
-        lines = [
-            line for end in ends if call_id in end for line in end.splitlines() if call_id in line
-        ]
-        if lines:
-            return not any(_TOLD in line for line in lines)
-    return False
+        for file in (path, *agents[-_MOST_AGENTS:]):
+            end = b"\n".join(ends_of(file, most))
+            if call_id not in end:
+                continue
+            lines = [line for line in end.splitlines() if call_id in line]
+            return Sight.OWN if any(_TOLD in line for line in lines) else Sight.MADE
+    return Sight.MISSING
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # it is gone
+        return 0.0

@@ -192,24 +192,34 @@ class Service:
         hook_tool = await asyncio.to_thread(import_module, "mcp_reflect.server.hook_tool")
         value: dict[str, Any] = {}
         try:
-            value = await hook_tool.answer(self._hook_engine().context, arguments)
+            value = await hook_tool.answer((await self._hook_engine()).context, arguments)
         except Exception as error:  # noqa: BLE001 - the outermost handler
             self.log.error("hook_failed", error=type(error).__name__)
         return CallToolResult(content=[_json(value)])
 
-    def _hook_engine(self) -> "Engine":
-        """Return an engine that waits for other writers as briefly as a hook may."""
-        engine = self.engine()
+    async def _hook_engine(self) -> "Engine":
+        """Return an engine that waits for other writers as briefly as a hook may.
+
+        It finds the project's name in the bank by itself, since a hook comes before the first call of a tool, and looks
+        again at each hook, since another process may give it another name. If the bank cannot be read now, the name
+        that the folder's files tell has to do.
+        """
         if not self._own_engine:
-            return engine
+            return self.engine()
         if self._for_hooks is None:
             from mcp_reflect.services.engine import Engine  # noqa: PLC0415 - see the class
 
-            brief = {"bank_busy_seconds": _HOOK_SECONDS, "sets_aside": False, "durable": False}
-            settings = replace(self.settings, embeddings="words", **brief)
-            self._for_hooks = Engine(settings, scopes=engine.scopes)
-        if self._for_hooks.scopes is not engine.scopes:  # it has another name since
-            self._for_hooks.use(engine.scopes)
+            settings = replace(
+                self.settings,
+                embeddings="words",
+                bank_busy_seconds=_HOOK_SECONDS,
+                sets_aside=False,
+                durable=False,
+                stores_names=False,
+            )
+            self._for_hooks = Engine(settings)
+        with suppress(BankError):
+            await self._for_hooks.follow_names()
         return self._for_hooks
 
 

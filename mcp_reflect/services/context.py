@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
@@ -19,6 +19,28 @@ if TYPE_CHECKING:
     from mcp_reflect.sessions.session_file import SessionFile
 
 
+_MOST_SESSIONS: Final = 16  # whose reported calls are known
+_MOST_REPORTED: Final = 200  # of a session, the latest
+
+
+class ReportedCalls:
+    """Ids of calls that the hook tool was told of and that their session's transcript did not show, by session."""
+
+    def __init__(self) -> None:
+        self._by_session: dict[str, tuple[str, ...]] = {}
+
+    def note(self, session: str, call_id: str) -> None:
+        """Add a call; the sessions and calls that were noted last are kept."""
+        known = self._by_session.pop(session, ())
+        self._by_session[session] = (*known, call_id)[-_MOST_REPORTED:]
+        while len(self._by_session) > _MOST_SESSIONS:
+            self._by_session.pop(next(iter(self._by_session)))
+
+    def of(self, session: str) -> frozenset[str]:
+        """Return the calls of a session."""
+        return frozenset(self._by_session.get(session, ()))
+
+
 @dataclass(frozen=True)
 class Context:
     """Settings, storage and helpers, the same for every call of an engine.
@@ -28,7 +50,7 @@ class Context:
     `by_rules` has the ids of lessons that rules made since the engine was opened, `latest_step` the step at which
     should_reflect was asked last without a run, by project. `session_files` has the transcripts that were read last, by
     path, each with the place to go on from. `transcripts` has the transcript of the session that a hook told of last,
-    by project.
+    by project. `reported` has the calls that no transcript showed.
     """
 
     settings: Settings
@@ -43,6 +65,7 @@ class Context:
     latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
     session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
+    reported: ReportedCalls = field(default_factory=ReportedCalls)
 
     @cached_property
     def runner(self) -> "ModelRunner":

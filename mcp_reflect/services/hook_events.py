@@ -25,6 +25,7 @@ class Event(NamedTuple):
     holds: bool = False
 
 
+_NAME: Final = "mcp-reflect: "
 _NESTED: Final = "hookSpecificOutput"
 _FLAT: Final = "additional_context"
 
@@ -145,6 +146,7 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
     With `hold` it is the reason for which the host refuses the call.
     """
     if hold and hook.holds:
+        text = signed(text)
         match hook.event:
             case "BeforeTool":
                 return {"decision": "deny", "reason": text}
@@ -157,9 +159,16 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
         return None
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
+    if hook.moment is Moment.STOP:
+        text = signed(text)
     if hook.answer_key == "reason":
         return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": text}
     return {hook.answer_key: text}
+
+
+def signed(text: str) -> str:
+    """Return what holds a call or a message with our name: a host shows it as an error of a hook, whose it says not."""
+    return text if text.startswith(_NAME) else f"{_NAME}{text}"
 
 
 def _text(fields: Mapping[str, Any], *names: str) -> str | None:

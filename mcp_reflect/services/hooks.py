@@ -16,7 +16,8 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.session_file import SessionFile
 
 _MOST_FILES: Final = 4  # transcripts whose place is kept
-_WAITS: Final = 6  # times that a transcript is read again where hooks saw more calls than it has
+_WAITS: Final = 10  # times that a transcript is read again where hooks saw more calls than it has
+_WAITS_OF_LONG: Final = 3  # the same for a long one, of which only the end was read
 _PAUSE: Final = 0.05  # seconds
 _TAIL: Final = (
     4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
@@ -117,21 +118,19 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
     state = await services.warnings.session_state(context, context.scopes.own, hook.session)
     if state.held_out:
         return None
-    file = await _read(context, hook, transcript)
-    for waited in range(_WAITS if hook.transcript else 0):
-        if file.ledger.step >= state.step or (waited and file.ledger.partial):
-            break
-        await asyncio.sleep(_PAUSE)  # a host writes its transcript a moment after it calls the hook
-        file = await _read(context, hook, transcript)
+    file, lacks_calls = await _read_settled(context, hook, state.step, transcript)
     message = hook.message or file.last_message
     if file.fault or not message:
         context.log.error(
             "last_word_unread", reason=file.fault or "the session has no last message"
         )
         return None
+    ledger = file.ledger
+    if lacks_calls and not file.ends_with(hook.message):  # what was done last is not known
+        ledger = replace(ledger, delegated=ledger.step + 1)
     # A subagent that changed nothing may report what its caller told it.
-    unsure = (hook.of_agent and not file.ledger.changes) or file.ledger.step < state.step
-    ledger = replace(file.ledger, partial=True) if unsure else file.ledger
+    if lacks_calls or (hook.of_agent and not ledger.changes):
+        ledger = replace(ledger, partial=True)
     notes = state.notes.last_word
     stopped = at_stop(message, ledger, notes, way=way, again=hook.again)
     noted = replace(stopped.notes, due=clean_text(stopped.notes.due))
@@ -145,6 +144,33 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
         context.log.error("last_word_unnoted", reason=str(error))
         return None
     return stopped.text
+
+
+async def _read_settled(
+    context: Context, hook: HookInput, seen_calls: int, transcript: str
+) -> tuple[SessionFile, bool]:
+    """Return the session when the host has written it, and whether it lacks calls that hooks saw all the same.
+
+    A host writes its transcript a moment after it calls the hook. `seen_calls` counts the calls that hooks noted. Calls
+    of subagents are among them, and never in this file: it is whole when it has the last message.
+    """
+    reported = context.reported.of(hook.session)
+
+    def lacks_calls(file: SessionFile) -> bool:
+        counts = not (hook.of_agent or file.ledger.partial)  # the file has all calls of the session
+        return (counts and file.hooked < seen_calls) or not reported <= file.answered
+
+    def is_behind(file: SessionFile) -> bool:
+        return (lacks_calls(file) or file.ledger.partial) and not file.ends_with(hook.message)
+
+    file = await _read(context, hook, transcript)
+    waits = _WAITS_OF_LONG if file.ledger.partial else _WAITS
+    for _ in range(waits if hook.transcript else 0):
+        if not is_behind(file):
+            break
+        await asyncio.sleep(_PAUSE)
+        file = await _read(context, hook, transcript)
+    return file, lacks_calls(file)
 
 
 async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFile:

@@ -10,6 +10,7 @@ from typing import Final
 from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.text import ends
+from mcp_reflect.sessions.tools import is_own_tool
 from mcp_reflect.sessions.transcripts import CallReader, is_one_value, parsed
 
 MOST_BYTES: Final = 24_000_000
@@ -18,6 +19,7 @@ MOST_BYTES: Final = 24_000_000
 _SEAM: Final = 64  # bytes before the place, by which a file is known that was written anew
 _MOST_ANSWER: Final = 200_000  # characters of an answer that the ledger is given
 _CONTINUED: Final = "This session is being continued from a previous conversation"
+_MOST_COMPARED: Final = 400  # characters of a last message, without blanks
 _EARLY: Final = 5  # calls; a summary before them says that the session began in another file
 # What a person says to have seen or done; what the person typed as a command is not read.
 _TOLD: Final = re.compile(
@@ -35,6 +37,8 @@ class _Calls(CallReader):
     ledger: Ledger = field(default_factory=Ledger)
     said: str = ""
     at_prompt: Callable[[str], None] | None = None
+    hooked: int = 0
+    answered_ids: set[str] = field(default_factory=set[str])
 
     def asked(self, text: str) -> None:
         if self.at_prompt is not None:
@@ -52,9 +56,21 @@ class _Calls(CallReader):
         super(_Calls, self).called(tool, arguments, call_id)
         self.said = ""
 
+    def answered(
+        self,
+        content: str,
+        call_id: object = None,
+        *,
+        failed: bool = False,
+        exit_code: object = None,
+    ) -> None:
+        self.answered_ids.add(str(call_id))
+        super(_Calls, self).answered(content, call_id, failed=failed, exit_code=exit_code)
+
     def met(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
+        self.hooked += not is_own_tool(tool, arguments)
         answer = ends(content, _MOST_ANSWER)
         self.ledger.note(
             AnsweredCall(tool=tool, arguments=arguments, answer=answer, failed=failed, code=code)
@@ -80,6 +96,21 @@ class SessionFile:
     def last_message(self) -> str:
         """The words that the agent ended with; empty where a call or a prompt followed."""
         return self._calls.said
+
+    @property
+    def hooked(self) -> int:
+        """The number of answered calls that hooks note: all but those of this server."""
+        return self._calls.hooked
+
+    @property
+    def answered(self) -> set[str]:
+        """The ids of the calls that were answered."""
+        return self._calls.answered_ids
+
+    def ends_with(self, message: str | None) -> bool:
+        """Return whether the file has a last message, which the host wrote after everything before it."""
+        end = "".join((message or "").split())[-_MOST_COMPARED:]
+        return bool(end) and "".join(self.last_message.split()).endswith(end)
 
     def read(self, most_bytes: int = MOST_BYTES) -> None:
         """Read what is new. A line that the host has not finished is left for the next time."""
@@ -110,7 +141,8 @@ class SessionFile:
             if end < len(data) and parsed(data[end:]):
                 end = len(data)  # the last line is whole, only its end is not written
             self._calls.read_lines(data[:end].split(b"\n"))
-            self.place, self._seam = size - (len(data) - end), data[max(0, end - _SEAM) : end]
+            self.place = size - (len(data) - end)
+            self._seam = (self._seam + data[max(0, end - _SEAM) : end])[-_SEAM:]
         if not self._calls.known:
             self.fault = "the transcript is of no host that is known"
 

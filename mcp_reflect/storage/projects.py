@@ -49,9 +49,9 @@ class ProjectRepository(Repository):
     async def resolve(self, scopes: Scopes, *, stores: bool) -> Scopes:
         """Return the scopes with the project's name in this bank, and every other name of projects.
 
-        With `stores`, the names of a folder are noted, records that are under one of them are given to the project,
-        and git is asked for the first commit of a repository without a remote, once. Otherwise nothing is written: a
-        folder that this bank knows by its path alone keeps that name.
+        Git is asked for the first commit of a repository without a remote that this bank does not know. With `stores`,
+        the names of a folder are noted, so that git is asked once, and records that are under one of them are given to
+        the project. Otherwise nothing is written: a folder whose records are under its path keeps that name.
         """
         tenant, own, folder = scopes.own.tenant, scopes.own.project, scopes.folder
         if folder is None or not folder.name:
@@ -61,17 +61,24 @@ class ProjectRepository(Repository):
         own_names = [path, *([remote] if remote else [])]
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
         project = _project_of(path, remote, names)
-        if stores:
-            if (
-                project is None or names.known.get(path) != project
-            ):  # the folder or its remote is new
-                commit = await asyncio.to_thread(folder.first_commit)
-                owner = commit and names.known.get(commit, commit)
-                project = project or owner or path
-                own_names += [commit] if commit and owner in (commit, project) else []
-            project = await self._note(tenant, project, own_names, names)
-        elif project is None or (path in names.used and path not in names.known):
+        if not stores and path in names.used and path not in names.known:
             project = path  # where the records of an earlier release still are
+        elif project is None or (stores and names.known.get(path) != project):  # a new name
+            commit = await asyncio.to_thread(folder.first_commit)
+            owner = commit and names.known.get(commit, commit)
+            project = project or owner or path
+            own_names += [commit] if commit and owner in (commit, project) else []
+        if stores:
+            project = await self._note(tenant, project, own_names, names)
+        return replace(scopes, own=Scope(tenant, project), names=names.known)
+
+    async def renamed(self, scopes: Scopes) -> Scopes:
+        """Return the scopes with the name that another process has given the project since they were made."""
+        tenant, own = scopes.own.tenant, scopes.own.project
+        names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant))
+        project = names.known.get(own, own)
+        if project == own:
+            return scopes
         return replace(scopes, own=Scope(tenant, project), names=names.known)
 
     async def _note(self, tenant: str, project: str, names: Sequence[str], found: _Names) -> str:

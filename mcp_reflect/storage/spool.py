@@ -117,7 +117,16 @@ def _locked(path: str) -> Generator[BinaryIO]:
 
 
 _FOLDERS: Final = ".folders"
+SESSION_FOLDER: Final = "CLAUDE_PROJECT_DIR"
+"""The variable in which Claude Code and Gemini CLI tell a hook's command the folder where its session began."""
+
 _MOST_FOLDERS: Final = 500  # folders that are kept, the last ones
+
+
+def folder_key(folder: str) -> str:
+    """Return the key of a folder in which a hook runs: below where its session began, that place belongs to it."""
+    began = os.environ.get(SESSION_FOLDER)
+    return folder if began in (None, "", folder) else f"{folder} in {began}"
 
 
 def project_in(bank: str, folder: str) -> str | None:

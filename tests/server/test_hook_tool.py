@@ -1,5 +1,6 @@
 """The tool that hosts' hooks call: it is not listed, and answers like the command."""
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
@@ -23,23 +24,28 @@ class Host:
         self.client = client
         self.transcript = folder / "session.jsonl"
         self.number = 0
+        self.unwritten: list[str] = []
+
+    def write(self) -> None:
+        """Write the calls that the host has not written yet."""
+        with self.transcript.open("a") as file:
+            file.writelines(self.unwritten)
+        self.unwritten.clear()
 
     async def ask(
-        self, event: str, session: str, *, shown: bool = True, **values: Any
+        self, event: str, session: str, *, shown: bool = True, late: bool = False, **values: Any
     ) -> dict[str, Any]:
         self.number += 1
         call_id = f"toolu_{self.number}"
-        if shown:
-            with self.transcript.open("a") as file:
-                block = {
-                    "type": "tool_use",
-                    "id": call_id,
-                    "name": "Bash",
-                    "input": values.get("tool_input"),
-                }
-                file.write(
-                    json.dumps({"type": "assistant", "message": {"content": [block]}}) + "\n"
-                )
+        if shown or late:
+            given = values.get("tool_input")
+            block = {"type": "tool_use", "id": call_id, "name": "Bash", "input": given}
+            record = {"type": "assistant", "message": {"content": [block]}}
+            self.unwritten.append(json.dumps(record) + "\n")
+        if late:
+            asyncio.get_running_loop().call_later(0.05, self.write)
+        else:
+            self.write()
         filled = {
             name: value if isinstance(value, str) else json.dumps(value)
             for name, value in values.items()
@@ -83,6 +89,29 @@ async def test_it_answers_like_the_command_and_is_not_listed(host: Host) -> None
             "PreToolUse",
             True,
         )
+
+
+async def test_a_call_counts_whose_transcript_the_host_writes_a_moment_later(host: Host) -> None:
+    await host.learn("s1", "s2", late=True)
+    told = (await host.ask("PreToolUse", "s3", tool_input=PUSH))["hookSpecificOutput"]
+    assert "git push origin topic" in told["additionalContext"]
+
+
+async def test_nothing_is_held_while_a_call_is_missing_that_the_server_was_told_of(
+    host: Host,
+) -> None:
+    tests: dict[str, Any] = {"command": "npx jest"}
+    red = {"type": "tool_use", "id": "red", "name": "Bash", "input": tests}
+    answer = {"type": "tool_result", "tool_use_id": "red", "content": "Tests: 1 failed, 1 total"}
+    lines = [{"type": "assistant", "message": {"role": "assistant", "content": [red]}},
+        {"type": "user", "message": {"role": "user", "content": [answer]}}]  # fmt: skip
+    host.transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    green = {"stdout": "Tests: 1 passed, 1 total", "stderr": ""}
+    told = {"tool_input": tests, "tool_response": green, "shown": False}
+    said = {"last_assistant_message": "All tests pass."}
+    await host.ask("PostToolUse", "s1", **told)
+    assert await host.ask("Stop", "s1", shown=False, **said) == {}
+    assert (await host.ask("Stop", "s2", shown=False, **said))["decision"] == "block"
 
 
 async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_call(

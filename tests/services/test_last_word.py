@@ -136,8 +136,9 @@ async def test_a_transcript_that_lacks_calls_which_hooks_saw_proves_no_absence(
         )
         assert ran is not None
         await held(engine, ran)
-    transcript.write_text(session(EDIT), "utf-8")  # the host has not written the run yet
-    assert await held(engine, stop(transcript)) is None
+    for late in ((EDIT,), (RED,)):  # the host has not written the last run yet
+        transcript.write_text(session(*late), "utf-8")
+        assert await held(engine, stop(transcript)) is None
     transcript.write_text(session(EDIT, RED), "utf-8")
     assert await held(engine, stop(transcript)) is not None
 
@@ -169,9 +170,9 @@ async def test_a_subagent_that_changed_nothing_may_report_what_it_was_told(
 @pytest.mark.parametrize(
     ("event", "answer"),
     [
-        ("Stop", {"decision": "block", "reason": "text"}),
-        ("AfterAgent", {"decision": "deny", "reason": "text"}),
-        ("stop", {"followup_message": "text"}),
+        ("Stop", {"decision": "block", "reason": "mcp-reflect: text"}),
+        ("AfterAgent", {"decision": "deny", "reason": "mcp-reflect: text"}),
+        ("stop", {"followup_message": "mcp-reflect: text"}),
     ],
 )
 def test_each_host_gets_its_form(event: str, answer: dict[str, str], transcript: Path) -> None:
