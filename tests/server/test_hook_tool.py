@@ -107,11 +107,14 @@ async def test_nothing_is_held_while_a_call_is_missing_that_the_server_was_told_
         {"type": "user", "message": {"role": "user", "content": [answer]}}]  # fmt: skip
     host.transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
     green = {"stdout": "Tests: 1 passed, 1 total", "stderr": ""}
-    told = {"tool_input": tests, "tool_response": green, "shown": False}
-    said = {"last_assistant_message": "All tests pass."}
-    await host.ask("PostToolUse", "s1", **told)
-    assert await host.ask("Stop", "s1", shown=False, **said) == {}
-    assert (await host.ask("Stop", "s2", shown=False, **said))["decision"] == "block"
+    await host.ask("PostToolUse", "s1", shown=False, tool_input=tests, tool_response=green)
+
+    async def stops(session: str) -> dict[str, Any]:
+        claim = "All tests pass."
+        return await host.ask("Stop", session, shown=False, last_assistant_message=claim)
+
+    assert await stops("s1") == {}
+    assert (await stops("s2"))["decision"] == "block"
 
 
 async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_call(

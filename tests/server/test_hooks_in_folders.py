@@ -51,8 +51,7 @@ def subfolder(place: Path) -> Path:
 
 
 FOLDERS: dict[str, Callable[[Path], Path]] = {
-    make.__name__: make
-    for make in (no_git, no_commit, no_remote, remote, worktree, subfolder)
+    make.__name__: make for make in (no_git, no_commit, no_remote, remote, worktree, subfolder)
 }
 MOVED = ("no_remote", "remote")  # what a folder without a commit was is not known elsewhere
 
