@@ -1,10 +1,8 @@
 """Projects: the name of a folder's project, which is its repository, and the projects that a call may use."""
 
-import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,14 +13,13 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.access import ANY_PROJECT
 from mcp_reflect.models.common import GLOBAL, Scope
+from mcp_reflect.repositories import NotReadableError, first_commit, repository_in
 from mcp_reflect.security.redact import clean_text, quoted
 
 COMMIT: Final = "commit:"
 """Begins the name of a repository without a remote: its first commit."""
 
-_COMMIT_CHARS: Final = 16
-_GIT_SECONDS: Final = 5.0
-_MOST_CONFIG_CHARS: Final = 1_000_000
+_MOST_ADDRESS: Final = 4_000  # characters of a remote's address
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +44,33 @@ class Folder:
     def of(cls, directory: Path, parts: Sequence[str] = ()) -> "Folder":
         """Read the files; `parts` are patterns of the subfolders that are projects of their own.
 
-        The root, home and temp directories do not belong to a project: their name is empty, which means global.
+        The root, home and temp directories do not belong to a project: their name is empty, which means global. A
+        folder whose `.git` cannot be read, or belongs to another folder, is a project of its own.
         """
         here = directory.resolve()
         for tree in (here, *here.parents):
-            if git := _repository(tree):
-                path = git.parent if git.name == ".git" else git
-                if not _is_shared(path):
-                    part, remote = _part(here.relative_to(tree), parts), _remote(git)
-                    return cls(f"{path}{part}", remote and remote + part, git, part)
+            try:
+                repository = repository_in(tree)
+            except NotReadableError:
+                return cls._alone(tree, _part(here.relative_to(tree), parts))
+            if repository is None:
+                continue
+            git = repository.data
+            path = git.parent if git.name == ".git" else git
+            if _is_shared(path):
                 break
-        return cls(GLOBAL if _is_shared(here) else str(here))
+            part, remote = _part(here.relative_to(tree), parts), _origin(repository.remotes)
+            return cls(f"{path}{part}", remote and remote + part, git, part)
+        return cls._alone(here)
+
+    @classmethod
+    def _alone(cls, folder: Path, part: str = "") -> "Folder":
+        return cls(GLOBAL if _is_shared(folder) else f"{folder}{part}", part=part)
 
     def first_commit(self) -> str | None:
         """Return the name by the repository's first commit; None if it has none. Starts a process of git."""
-        if self.git is None or (self.git / "shallow").exists():
-            return None
-        import subprocess  # noqa: PLC0415 - asked once for a repository without a remote
-
-        command = ["git", f"--git-dir={self.git}", "rev-list", "--max-parents=0", "HEAD"]
-        # A hook of git sets GIT_DIR and more, which name another repository.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        try:
-            run = subprocess.run(  # noqa: S603 - our own command
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=env, timeout=_GIT_SECONDS,
-                check=False,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        commits = run.stdout.split() if run.returncode == 0 else []
-        return f"{COMMIT}{commits[-1][:_COMMIT_CHARS]}{self.part}" if commits else None
+        commit = first_commit(self.git) if self.git else None
+        return f"{COMMIT}{commit}{self.part}" if commit else None
 
 
 def project_of(directory: Path, parts: Sequence[str] = ()) -> str:
@@ -102,41 +96,10 @@ def _part(inside: Path, patterns: Sequence[str]) -> str:
     return ""
 
 
-def _repository(folder: Path) -> Path | None:
-    """Return the data of the repository whose `.git` is in `folder`, which its worktrees share; None without one."""
-    git = folder / ".git"
-    with suppress(OSError):
-        if git.is_file():  # a worktree or a submodule
-            pointer = git.read_text(encoding="utf-8", errors="replace").strip()
-            if not pointer.startswith("gitdir:"):
-                return None
-            git = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
-            if (common := git / "commondir").is_file():
-                git = (git / common.read_text(encoding="utf-8", errors="replace").strip()).resolve()
-            return git
-        if (git / "HEAD").exists():
-            return git
-    return None
-
-
-_SECTION: Final = re.compile(r'\s*\[\s*remote\s+"(.+)"\s*\]', re.IGNORECASE)
-_URL: Final = re.compile(r'\s*url\s*=\s*(?:"([^"]*)"|([^#;\s]+))', re.IGNORECASE)
-
-
-def _remote(git: Path) -> str | None:
-    """Return the normalized address of `origin`, or of the only remote, in a repository's configuration."""
-    text = ""
-    with suppress(OSError), (git / "config").open(encoding="utf-8", errors="replace") as file:
-        text = file.read(_MOST_CONFIG_CHARS)
-    urls: dict[str, str] = {}
-    section: str | None = None
-    for line in text.splitlines():
-        if line.lstrip().startswith("["):
-            found = _SECTION.match(line)
-            section = found[1] if found else None
-        elif section is not None and (found := _URL.match(line)):
-            urls.setdefault(section, found[1] or found[2] or "")
-    return remote_name(urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else ""))
+def _origin(remotes: Mapping[str, str]) -> str | None:
+    """Return the normalized address of `origin`, or of the only remote."""
+    only = next(iter(remotes.values())) if len(remotes) == 1 else ""
+    return remote_name((remotes.get("origin") or only)[:_MOST_ADDRESS])
 
 
 # scheme://user:password@host:port/path, or user@host:path

@@ -8,13 +8,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_reflect import services
+from mcp_reflect import children, services
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
@@ -35,8 +35,6 @@ from mcp_reflect.storage.spool import (
 )
 
 if TYPE_CHECKING:
-    import subprocess
-
     from mcp_reflect.cli.quick_hook import Watch
 
 
@@ -138,8 +136,8 @@ async def _say(
     return hook_answer(hook, text, hold=hold) if text else None
 
 
-def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Popen[bytes] | None":
-    """Reflect on the session's transcript in another process, in the session's folder."""
+def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child | None:
+    """Reflect on the session's transcript in another process, for the project of the session's folder."""
     if hook.transcript is None or not Path(hook.transcript).is_file():
         return None
     log = Path(os.devnull)
@@ -148,28 +146,9 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> "subprocess.Po
         log = settings.bank_path.with_name(f"{settings.bank_path.name}.distil.log")
     if isinstance(settings.bank, Path):
         os.environ[BANK] = str(settings.bank_path)  # it works in another folder
-    folder = hook.folder if hook.folder and Path(hook.folder).is_dir() else None
-    return _start(("reflect", "--json", "--session", hook.session, hook.transcript), log, folder)
-
-
-def _start(
-    words: Sequence[str], log: Path = Path(os.devnull), folder: str | None = None
-) -> "subprocess.Popen[bytes]":
-    """Start a command of ours that outlives this process; its errors go to `log`."""
-    import subprocess  # noqa: PLC0415 - most hooks start nothing
-
-    package = str(Path(__file__).parents[2])  # another process may not find what this one found
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-    with os.fdopen(os.open(log, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "wb") as errors:
-        return subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "mcp_reflect", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,
-        )
+    transcript, folder = Path(hook.transcript).absolute(), Path(hook.folder or "").absolute()
+    session = ("--session", hook.session, "--folder", str(folder))
+    return children.start_in_background(("reflect", "--json", *session, str(transcript)), log)
 
 
 # A team's service.
@@ -257,4 +236,5 @@ def deliver(options: Mapping[str, str]) -> None:
 
 
 def _deliver_in_background(options: Mapping[str, str]) -> None:
-    _start(("hook", *(f"--{name}={value}" for name, value in options.items()), "deliver"))
+    named = [f"--{name}={value}" for name, value in options.items()]
+    children.start_in_background(("hook", *named, "deliver"), Path(os.devnull))

@@ -5,14 +5,13 @@ Paths and forms come from the hosts' own documentation, read in November 2026.
 
 import os
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from mcp_reflect.children import command_line
 from mcp_reflect.cli.files import Language, parse, set_entry, table, write
 from mcp_reflect.errors import InputError
 
@@ -315,9 +314,7 @@ def hook_line(
     if distil is not None and event.lower() == "sessionend":
         options.append(f"--distil={distil}")
     words = [*command.arguments, "hook", *options, event]
-    if windows:
-        return subprocess.list2cmdline([command.program.replace("\\", "/"), *words])
-    return shlex.join([command.program, *words])
+    return command_line([command.program, *words], windows=windows)
 
 
 def _entry(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import replace_file
 from mcp_reflect.cli.hosts import (
@@ -243,9 +244,10 @@ def _compact(text: str) -> str:
 
 
 def _server_command(options: Namespace) -> Command:
-    """Return the command beside the Python that runs this, by its whole path: hosts rarely see a shell's PATH.
+    """Return the command of this installation, by its whole path: hosts rarely see a shell's PATH.
 
-    In a project's file, which its people share, it is the name alone.
+    It is started so that the folder of a session, and PYTHONPATH in it, bring no code into it. In a project's file,
+    which its people share, it is the name alone.
     """
     settings = {"MCP_REFLECT_PROJECT": options.project, "MCP_REFLECT_BANK": options.bank}
     env = {name: value for name, value in settings.items() if value}
@@ -262,12 +264,16 @@ def _server_command(options: Namespace) -> Command:
             _try(remote)
     if options.here:
         return Command("mcp-reflect", (), env, remote)
+    if children.is_found_isolated():
+        return Command(sys.executable, (*children.ISOLATED, "-m", "mcp_reflect"), env, remote)
+    # This Python finds the package by a variable or a wrapper alone, as some distributions have it.
     script = Path(sys.executable).with_name(
         "mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect"
     )
     if script.exists():
         return Command(str(script), (), env, remote)
-    return Command(sys.executable, ("-m", "mcp_reflect"), env, remote)
+    program, *arguments = children.our_command()
+    return Command(program, tuple(arguments), env, remote)
 
 
 def _try(remote: Remote) -> None:

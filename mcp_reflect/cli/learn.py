@@ -61,6 +61,8 @@ def add_reflect_arguments(parser: CliParser) -> None:
     about = "how it ended, if the file does not say"
     parser.add_argument("--outcome", choices=_OUTCOMES, default="partial", help=about)
     parser.add_argument("--session", help="the session's id, if hooks watched it")
+    about = "the folder it worked in, if the file does not say (default: this directory)"
+    parser.add_argument("--folder", help=about)
 
 
 def run_reflect(options: Namespace) -> None:
@@ -77,7 +79,7 @@ def run_reflect(options: Namespace) -> None:
         for fault in transcript.bad:
             sys.stderr.write(f"mcp-reflect: {fault}; skipped.\n")
         if transcript.runs:
-            folder = folder_in(text[:_HEAD].encode(errors="replace"))
+            folder = folder_in(text[:_HEAD].encode(errors="replace")) or options.folder
             own = replace(settings, folder=Path(folder) if folder else None)
             with_engine(lambda engine, runs=transcript: _reflect(engine, runs, options), own)
         elif len(names) == 1:

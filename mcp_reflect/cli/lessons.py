@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import tempfile
 import tomllib
 from argparse import Namespace
@@ -390,7 +389,7 @@ async def _edit_in_editor(
 
 
 def _open_editor(file: Path) -> None:
-    import subprocess  # noqa: PLC0415 - slow to import
+    from mcp_reflect.children import edit_file  # noqa: PLC0415 - slow to import
 
     command = (
         os.environ.get("VISUAL")
@@ -398,8 +397,8 @@ def _open_editor(file: Path) -> None:
         or ("notepad" if os.name == "nt" else "vi")
     )
     try:
-        subprocess.run([*shlex.split(command), str(file)], check=True)  # noqa: S603 - the person's own
-    except (OSError, subprocess.CalledProcessError) as error:
+        edit_file(command, file)
+    except (OSError, ValueError) as error:
         raise InputError(
             "EDITOR", f"'{command}' failed: {error}", f"Set it. Your text is in {file}."
         ) from None

@@ -3,18 +3,15 @@
 The program reads the prompt on stdin, in an empty folder, and has no tools, hooks or MCP servers.
 """
 
-import asyncio
 import json
 import os
 import re
-import shutil
-import signal
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
+from mcp_reflect import children
 from mcp_reflect.llm.protocol import (
     LLM,
     LLMSettingError,
@@ -154,7 +151,7 @@ def open_llm(spec: Spec, settings: Mapping[str, str]) -> LLM:
         raise LLMSettingError(
             MAIN, f"{spec.name} would run inside itself", "Name another model here"
         )
-    path = shutil.which(program.command)
+    path = children.find_program(program.command)
     if path is None:
         fault = f'the program "{program.command}" of {program.title} is not on PATH'
         raise LLMSettingError(MAIN, fault, "Install it, or name another model")
@@ -177,21 +174,13 @@ class AgentProgram:
             prefix="reflection-", ignore_cleanup_errors=True
         ) as folder:
             try:
-                process = await asyncio.create_subprocess_exec(
-                    *self._command,
-                    stdin=PIPE,
-                    stdout=PIPE,
-                    stderr=PIPE,
-                    cwd=folder,
-                    env={**env, NESTED: "1"},
-                    start_new_session=True,
-                )
+                process = await children.start_program(self._command, folder, {**env, NESTED: "1"})
             except OSError as error:
                 raise self._error(f"it cannot be started ({error.strerror})") from None
             try:
                 output, errors = await process.communicate(prompt)
             finally:
-                await _end(process)
+                await children.end_program(process)
         result = _read((output.strip() or errors.strip()).decode("utf-8", "replace"))
         if result.error or process.returncode:
             raise self._error(
@@ -207,15 +196,3 @@ class AgentProgram:
         if _NO_LOGIN.search(words):
             fix = f"Run `{self._program.command}` once, and log in"
         return RefusedError(self._name, fault, fix)
-
-
-async def _end(process: Process) -> None:
-    if process.returncode is None:
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
-            await (
-                await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
-            ).wait()
-        await process.wait()

@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import re
 import sys
 from collections.abc import (
@@ -24,6 +23,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, TextContent
 
+from mcp_reflect import children
 from mcp_reflect.errors import McpReflectError
 
 LOOK: Final = 4096
@@ -147,9 +147,7 @@ Call: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 @asynccontextmanager
 async def session(env: Mapping[str, str]) -> AsyncGenerator[Call]:
     """Start this installation's server over stdio with `env` added, and stop it when the block ends."""
-    parameters = StdioServerParameters(
-        command=sys.executable, args=["-m", "mcp_reflect"], env={**os.environ, **env}
-    )
+    parameters = StdioServerParameters(**children.server_parameters(env))
     async with Client(stdio_client(parameters)) as client:
 
         async def call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import sys
-from asyncio.subprocess import PIPE
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
+from mcp_reflect import children
 from mcp_reflect.clock import DAY
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
@@ -266,9 +266,7 @@ async def _read_apart(queue: _Queue, done: _Done) -> None:
     """Read files in a separate process, which is restarted if a file kills it."""
     left = deque(queue)
     while left:
-        pipes: Any = {"stdin": PIPE, "stdout": PIPE, "limit": _MOST_ANSWER}
-        pipes["start_new_session"] = os.name == "posix"  # Ctrl-C ends us, and we end it
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, **pipes)
+        process = await children.start_worker(__name__, _MOST_ANSWER)
         sender, receiver = cast("tuple[Any, Any]", (process.stdin, process.stdout))
         try:
             sender.write(

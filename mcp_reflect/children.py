@@ -1,0 +1,180 @@
+"""Starts every process of this package, so that nothing of the folder that is worked in runs in it.
+
+A process of ours ignores the variables of Python (`-E`) and never looks for modules in a folder it was started in
+(`-P`); it works in the folder of this package. A program of somebody else is looked for in the folders of PATH alone:
+Windows, and a PATH with a relative entry, would find it in the folder that is worked in.
+`tests/contracts/test_children.py` forbids any other start.
+"""
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+ISOLATED: Final = ("-E", "-P")
+"""Options of Python: ignore PYTHONPATH and the like; put neither the working folder nor a script's on the path."""
+
+Child: TypeAlias = subprocess.Popen[bytes]
+
+OUR_FOLDER: Final = Path(__file__).resolve().parent
+_LOOKING_SECONDS: Final = 20.0
+_START: Final = OUR_FOLDER / "isolated.py"
+
+
+def our_command(*words: str, module: str = "mcp_reflect") -> list[str]:
+    """Return the command that runs a module of this package; it reads and writes UTF-8."""
+    return [sys.executable, *ISOLATED, "-X", "utf8", str(_START), module, *words]
+
+
+def our_environment(**more: str) -> dict[str, str]:
+    """Return this environment without the variables of Python, and with `more`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, **more}
+
+
+@cache
+def is_found_isolated() -> bool:
+    """Return whether an isolated Python finds this very package, and what it needs, without being told where it is."""
+    script = (
+        "import sys; from importlib.util import find_spec as find; "
+        "sys.stdout.write(find('mcp_reflect').origin * bool(find('mcp')))"
+    )
+    try:
+        found = subprocess.run(
+            [sys.executable, *ISOLATED, "-c", script],
+            capture_output=True,
+            cwd=OUR_FOLDER,
+            env=our_environment(),
+            timeout=_LOOKING_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return found.returncode == 0 and Path(os.fsdecode(found.stdout)).parent == OUR_FOLDER
+
+
+def start_in_background(words: Sequence[str], errors: Path) -> Child:
+    """Start a command of ours that outlives this process; its errors go to a file, which is no link."""
+    flags = os.O_WRONLY | os.O_TRUNC | os.O_CREAT | (getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(os.open(errors, flags, 0o600), "wb") as log:
+        return subprocess.Popen(
+            our_command(*words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            cwd=OUR_FOLDER,
+            env=our_environment(),
+            start_new_session=True,
+        )
+
+
+async def start_worker(module: str, most_line: int) -> Process:
+    """Start a module of ours that answers lines; a line of its answer has at most `most_line` bytes."""
+    return await asyncio.create_subprocess_exec(
+        *our_command(module=module),
+        stdin=PIPE,
+        stdout=PIPE,
+        limit=most_line,
+        cwd=OUR_FOLDER,
+        env=our_environment(),
+        start_new_session=os.name == "posix",  # Ctrl-C ends us, and we end it
+    )
+
+
+async def start_program(command: Sequence[str], folder: str, env: Mapping[str, str]) -> Process:
+    """Start a program of the person's in a folder that we made; `find_program` says where it is."""
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=folder,
+        env=dict(env),
+        start_new_session=True,
+    )
+
+
+async def end_program(process: Process) -> None:
+    """End a program with its children, if it still runs."""
+    if process.returncode is not None:
+        return
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        system = os.environ.get("SYSTEMROOT", r"C:\Windows")
+        command = (rf"{system}\System32\taskkill.exe", "/T", "/F", "/PID", str(process.pid))
+        await (
+            await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL)
+        ).wait()
+    await process.wait()
+
+
+def write_output(
+    command: Sequence[str], file: Path, *, folder: Path, env: Mapping[str, str], seconds: float
+) -> bool:
+    """Write what a program prints to a file; return whether it ended well and in time."""
+    try:
+        with file.open("wb") as output:
+            run = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=dict(env),
+                timeout=seconds,
+                check=False,
+            )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return run.returncode == 0
+
+
+def edit_file(command: str, file: Path) -> None:
+    """Let a person edit a file in the editor that they named; OSError or ValueError where that fails."""
+    words = shlex.split(command)
+    try:
+        subprocess.run([*words, str(file)], check=True)
+    except subprocess.CalledProcessError as error:
+        raise OSError(f"it ended with {error.returncode}") from None
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program in the folders of PATH; a relative folder on it is left out."""
+    endings = [""]
+    if sys.platform == "win32":
+        endings = os.environ.get("PATHEXT", ".EXE;.CMD;.BAT").split(os.pathsep)
+    for folder in os.get_exec_path():
+        if not Path(folder).is_absolute():
+            continue
+        for ending in endings:
+            path = Path(folder, name + ending)
+            if path.is_file() and os.access(path, os.X_OK):
+                return str(path)
+    return None
+
+
+def command_line(words: Sequence[str], *, windows: bool) -> str:
+    """Return a command as a line for a shell. On Windows every shell accepts a slash in a path."""
+    if windows:
+        program, *arguments = words
+        return subprocess.list2cmdline([program.replace("\\", "/"), *arguments])
+    return shlex.join(words)
+
+
+def server_parameters(env: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a client of MCP starts this installation's server, with `env` added."""
+    program, *arguments = our_command()
+    return {
+        "command": program,
+        "args": arguments,
+        "env": our_environment(**env),
+        "cwd": str(OUR_FOLDER),
+    }

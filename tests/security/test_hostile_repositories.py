@@ -1,0 +1,278 @@
+"""A repository that was unpacked from an archive runs nothing, stalls nothing, and takes no other project's name."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_reflect.projects import Folder
+from tests.storage.test_projects import SHOP, git, repository
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and programs of POSIX")
+
+QUICK = 2.0  # seconds
+
+
+def own_project(folder: Path) -> bool:
+    """Whether the folder is soon known as its own project, and no first commit is told."""
+    began = time.monotonic()
+    found = Folder.of(folder)
+    commit = found.first_commit()
+    assert time.monotonic() - began < QUICK
+    return found.name == str(folder) and commit is None
+
+
+@pytest.fixture
+def bait(tmp_path: Path) -> Path:
+    """A file that a hostile repository tries to make."""
+    return tmp_path / "PWNED"
+
+
+def commit_of(folder: Path) -> str:
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_promisor_with_a_missing_head_runs_no_command(tmp_path: Path, bait: Path) -> None:
+    folder = repository(tmp_path / "shop")
+    program = f"touch {bait}; false"
+    for name, value in (
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.uploadpack", program),
+        ("remote.origin.url", str(tmp_path / "nowhere")),
+        ("core.fsmonitor", program),
+        ("core.sshCommand", program),
+        ("core.pager", program),
+        ("core.gitProxy", program),
+        ("core.alternateRefsCommand", program),
+        ("credential.helper", f"!{program}"),
+        ("alias.rev-list", f"!{program}"),
+    ):
+        git(folder, "config", name, value)
+    (folder / ".git/HEAD").write_text("0" * 39 + "1\n")
+    assert own_project(folder)
+    assert not bait.exists()
+
+
+def test_a_hook_and_a_setting_of_git_in_the_environment_run_nothing(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "shop")
+    first = commit_of(folder)
+    for variable in ("GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND", "GIT_PAGER", "GIT_ASKPASS"):
+        monkeypatch.setenv(variable, f"touch {bait}")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "alias.rev-list")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", f"!touch {bait}")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
+    assert Folder.of(folder).first_commit() == f"commit:{first[:16]}"
+    assert not bait.exists()
+
+
+def test_a_program_named_git_in_the_folder_is_not_run(
+    tmp_path: Path, bait: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "shop")
+    program = folder / "git"
+    program.write_text(f"#!/bin/sh\ntouch {bait}\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", os.pathsep.join(("", ".", os.environ["PATH"])))
+    assert (Folder.of(folder).first_commit() or "").startswith("commit:")
+    assert not bait.exists()
+
+
+def pipe_as_git(folder: Path) -> None:
+    shutil.rmtree(folder / ".git")
+    os.mkfifo(folder / ".git")
+
+
+def link_out_of_the_tree(folder: Path) -> None:
+    shutil.rmtree(folder / ".git")
+    (folder / ".git").symlink_to(folder.parent / "other" / ".git")
+
+
+def file_that_points_elsewhere(folder: Path) -> None:
+    shutil.rmtree(folder / ".git")
+    (folder / ".git").write_text(f"gitdir: {folder.parent / 'other' / '.git'}\n")
+
+
+def forged_worktree(folder: Path) -> None:
+    """The folder names data in its own tree, which names another repository as the shared one."""
+    shutil.rmtree(folder / ".git")
+    data = folder / "data" / "worktrees" / "x"
+    data.mkdir(parents=True)
+    (folder / ".git").write_text("gitdir: data/worktrees/x\n")
+    (data / "commondir").write_text(f"{folder.parent / 'other' / '.git'}\n")
+    (data / "gitdir").write_text(f"{folder / '.git'}\n")
+    (data / "HEAD").write_text("ref: refs/heads/main\n")
+
+
+def forged_submodule(folder: Path) -> None:
+    """The data is that of a repository whose `core.worktree` is another folder."""
+    shutil.rmtree(folder / ".git")
+    other = folder.parent / "other"
+    git(other, "config", "core.worktree", str(other))
+    (folder / ".git").write_text(f"gitdir: {other / '.git'}\n")
+
+
+def huge_file_as_git(folder: Path) -> None:
+    shutil.rmtree(folder / ".git")
+    with (folder / ".git").open("wb") as file:
+        file.truncate(100_000_000)
+
+
+def huge_config(folder: Path) -> None:
+    with (folder / ".git/config").open("r+b") as file:
+        file.truncate(100_000_000)
+
+
+def pipe_as_config(folder: Path) -> None:
+    (folder / ".git/config").unlink()
+    os.mkfifo(folder / ".git/config")
+
+
+def config_of_another(folder: Path) -> None:
+    (folder / ".git/config").unlink()
+    (folder / ".git/config").symlink_to(folder.parent / "other/.git/config")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pipe_as_git,
+        link_out_of_the_tree,
+        file_that_points_elsewhere,
+        forged_worktree,
+        forged_submodule,
+        huge_file_as_git,
+        huge_config,
+        pipe_as_config,
+        config_of_another,
+    ],
+)
+def test_what_is_no_repository_of_its_own_is_its_own_project(
+    tmp_path: Path, attack: Callable[[Path], None]
+) -> None:
+    repository(tmp_path / "other", SHOP)
+    folder = repository(tmp_path / "shop")
+    attack(folder)
+    assert own_project(folder)
+
+
+def pipe_as_head(folder: Path) -> None:
+    (folder / ".git/HEAD").unlink()
+    os.mkfifo(folder / ".git/HEAD")
+
+
+def pipe_as_branch(folder: Path) -> None:
+    os.mkfifo(folder / ".git/refs/heads/x")
+    (folder / ".git/HEAD").write_text("ref: refs/heads/x\n")
+
+
+def branches_in_a_ring(folder: Path) -> None:
+    (folder / ".git/HEAD").write_text("ref: refs/heads/a\n")
+    (folder / ".git/refs/heads/a").write_text("ref: refs/heads/b\n")
+    (folder / ".git/refs/heads/b").write_text("ref: refs/heads/a\n")
+
+
+def branch_outside(folder: Path) -> None:
+    (folder / ".git/HEAD").write_text("ref: refs/../../../other/.git/refs/heads/main\n")
+
+
+def pipe_as_object(folder: Path) -> None:
+    loose = next((folder / ".git/objects").glob("[0-9a-f]?"))
+    os.mkfifo(loose / ("0" * 38))
+
+
+def pipe_as_pack(folder: Path) -> None:
+    name = "pack-" + "0" * 40
+    os.mkfifo(folder / f".git/objects/pack/{name}.idx")
+    os.mkfifo(folder / f".git/objects/pack/{name}.pack")
+
+
+def objects_of_another(folder: Path) -> None:
+    other = folder.parent / "other"
+    shutil.rmtree(folder / ".git/objects")
+    (folder / ".git/objects").symlink_to(other / ".git/objects")
+    (folder / ".git/HEAD").write_text(commit_of(other))
+
+
+def alternates_of_another(folder: Path) -> None:
+    other = folder.parent / "other"
+    (folder / ".git/objects/info").mkdir(exist_ok=True)
+    (folder / ".git/objects/info/alternates").write_text(f"{other / '.git/objects'}\n")
+    (folder / ".git/HEAD").write_text(commit_of(other))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pipe_as_head,
+        pipe_as_branch,
+        branches_in_a_ring,
+        branch_outside,
+        pipe_as_object,
+        pipe_as_pack,
+        objects_of_another,
+        alternates_of_another,
+    ],
+)
+def test_a_first_commit_that_cannot_be_told_is_none(
+    tmp_path: Path, attack: Callable[[Path], None]
+) -> None:
+    repository(tmp_path / "other", SHOP)
+    folder = repository(tmp_path / "shop")
+    attack(folder)
+    assert own_project(folder)
+
+
+def test_a_replaced_commit_does_not_hide_the_first_one(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "shop")
+    first = commit_of(folder)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Go on")
+    git(folder, "replace", "--graft", "HEAD")
+    assert Folder.of(folder).first_commit() == f"commit:{first[:16]}"
+
+
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_loose_packed_and_packed_branches_have_one_first_commit(tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q", f"--object-format={form}")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Begin")
+    name = f"commit:{commit_of(folder)[:16]}"
+    git(folder, "checkout", "-q", "-b", "feature/ä-1")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Go on")
+    assert Folder.of(folder).first_commit() == name
+    git(folder, "gc", "-q")
+    assert Folder.of(folder).first_commit() == name
+    git(folder, "checkout", "-q", "--detach")
+    assert Folder.of(folder).first_commit() == name
+
+
+def test_worktrees_and_submodules_that_git_made_are_read(tmp_path: Path) -> None:
+    first = repository(tmp_path / "shop", SHOP)
+    part = repository(tmp_path / "part", "git@github.com:acme/part.git")
+    git(first, "worktree", "add", "-q", str(tmp_path / "tree"))
+    git(first, "submodule", "add", "-q", str(part), "vendor/part")
+    git(first / "vendor/part", "remote", "set-url", "origin", "git@github.com:acme/part.git")
+    assert Folder.of(tmp_path / "tree") == Folder.of(first)
+    assert Folder.of(first / "vendor/part").remote == "github.com/acme/part"
+    assert Folder.of(first).remote == "github.com/acme/shop"
+
+
+def test_data_beside_its_file_is_read(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "shop", SHOP)
+    (folder / ".git").rename(folder / ".bare")
+    (folder / ".git").write_text("gitdir: ./.bare\n")
+    assert Folder.of(folder).remote == "github.com/acme/shop"
