@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from mcp_reflect.guards.commands import VALUED, Command, Invocation, base_name
 from mcp_reflect.guards.guard import (
     ANY_ARGUMENT,
     EDIT,
@@ -26,6 +25,7 @@ from mcp_reflect.guards.guard import (
 )
 from mcp_reflect.guards.wording import Wording, common, names_flag
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import VALUED, Command, Invocation, base_name
 
 _PLAIN_WORD: Final = lazy_compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")
 _CAPITALS: Final = lazy_compile(r"\b[A-Z]{3,}(?: (?:[A-Z]{2,}|\*))*")
@@ -245,7 +245,7 @@ def _chosen(wrong: Call, right: Call | None, wording: Wording) -> Program | None
     def score(program: Program) -> float:
         name, wrappers = program.found.name, program.found.wrappers
         points = 4.0 * (name in wording.wrong) + 2 * (name in wording.right) + 0.5 * len(wrappers)
-        is_fed = any(other.pipe == program.command.pipe for other in program.earlier)
+        is_fed = any(other.feeds(program.command) for other in program.earlier)
         by_script = wrappers[-1:] != () and wrappers[-1] in _SCRIPTED & (
             wording.wrong | wording.right
         )

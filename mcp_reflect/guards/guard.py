@@ -30,18 +30,18 @@ from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.commands import (
-    Command,
-    Invocation,
-    base_name,
-    fed_text,
-    invocations,
-    patched_files,
-    read_commands,
-    written_files,
-)
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import (
+    Command,
+    Invocation,
+    Script,
+    base_name,
+    patched_files,
+    program_name,
+    read_script,
+    written_files,
+)
 
 SHELL: Final = "Bash"
 POWERSHELL: Final = "PowerShell"
@@ -67,6 +67,7 @@ _SHELL_WORDS: Final = frozenset(
 )
 _POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
 _EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
+_FEEDERS: Final = frozenset("echo printf cat".split())
 _PATHS: Final = (
     "file_path",
     "path",
@@ -229,13 +230,16 @@ class Call:
         self.powershell = bool(tool_words(self.tool) & _POWERSHELL_WORDS)
 
     @cached_property
+    def script(self) -> Script:
+        """What a shell's call runs."""
+        if not self.shell:
+            return Script(())
+        return read_script(command_text(self.arguments), is_powershell=self.powershell)
+
+    @property
     def commands(self) -> tuple[Command, ...]:
         """The commands of a shell's call."""
-        return (
-            read_commands(command_text(self.arguments), powershell=self.powershell)
-            if self.shell
-            else ()
-        )
+        return self.script.commands
 
     @cached_property
     def programs(self) -> "tuple[Program, ...]":
@@ -243,7 +247,7 @@ class Call:
         return tuple(
             Program(self, command, found)
             for command in self.commands
-            for found in invocations(command)
+            for found in command.invocations
         )
 
     @cached_property
@@ -320,28 +324,34 @@ class Program:
     @property
     def earlier(self) -> tuple[Command, ...]:
         """The commands before it."""
-        return self.call.commands[: self.call.commands.index(self.command)]
+        return self.call.commands[: self.command.number]
 
     @property
     def readers(self) -> list[str]:
         """The programs that its output is piped into."""
-        later = self.call.commands[self.call.commands.index(self.command) + 1 :]
+        if not self.command.pipes:
+            return []
+        later = self.call.commands[self.command.number + 1 :]
         return [
             found.name
             for other in later
-            if other.pipe == self.command.pipe
-            for found in invocations(other)
+            if self.command.feeds(other)
+            for found in other.invocations
         ]
 
     @property
     def in_background(self) -> bool:
         """Whether nobody waits for it."""
-        return self.command.background or ("run_in_background", "true") in self.call.values
+        return self.command.is_background or ("run_in_background", "true") in self.call.values
 
     @property
     def text(self) -> str:
         """The text that it is given: its arguments, a here-document, what is piped into it."""
-        return fed_text(self.command, self.call.commands)
+        texts = [*self.command.arguments, self.command.document]
+        for other in self.earlier if self.command.pipes else ():
+            if other.feeds(self.command) and base_name(other.program) in _FEEDERS:
+                texts += [*other.arguments, other.document]
+        return "\n".join(texts)
 
     @property
     def has_clusters(self) -> bool:
@@ -415,8 +425,8 @@ class Program:
 
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
-    for found in invocations(command):
-        if found.name == words[0] or _is_path(found.program, words[0]):
+    for found in command.invocations:
+        if found.name == program_name(words[0]) or _is_path(found.program, words[0]):
             rest = iter(found.arguments)
             if all(any(_is_argument(given, word) for given in rest) for word in words[1:]):
                 return True
@@ -466,7 +476,7 @@ def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
     """Return the arguments without the subcommands of `head`, None if the program or a subcommand is another."""
     name, *subcommands = head
     found = program.found
-    same = _is_path(found.program, name) if "/" in name else found.name == name
+    same = _is_path(found.program, name) if "/" in name else found.name == program_name(name)
     if not same and not (program.call.powershell and found.name.lower() == name.lower()):
         return None
     words = list(found.arguments)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_reflect.guards.commands import base_name
 from mcp_reflect.guards.derivation import DEPTHS, TARGETED, derive
 from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Call, Guard, meets_everything
 from mcp_reflect.guards.wording import Wording, common, tokens_of
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import base_name
 
 # Words that are programs and English: they count only at the start, behind a verb, or before a flag.
 _ENGLISH: Final = frozenset(

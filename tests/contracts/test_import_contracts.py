@@ -83,6 +83,9 @@ _THIRD = (
 )
 _FOURTH = (
     Violation(
+        "a guard parses a command itself", "shell", "guards/guard.py", "import tree_sitter_bash"
+    ),
+    Violation(
         "a hook reads the settings", "moments", "moments/known.py", "import mcp_reflect.config"
     ),
     Violation("a module has no layer", "layers", "utils.py", "import mcp_reflect.models"),

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.commands import LIMIT, fed_text, invocations, read_commands, written_files
 from mcp_reflect.guards.derivation import derive
 from mcp_reflect.guards.guard import Call, Guard, matches, parse_guard
 from mcp_reflect.guards.reading import derive_from_words
@@ -387,97 +386,3 @@ def test_the_subcommand_of_any_program_is_what_both_calls_begin_with(
     mistake: str, correction: str, wrong: str, right: str, guard: str
 ) -> None:
     assert str(derive(call_of(wrong), call_of(right), Wording(mistake, correction))) == guard
-
-
-@pytest.mark.parametrize(
-    ("text", "programs"),
-    [
-        ("cd web && FOO=1 npx tsc -p . | tail -5; ls", ["cd", "npx", "tsc", "tail", "ls"]),
-        (
-            "sudo -u root timeout 5m bash -lc 'git push -f && ls'",
-            ["sudo", "timeout", "bash", "git", "ls"],
-        ),
-        ("git commit -m \"$(cat <<'EOF'\ngit push\nEOF\n)\" && ls", ["cat", "git", "ls"]),
-        ("cat > a.sh <<EOF\nrm -rf x\nEOF\nls", ["cat", "ls"]),
-        ("bash <<EOF\nrm -rf x\nEOF", ["bash", "rm"]),
-        ("echo 'git push' # git push", ["echo"]),
-        ("if true; then rm x; fi; for f in *; do mv $f y; done", ["true", "rm", "for", "mv"]),
-        ("poetry run python -m pytest -q", ["poetry", "python", "pytest"]),
-        (
-            "uv run --with x pytest; pnpm exec tsc; yarn tsc",
-            ["uv", "pytest", "pnpm", "tsc", "yarn", "tsc"],
-        ),
-        ("find . -name a | xargs -0 -n 1 sed -i s/x/y/", ["find", "xargs", "sed"]),
-        ("find . -exec rm {} ;", ["find", "rm"]),
-        (
-            "ssh -i key -p 22 me@host ls; docker exec -i -u me db psql",
-            ["ssh", "ls", "docker", "psql"],
-        ),
-        ('echo `git log` $(git diff "$(pwd)")', ["git", "pwd", "git", "echo"]),
-        ("npx create-next-app@latest x", ["npx", "create-next-app"]),
-        ("python manage.py migrate", ["python", "manage.py"]),
-        ("echo 'open", ["echo"]),
-        ("", []),
-    ],
-)
-def test_every_program_that_a_line_starts_is_found_and_no_other(
-    text: str, programs: list[str]
-) -> None:
-    found = [one.name for command in read_commands(text) for one in invocations(command)]
-    assert found == programs
-
-
-@pytest.mark.parametrize(
-    ("text", "files"),
-    [
-        ("sed -i 's/a/b/' dist/x.js", ["s/a/b/", "dist/x.js"]),
-        ("sed 's/a/b/' dist/x.js | grep y", []),
-        ("echo a >> log 2>/dev/null; echo b | tee -a other", ["log", "other"]),
-        ("cp a b/ && mv c my\\ d", ["b/", "my d"]),
-        ("apply_patch <<'P'\n*** Update File: src/a.py\n@@\nP", ["src/a.py"]),
-        ("diff <(cat a) b 2>&1", []),
-    ],
-)
-def test_the_files_that_a_line_changes_are_found(text: str, files: list[str]) -> None:
-    assert [file for command in read_commands(text) for file in written_files(command)] == files
-
-
-def test_powershell_has_its_own_escapes_and_folders() -> None:
-    command, *_ = read_commands("Remove-Item C:\\build\\out `\n -Recurse", powershell=True)
-    assert command.words == ("Remove-Item", "C:\\build\\out", "-Recurse")
-
-
-def test_what_echo_pipes_into_a_program_is_its_text() -> None:
-    commands = read_commands("echo 'DROP TABLE a' | psql x")
-    assert "DROP TABLE" in fed_text(commands[1], commands)
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "$(",
-        "(",
-        '"',
-        "a ",
-        "<<A\n",
-        "`",
-        '"$(',
-        "a;",
-        "\\",
-        "bash -c '",
-        "{ ",
-        "$",
-        "'a'",
-        "$(a ",
-        "x | ",
-        "<(",
-        "eval ",
-    ],
-)
-def test_a_command_of_a_megabyte_is_read_in_bounded_time(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
-    began = time.process_time()
-    commands = read_commands(text)
-    assert time.process_time() - began < 2  # quadratic time would be minutes
-    assert len(commands) <= 400
-    assert sum(map(len, (word for command in commands for word in command.words))) <= 400 * LIMIT

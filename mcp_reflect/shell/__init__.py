@@ -1,0 +1,114 @@
+"""Commands of a shell, read by a parser (tree-sitter-bash): the one place that knows what a command line says.
+
+    script = read_script("cd web && sudo npm --prefix . test 2>&1 | tail -5")
+    [command.words for command in script.commands]   # ("cd", "web"), ("sudo", "npm", …), ("tail", "-5")
+    script.commands[1].before                        # "&&"
+    script.commands[1].feeds(script.commands[2])     # True: through a pipe
+    [found.name for found in script.commands[1].invocations]    # "sudo", "npm"
+    act_of(script.commands[1])                       # Act("npm", "test")
+    written_files(command), read_files(command)      # by redirects and by what the program does
+
+**What it reads**: quotes, escapes, braces, lists, pipes, loops, conditions, `$(…)`; variables whose value stands in the
+text; functions and aliases where they are called; wrappers (`sudo`, `uv run`, `python3.12 -m`, `find -exec`: wrappers.txt);
+and what is fed to a shell (`bash -c`, `eval`, `ssh HOST`, a here-document, `echo … | sh`).
+
+**What it does not know** stands as it is written, and its place is in `Command.unknown`: variables that come from
+elsewhere, the output of commands. Files with scripts, aliases of git, keys sent to a terminal are beyond reach.
+
+**Bounds**: over 64 kB, 2,000 commands, 40 levels, or where the parser erred, the script `is_partial`: it has no commands,
+and `why_partial` says why. Nobody may conclude anything from it; an enforced guard asks `Script.may_start`.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+from mcp_reflect.shell.acts import (
+    INTERPRETERS,
+    READING_PROGRAMS,
+    TELLING_FLAGS,
+    Act,
+    Part,
+    act_of,
+    acts_in,
+    chain,
+    doing_in,
+    is_idle,
+    is_viewed,
+    is_viewer,
+    line_of,
+    own_commands,
+    part_of,
+    parts_in,
+    segments,
+)
+from mcp_reflect.shell.bash_reader import read_bash
+from mcp_reflect.shell.commands import (
+    SUBSTITUTED,
+    Command,
+    Inside,
+    PipePlace,
+    Redirection,
+    Script,
+)
+from mcp_reflect.shell.files import patched_files, read_files, written_files
+from mcp_reflect.shell.powershell_reader import read_powershell
+from mcp_reflect.shell.programs import (
+    VALUED,
+    Invocation,
+    base_name,
+    program_name,
+    unwrapped,
+)
+
+__all__ = [
+    "COMMAND_LIMIT",
+    "INTERPRETERS",
+    "READING_PROGRAMS",
+    "SUBSTITUTED",
+    "TELLING_FLAGS",
+    "VALUED",
+    "Act",
+    "Command",
+    "Inside",
+    "Invocation",
+    "Part",
+    "PipePlace",
+    "Redirection",
+    "Script",
+    "act_of",
+    "acts_in",
+    "base_name",
+    "chain",
+    "doing_in",
+    "is_idle",
+    "is_viewed",
+    "is_viewer",
+    "line_of",
+    "own_commands",
+    "part_of",
+    "parts_in",
+    "patched_files",
+    "program_name",
+    "read_files",
+    "read_script",
+    "segments",
+    "unwrapped",
+    "written_files",
+]
+
+COMMAND_LIMIT: Final = 4_000
+"""Characters of a command that a comparison of texts looks at."""
+
+_KEPT: Final = 4_000  # characters of a text whose reading is kept for the next time
+
+
+def read_script(text: str, *, is_powershell: bool = False) -> Script:
+    """Return the commands of a script in their order, with those in `$(…)` and in what it feeds to a shell."""
+    if is_powershell:
+        return read_powershell(text)
+    return _read_short(text) if len(text) <= _KEPT else read_bash(text)
+
+
+@lru_cache(maxsize=256)
+def _read_short(text: str) -> Script:
+    return read_bash(text)

@@ -1,0 +1,188 @@
+"""What a command is a call of: its program and subcommand, whatever starts it and however its flags are written."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from mcp_reflect.shell.commands import Command, Script
+from mcp_reflect.shell.programs import VALUED, unwrapped
+from mcp_reflect.shell.tables import words_of_table
+
+MOST_WORDS: Final = 60
+"""Words of a command that are compared."""
+
+_SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9_:-]{1,30}$")
+_NUMBER: Final = re.compile(r"-\d{0,12}")
+_SILENT: Final = words_of_table("preparing")
+_VIEWERS: Final = words_of_table("viewers")
+_GROUPS: Final = words_of_table("groups of subcommands")
+INTERPRETERS: Final = words_of_table("interpreters of scripts")
+READING_PROGRAMS: Final = words_of_table("programs that read")
+TELLING_FLAGS: Final = words_of_table("flags that only tell")
+"""Flags with which a program only tells about itself."""
+
+_IDLE: Final = TELLING_FLAGS | words_of_table("flags that do no work")
+_IDLE_WITH_N: Final = frozenset(
+    ("make", "rsync", "git add", "git clean", "git fetch", "git mv", "git push", "git rm")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a command does, without its values: `Act("git", "push")`, `Act("npm", "run build")`, `Act("pytest", "")`."""
+
+    program: str
+    subcommand: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.subcommand}".strip()
+
+
+class Part(NamedTuple):
+    """One command of a line: the words before its program, what it is a call of (`git push`), and all its words."""
+
+    runner: tuple[str, ...]
+    program: str
+    subcommand: str
+    words: tuple[str, ...]
+
+    @property
+    def act(self) -> Act:
+        """Its program and subcommand."""
+        return Act(self.program, self.subcommand)
+
+    @property
+    def head(self) -> str:
+        """The program and what it does: `git push`, `pytest`, `npm run build`."""
+        return str(self.act)
+
+    @property
+    def text(self) -> str:
+        """The command as one line."""
+        return line_of(self.words)
+
+    @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words from the program on."""
+        return (self.program, *self.words[len(self.runner) + 1 :])
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The words after the program that are not flags."""
+        return tuple(word for word in self.own_words[1:] if not word.startswith("-"))
+
+    @property
+    def form(self) -> str:
+        """The command in one form for all ways to write it, its flags in alphabetical order."""
+        rest = list(self.own_words[1:])
+        for word in self.subcommand.split():
+            rest.remove(word)
+        flags = sorted(word for word in rest if word[:1] == "-" and not _NUMBER.fullmatch(word))
+        others = (word for word in rest if word not in flags)
+        return line_of((*self.runner, *self.head.split(), *flags, *others))
+
+
+def act_of(command: Command) -> Act | None:
+    """Return what a command is a call of, None for one that only assigns or redirects."""
+    words = unwrapped(command.words)
+    if not words or not words[0]:
+        return None
+    return Act(words[0], _subcommand(words))
+
+
+def acts_in(script: Script) -> list[Act]:
+    """Return what a script calls, in its order, without viewers at the end of a pipe and `cd`."""
+    acts = (act_of(command) for command in own_commands(script) if not is_viewed(command))
+    return [act for act in acts if act is not None and act.program not in _SILENT]
+
+
+def own_commands(script: Script) -> list[Command]:
+    """Return the commands that stand in the text itself, not in `$(…)` and not in what a shell is fed."""
+    return [command for command in script.commands if command.script == 0]
+
+
+def is_viewed(command: Command) -> bool:
+    """True for a command that, at the end of a pipe, only cuts or shows what the command before it printed."""
+    return command.before in ("|", "|&") and command.program in _VIEWERS
+
+
+def part_of(words: Sequence[str]) -> Part:
+    """Return the words of a command with the place of its program and its subcommand."""
+    words = list(words)[:MOST_WORDS]
+    start = min(len(words) - max(len(unwrapped(words)), 1), len(words) - 1)
+    words = [_bare(word) if at <= start else word for at, word in enumerate(words)]
+    subcommand = _subcommand(words[start:])
+    return Part(tuple(words[:start]), words[start], subcommand, tuple(words))
+
+
+def _subcommand(words: Sequence[str]) -> str:
+    """Return the words behind a program that say what it is to do."""
+    name, rest = words[0], words[1:]
+    if name.rsplit("/", 1)[-1] in READING_PROGRAMS | INTERPRETERS:
+        return ""
+    named = [
+        word
+        for before, word in zip((name, *rest), rest[:4], strict=False)
+        if word[:1] != "-" and before not in VALUED
+    ]
+    if not named or not _SUBCOMMAND.match(named[0]):
+        return ""
+    is_group = named[0] in _GROUPS and len(named) > 1 and _SUBCOMMAND.match(named[1])
+    return " ".join(named[: 2 if is_group else 1])
+
+
+def _bare(program: str) -> str:
+    is_of_system = program.startswith(("/usr/", "/bin/", "/opt/"))
+    return program.rsplit("/", 1)[-1] if is_of_system else program
+
+
+def line_of(words: Sequence[str]) -> str:
+    """Words as a line; a word with spaces is quoted."""
+    return " ".join(
+        f"'{word}'" if not word or " " in word or "\n" in word else word for word in words
+    )
+
+
+def is_idle(words: Sequence[str]) -> bool:
+    """Return whether a command, from its program on, does not do its work: it lists, tells, or only pretends."""
+    flags = {word.partition("=")[0] for word in words[1:]}
+    dry = "-n" in flags and not _IDLE_WITH_N.isdisjoint((words[0], " ".join(words[:2])))
+    return dry or not _IDLE.isdisjoint(flags)
+
+
+def is_viewer(words: Sequence[str]) -> bool:
+    """True for words of a program that, at the end of a pipe, only cuts or shows what it is given."""
+    return bool(words) and words[0] in _VIEWERS
+
+
+# The same by the text of a line, for callers that compare many of them.
+
+
+@lru_cache(maxsize=1_000)
+def parts_in(text: str) -> tuple[Part, ...]:
+    """The commands of a line, in order, without viewers at the end of a pipe."""
+    return tuple(part_of(words) for words in segments(text))
+
+
+def doing_in(text: str) -> Part | None:
+    """The first command of a line that does more than prepare the others."""
+    parts = parts_in(text)
+    return next((part for part in parts if part.program not in _SILENT), next(iter(parts), None))
+
+
+def segments(text: str) -> list[list[str]]:
+    """The words of each command of a line, without redirections to nowhere and viewers at the end of a pipe."""
+    return [words for before, words in chain(text) if not (before == "|" and is_viewer(words))]
+
+
+def chain(text: str) -> list[tuple[str, list[str]]]:
+    """The commands of a line: the operator before each, and its words without redirections to nowhere."""
+    from mcp_reflect.shell import read_script  # noqa: PLC0415 - it stands above
+
+    return [
+        (command.before, list(command.line))
+        for command in own_commands(read_script(text))
+        if command.line
+    ]

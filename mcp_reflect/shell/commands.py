@@ -1,0 +1,143 @@
+"""What a script is read as: commands, with where each stands and what goes into and out of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mcp_reflect.shell.programs import Invocation
+
+DEVICES: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null")
+"""Files that keep nothing."""
+
+SUBSTITUTED: Final = -1
+"""The number of the script of commands that stand in `$(…)`: their text becomes part of a word."""
+
+
+class Inside(StrEnum):
+    """What a command stands in."""
+
+    IF = "if"
+    LOOP = "loop"
+    CASE = "case"
+    SUBSHELL = "subshell"
+    GROUP = "group"
+    FUNCTION = "function"
+    SUBSTITUTION = "substitution"
+    FED = "fed"  # the text that another command gives to a shell
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """`2> log`: the operator, the file (or the text of `<<<` and `<<`), and the descriptor if one is written."""
+
+    operator: str
+    target: str
+    descriptor: str = ""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether its file is changed; `2>&1` names no file."""
+        copies = self.operator == ">&" and (self.target.isdigit() or self.target == "-")
+        return ">" in self.operator and not copies and self.target not in DEVICES
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its file is read."""
+        return self.operator == "<" and self.target not in DEVICES
+
+
+@dataclass(frozen=True, slots=True)
+class PipePlace:
+    """The number of a pipeline, and the place that a command has in it, from 0."""
+
+    pipeline: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command of a script, without its quotes.
+
+    `words` begin with the program, which is empty for a command that only assigns or redirects. `unknown` has the places
+    of words that hold a value which nobody can know from the text: they stand as they are written (`$x`).
+
+    `before` is the operator that it follows: "" for the first, `;`, `&&`, `||`, `|`, `|&`, `&`, and `(` for the first of
+    a substitution. `pipes` are the pipelines that it stands in, from the outside to the inside. `script` counts the
+    texts that are run: 0 for the script itself, SUBSTITUTED for what stands in `$(…)`, 1 and more for what a shell is
+    fed (`bash -c`); `fed_by` names the programs that feed it. `document` is the text of its here-documents.
+
+    `invocations` are the programs that it starts, from the outside to the inside: `sudo`, `npx`, `tsc`.
+    """
+
+    number: int
+    words: tuple[str, ...]
+    unknown: frozenset[int] = frozenset()
+    assignments: tuple[str, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    document: str = ""
+    before: str = ""
+    is_background: bool = False
+    is_negated: bool = False
+    pipes: tuple[PipePlace, ...] = ()
+    inside: tuple[Inside, ...] = ()
+    script: int = 0
+    fed_by: tuple[str, ...] = ()
+    invocations: tuple[Invocation, ...] = ()
+
+    @property
+    def program(self) -> str:
+        """The program as it is written; empty for a command that only assigns or redirects."""
+        return self.words[0]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The words after the program."""
+        return self.words[1:]
+
+    @property
+    def text(self) -> str:
+        """The text of its here-documents, by its former name."""
+        return self.document
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The files that it redirects to. `written_files` has those that its program changes as well."""
+        return tuple(one.target for one in self.redirections if one.is_written)
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """Its assignments and words, and its redirections to and from files."""
+        shown = [*self.assignments, *self.words] if self.program else [*self.assignments]
+        for one in self.redirections:
+            if one.is_written or one.is_read:
+                shown += [one.operator, one.target]
+            elif one.operator in ("<<", "<<-"):
+                shown.append(one.operator)
+        return tuple(shown)
+
+    def feeds(self, other: "Command") -> bool:
+        """Return whether its output goes into another command through a pipe."""
+        later = {one.pipeline: one.place for one in other.pipes}
+        return any(later.get(mine.pipeline, -1) > mine.place for mine in self.pipes)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A text as the shell reads it: its commands in the order in which they stand.
+
+    A *partial* reading has no commands: `why_partial` says why, and `may_start` tells from the words of the text alone
+    whether a program could be among them.
+    """
+
+    commands: tuple[Command, ...]
+    why_partial: str = ""
+    words: frozenset[str] = frozenset()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the text was too large, too deep, or not understood."""
+        return bool(self.why_partial)
+
+    def may_start(self, program: str) -> bool:
+        """Return whether the program may be run: it stands as a word in a text that was not read."""
+        return program.lower() in self.words

@@ -1,0 +1,55 @@
+"""The files that a command reads and writes, as far as its words say it."""
+
+import re
+from typing import Final
+
+from mcp_reflect.shell.commands import Command
+from mcp_reflect.shell.programs import Invocation
+from mcp_reflect.shell.tables import words_of_table
+
+_MOST_PATCH_CHARS: Final = 60_000
+_IN_PLACE: Final = re.compile(r"--in-place|-[^-]?[^-]?i")
+_PATCHED: Final = re.compile(r"(?m)^\*\*\* (?:Update|Delete|Add) File: (.{1,1000})$")
+
+
+def patched_files(text: str) -> list[str]:
+    """Return the files that a patch of `apply_patch` changes."""
+    return _PATCHED.findall(text[:_MOST_PATCH_CHARS])
+
+
+def written_files(command: Command) -> list[str]:
+    """Return the files that a command changes: by a redirect, `sed -i`, `tee`, `cp`, `mv` and similar."""
+    files = list(command.writes)
+    for found in command.invocations:
+        files += _written_by(found, command)
+    return files
+
+
+def _written_by(found: Invocation, command: Command) -> list[str]:
+    name, words = found.name.lower(), found.arguments
+    operands = [word for word in words if word[:1] != "-"]
+    if name in words_of_table("programs that write their operands"):
+        return operands
+    if name in words_of_table("programs that edit in place"):
+        return operands if any(_IN_PLACE.match(word) for word in words) else []
+    if name in words_of_table("programs that copy"):
+        return operands[-1:] if len(operands) > 1 else []
+    if name == "dd":
+        return [word[3:] for word in words if word.startswith("of=")]
+    if name == "apply_patch":
+        return patched_files("\n".join((*words, command.document)))
+    return []
+
+
+def read_files(command: Command) -> list[str]:
+    """Return the files that a command reads: by `<`, or as operands of a program that prints or searches files."""
+    files = [one.target for one in command.redirections if one.is_read]
+    for found in command.invocations:
+        operands = [word for word in found.arguments if word[:1] != "-"]
+        if found.name in words_of_table("programs that read files"):
+            files += operands
+        elif found.name in words_of_table("programs with a pattern first"):
+            files += operands[1:]
+        elif found.name in words_of_table("programs that copy"):
+            files += operands[:-1]
+    return files

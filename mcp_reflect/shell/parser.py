@@ -1,0 +1,99 @@
+"""The parser of bash: tree-sitter, within bounds of size and time."""
+
+import re
+import time
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+else:
+    Node = object  # its type, for modules that may not import the parser
+
+MOST_BYTES: Final = 2_000_000
+"""Bytes of a text that are given to the parser at all, here-documents included."""
+
+_CHUNK: Final = 65_536
+_MOST_SECONDS: Final = 0.25  # of the processor, so that a busy machine changes nothing
+_MOST_PIPED: Final = (
+    1_000  # commands of one pipeline, which take the parser quadratic time, deaf to its limit
+)
+_PIPE_OR_END: Final = re.compile(rb"\|\n\||\|[&|]?\s*|[;\n]")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> "Parser":
+    import tree_sitter  # noqa: PLC0415 - a process that reads no command does not pay for it
+
+    return tree_sitter.Parser(tree_sitter.Language(_grammar().language()))
+
+
+def _grammar() -> Any:
+    """Return the module that has the grammar.
+
+    The package around it loads `importlib.resources`, for queries that nobody asks for here: half of the start of a hook.
+    """
+    package = find_spec("tree_sitter_bash")
+    places = package.submodule_search_locations if package is not None else None
+    spec = PathFinder.find_spec("tree_sitter_bash._binding", places) if places else None
+    if spec is not None and spec.loader is not None:
+        binding = module_from_spec(spec)
+        spec.loader.exec_module(binding)
+        return binding
+    import tree_sitter_bash  # noqa: PLC0415 - a release that is made otherwise
+
+    return tree_sitter_bash
+
+
+def parse(source: bytes) -> "Tree | None":
+    """Return the tree of a script; None where that takes too long."""
+    if len(source) > MOST_BYTES:
+        return None
+    if _longest_pipeline(source) > _MOST_PIPED:
+        return None
+    parser = _parser()
+    ends = time.thread_time() + _MOST_SECONDS
+
+    def chunk(offset: int, _point: object) -> bytes:
+        return source[offset : offset + _CHUNK]
+
+    def is_late(_offset: int, _has_error: bool) -> bool:
+        return time.thread_time() > ends
+
+    try:
+        return parser.parse(chunk, progress_callback=is_late)
+    except ValueError:  # it was stopped
+        parser.reset()
+        return None
+
+
+def _longest_pipeline(source: bytes) -> int:
+    """Return at most how many commands stand in one pipeline: signs of pipes with no end of a statement between them."""
+    if source.count(b"|") <= _MOST_PIPED:
+        return 0
+    longest = length = 0
+    for match in _PIPE_OR_END.finditer(source):
+        is_pipe = match[0].strip() in (b"|", b"|&")
+        length = length + 1 if is_pipe else 0
+        longest = max(longest, length)
+    return longest
+
+
+def text_of(node: Node, source: bytes) -> str:
+    """Return the text that a node stands for."""
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def descendants(node: Node, wanted: frozenset[str], closed: frozenset[str]) -> list[Node]:
+    """Return the nodes of the wanted types below a node, in order; what is below them or `closed` ones is left out."""
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.type in wanted and current.id != node.id:
+            found.append(current)
+        elif current.type not in closed or current.id == node.id:
+            waiting.extend(reversed(current.children))
+    return found

@@ -1,0 +1,61 @@
+"""The tables of the shell's and of programs' words, from `tables.txt` and `wrappers.txt`."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program that starts another: the operands that come before that one, and its options that take a value."""
+
+    name: str
+    operands: int
+    valued: frozenset[str]
+
+
+def _lines(name: str) -> list[str]:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, list[str]]:
+    tables: dict[str, list[str]] = {}
+    words: list[str] = []
+    for line in _lines("tables.txt"):
+        if line.startswith("[") and line.endswith("]"):
+            words = tables.setdefault(line[1:-1], [])
+        else:
+            words += line.split()
+    return tables
+
+
+@lru_cache(maxsize=64)
+def words_of_table(name: str) -> frozenset[str]:
+    """Return the words of a table."""
+    return frozenset(_tables()[name])
+
+
+@lru_cache(maxsize=1)
+def other_names() -> dict[str, str]:
+    """Return programs with another name, each with the one that is used here."""
+    pairs = (word.partition("=") for word in _tables()["other names"])
+    return {name: known for name, _, known in pairs}
+
+
+@lru_cache(maxsize=1)
+def wrappers() -> dict[str, Wrapper]:
+    """Return what starts other programs, by its words."""
+    found: dict[str, Wrapper] = {}
+    for line in _lines("wrappers.txt"):
+        name, operands, valued = (part.strip() for part in line.split("|"))
+        found[name] = Wrapper(name, int(operands), frozenset(valued.split()))
+    return found
+
+
+@lru_cache(maxsize=1)
+def wrapping_programs() -> frozenset[str]:
+    """Return the first words of all wrappers."""
+    return frozenset(name.split()[0] for name in wrappers())

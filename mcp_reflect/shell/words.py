@@ -1,0 +1,213 @@
+"""The words of a command: quotes and escapes taken off, variables and braces expanded as far as the text tells them."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.shell.braces import expand_braces
+from mcp_reflect.shell.parser import Node, text_of
+
+# Signs that stand for others while a word is put together. They are characters of no text, and are taken out of it first.
+_SPLIT: Final = "\ufdd0"  # where an expansion without quotes is cut into words
+_PROTECTED: Final = str.maketrans("{},", "\ufdd1\ufdd2\ufdd3")
+_RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},")
+NO_TEXT: Final = re.compile("[\ufdd0-\ufdd3]")
+
+_MOST_VALUE: Final = 4_000  # characters of a variable's value that is kept
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\])")
+_CONTINUED: Final = "\\\n"
+_ANSI: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b"}
+_ALL_ARGUMENTS: Final = frozenset("@*")
+_DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command; not known where it holds a value that the text does not tell."""
+
+    text: str
+    is_known: bool = True
+
+
+@dataclass(slots=True)
+class Variables:
+    """What variables are, as far as the script says it. None: it is set to something that nobody can know."""
+
+    values: dict[str, str | None]
+
+    def assign(
+        self, name: str, words: list[Word], *, is_certain: bool, is_list: bool = False
+    ) -> None:
+        """Note an assignment; one that may not happen leaves a variable with two possible values, which is none."""
+        known = all(word.is_known for word in words)
+        value = _SPLIT.join(word.text for word in words) if known else None
+        if value is not None and len(value) > _MOST_VALUE:
+            value = None
+        key = f"{name}[@]" if is_list else name
+        if not is_certain and self.values.get(key, value) != value:
+            value = None
+        self.values[key] = value
+
+    def forget(self, name: str) -> None:
+        """Note that a variable is set to something unknown."""
+        self.values[name] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    text: str
+    is_known: bool = True
+
+
+def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
+    """Return the words that one argument becomes: none for an empty variable, many for braces."""
+    kind = node.type
+    if kind in ("word", "number", "command_name") and not node.named_children:
+        text = text_of(node, source)  # most words are plain
+        if "\\" not in text and "{" not in text:
+            return [Word(text)]
+    pieces = _pieces(node, source, variables)
+    text = "".join(piece.text for piece in pieces)
+    known = all(piece.is_known for piece in pieces)
+    expanded = expand_braces(text)
+    if expanded is None:
+        expanded, known = [text], False
+    keeps_empty = kind in (
+        "string",
+        "raw_string",
+        "ansi_c_string",
+        "translated_string",
+    ) or _has_quotes(node)
+    words: list[Word] = []
+    for one in expanded:
+        parts = (part for part in one.split(_SPLIT) if part or keeps_empty)
+        words += [Word(part.translate(_RESTORED), known) for part in parts]
+    return words
+
+
+def text_value(node: Node, source: bytes, variables: Variables) -> Word:
+    """Return what a node stands for where it is not cut into words: a value, the text of `<<<`, a document."""
+    pieces = _pieces(node, source, variables, is_quoted=True)
+    text = "".join(piece.text for piece in pieces)
+    plain = text.replace(_SPLIT, " ").translate(_RESTORED)
+    return Word(plain, all(piece.is_known for piece in pieces))
+
+
+def _has_quotes(node: Node) -> bool:
+    return node.type == "concatenation" and any("string" in one.type for one in node.children)
+
+
+def _pieces(
+    root: Node, source: bytes, variables: Variables, *, is_quoted: bool = False
+) -> list[_Piece]:
+    """Return the parts of a word in their order."""
+    pieces: list[_Piece] = []
+    waiting: list[tuple[Node | _Piece, bool]] = [(root, is_quoted)]
+    while waiting:
+        node, quoted = waiting.pop()
+        if isinstance(node, _Piece):
+            pieces.append(node)
+            continue
+        parts = _parts(node, source, variables, quoted=quoted)
+        if isinstance(parts, _Piece):
+            pieces.append(parts)
+        else:
+            waiting.extend(reversed(parts))
+    return pieces
+
+
+def _parts(
+    node: Node, source: bytes, variables: Variables, *, quoted: bool
+) -> _Piece | list[tuple[Node | _Piece, bool]]:
+    """Return the text of a node, or the nodes and texts that it is made of."""
+    kind = node.type
+    if kind in ("concatenation", "command_name"):
+        return [(one, quoted) for one in node.children if one.type != "$"] or _plain(node, source)
+    if kind in ("string", "heredoc_body"):
+        return _of_quotes(node, source)
+    if kind == "translated_string":
+        return [(one, quoted) for one in node.named_children]
+    if kind == "raw_string":
+        return _Piece(text_of(node, source)[1:-1].translate(_PROTECTED))
+    if kind == "ansi_c_string":
+        return _Piece(_ANSI.sub(_ansi_sign, text_of(node, source)[2:-1]).translate(_PROTECTED))
+    if kind in ("string_content", "heredoc_content"):
+        text = text_of(node, source).replace(_CONTINUED, "")
+        return _Piece(_ESCAPED_IN_QUOTES.sub(r"\1", text).translate(_PROTECTED))
+    if kind in ("simple_expansion", "expansion"):
+        return _expansion(node, source, variables, quoted=quoted)
+    if kind in ("command_substitution", "process_substitution", "arithmetic_expansion"):
+        return _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
+    return _plain(node, source)
+
+
+def _plain(node: Node, source: bytes) -> _Piece:
+    text = text_of(node, source).replace(_CONTINUED, "")
+    return _Piece(_ESCAPED.sub(lambda match: match[1].translate(_PROTECTED), text))
+
+
+def _of_quotes(node: Node, source: bytes) -> list[tuple[Node | _Piece, bool]]:
+    """Return the parts of a text in double quotes. The parser leaves out some blanks between them, which count here."""
+    inner = [one for one in node.children if one.type != '"']
+    at = node.start_byte + (node.type == "string")
+    end = node.end_byte - (node.type == "string")
+    parts: list[tuple[Node | _Piece, bool]] = []
+    for one in inner:
+        if one.start_byte > at:
+            parts.append((_between(source, at, one.start_byte), True))
+        parts.append((one, True))
+        at = max(at, one.end_byte)
+    if end > at:
+        parts.append((_between(source, at, end), True))
+    return parts
+
+
+def _between(source: bytes, start: int, end: int) -> _Piece:
+    text = source[start:end].decode("utf-8", "replace").replace(_CONTINUED, "")
+    return _Piece(_ESCAPED_IN_QUOTES.sub(r"\1", text).translate(_PROTECTED))
+
+
+def _ansi_sign(match: re.Match[str]) -> str:
+    by_hex, by_code, by_octal, sign = match.groups()
+    if by_hex or by_code:
+        return chr(int(by_hex or by_code, 16))
+    return chr(int(by_octal, 8) % 256) if by_octal else _ANSI_SIGNS.get(sign, sign)
+
+
+def _expansion(
+    node: Node, source: bytes, variables: Variables, *, quoted: bool
+) -> _Piece | list[tuple[Node | _Piece, bool]]:
+    """Return the value of `$x`, `${x}`, `${x[@]}`, `$@`; the default of `${x:-y}`, which is no certain value."""
+    written = _Piece(text_of(node, source).translate(_PROTECTED), is_known=False)
+    names = [one for one in node.named_children if one.type in _NAMES]
+    operators = [one for one in node.children if one.type not in _NAMES | _SIGNS]
+    if not names or names[0] != node.named_children[0] or len(names) > 1:
+        return written
+    name = text_of(names[0], source)
+    key = "@" if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
+    value = variables.values.get(key)
+    if value is not None and not operators:
+        return _value_piece(value, key, quoted=quoted)
+    if operators and operators[0].type in _DEFAULTS:
+        if value:
+            return _value_piece(value, key, quoted=quoted)
+        default: list[tuple[Node | _Piece, bool]] = [(one, quoted) for one in operators[1:]]
+        return [*default, (_Piece("", is_known=False), quoted)] if default else written
+    return written
+
+
+_NAMES: Final = frozenset(("variable_name", "special_variable_name", "subscript"))
+_SIGNS: Final = frozenset(("$", "${", "}"))
+
+
+def _value_piece(value: str, key: str, *, quoted: bool) -> _Piece:
+    """Return a value; without quotes its blanks cut it into words. A list is cut in any case."""
+    is_list = key == "@" or key.endswith("[@]")
+    value = value.translate(_PROTECTED)
+    if quoted and not is_list:
+        return _Piece(value.replace(_SPLIT, " "))
+    return _Piece(value if quoted else re.sub(r"\s+", _SPLIT, value))
