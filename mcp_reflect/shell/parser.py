@@ -27,7 +27,8 @@ _PIPE_OR_END: Final = re.compile(rb"\|\n\||\|[&|]?\s*|[;\n]")
 def _parser() -> "Parser":
     import tree_sitter  # noqa: PLC0415 - a process that reads no command does not pay for it
 
-    return tree_sitter.Parser(tree_sitter.Language(_grammar().language()))
+    language: object = _grammar().language()
+    return tree_sitter.Parser(tree_sitter.Language(language))
 
 
 def _grammar() -> Any:
