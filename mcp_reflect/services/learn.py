@@ -24,7 +24,6 @@ from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, StoredFinding
-from mcp_reflect.moments.corrections import corrects
 from mcp_reflect.projects import project_of, stored_name
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
@@ -350,17 +349,17 @@ def read(path: Path | str, host: str) -> tuple[_Pairs, list[str]]:
 def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]]:
     """Yield what is kept of a session, without secrets.
 
-    What a person said is a correction or a request, known by the stems of its words; it is left out if it is long.
+    What a person said is known by the stems of its words; it is left out if it is long. It is a correction where they
+    refused a call and said why, else a request: whether a request corrects is for its reader to say.
     """
     for found, seen in pairs:
         finding = found
         if found.kind in (FindingKind.SAID, FindingKind.CORRECTION):
             words = sorted({*terms_of(found.thing)} - STOP_WORDS)
-            corrected = found.kind is FindingKind.CORRECTION or corrects(found.thing, surely=True)
-            if len(words) < (1 if corrected else 2) or len(found.thing) > _LONGEST_SAID:
+            least = 1 if found.kind is FindingKind.CORRECTION else 2
+            if len(words) < least or len(found.thing) > _LONGEST_SAID:
                 continue
-            kind = FindingKind.CORRECTION if corrected else FindingKind.SAID
-            finding = replace(found, kind=kind, thing=f"said: {' '.join(words)}"[:300])
+            finding = replace(found, thing=f"said: {' '.join(words)}"[:300])
         elif suspicion((found.line, found.draft.mistake, found.draft.correction)):
             continue  # a review would repeat words that give orders to their reader
         draft = replace(finding.draft, **clean(asdict(finding.draft)))

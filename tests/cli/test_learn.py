@@ -22,7 +22,16 @@ from tests.cli.commands import Command
 from tests.llm.test_llm_programs import CLAUDE, StandIn
 from tests.secrets import SECRETS
 from tests.sessions import past_home, sessions
-from tests.sessions.past_home import FAILS, HARD_WON, PNPM, claude, codex, gemini
+from tests.sessions.past_home import (
+    FAILS,
+    HARD_WON,
+    PNPM,
+    RULE,
+    claude,
+    codex,
+    gemini,
+    refused,
+)
 
 GITHUB_TOKEN = SECRETS["github_token"]
 
@@ -86,7 +95,7 @@ def test_a_failure_that_came_back_is_one_finding_with_its_count_and_what_worked(
 def test_a_correction_of_the_person_is_found_with_its_words(home: Home) -> None:
     past_home.thirty(home.folder, home.project)
     (correction,) = [one for one in home.learn() if one["kind"] == "correction"]
-    assert correction["draft"]["correction"] == PNPM[1]
+    assert correction["draft"]["correction"] == RULE
     assert correction["count"] == 3
 
 
@@ -140,7 +149,7 @@ def test_a_model_writes_the_drafts_after_its_tokens_were_told(
     assert "tokens of claude-code" in home.command.capsys.readouterr().err
     (drafted,), said = home.faults("--model", "claude-code", "--yes")
     assert said == "claude-code wrote 1 drafts with 9 tokens.\n"
-    assert PNPM[1] in stand_in.call()["prompt"]
+    assert RULE in stand_in.call()["prompt"]
     assert (drafted["draft"]["correction"], drafted["call"], drafted["worked"]) == (
         "Use pnpm",
         *calls.values(),
@@ -157,9 +166,7 @@ def test_without_a_model_nothing_is_asked(home: Home) -> None:
 
 
 def test_a_call_that_the_person_refused_with_a_reason_is_a_correction(home: Home) -> None:
-    path = claude(home.folder, home.project, "a", [("runs", "npm install", "Exit code 1")])
-    refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said: use pnpm"
-    path.write_text(path.read_text().replace("Exit code 1", refused))
+    claude(home.folder, home.project, "a", [refused("npm install", "use pnpm")])
     (correction,) = home.learn()
     assert correction["draft"]["mistake"] == "`npm install` was refused"
     assert correction["draft"]["correction"] == "use pnpm"
@@ -189,9 +196,14 @@ def test_another_project_is_left_out_until_it_is_asked_for(home: Home) -> None:
 
 def test_hosts_and_days_choose_the_sessions(home: Home) -> None:
     claude(home.folder, home.project, "a", [PNPM])
-    old = codex(home.folder, home.project, "b", [("says", "Never push to main without asking me")])
+    old = codex(
+        home.folder,
+        home.project,
+        "b",
+        [refused("git push", "Never push to main without asking me")],
+    )
     os.utime(old, (0, 0))
-    gemini(home.folder, home.project, "c", [("says", "From now on answer in English")])
+    gemini(home.folder, home.project, "c", [refused("write de.md", "Always answer in English")])
     assert len(home.learn("--host", "codex", "--days", "7")) == 0
     assert len(home.learn("--days", "7")) == 2
     assert len(home.learn()) == 3
@@ -229,10 +241,10 @@ def test_secrets_are_taken_out_before_anything_is_stored(home: Home) -> None:
             home.folder,
             home.project,
             name,
-            [*steps, ("says", f"We use the token {GITHUB_TOKEN} here, never npm")],
+            [*steps, refused("npm install", f"Use the token {GITHUB_TOKEN} here, never npm")],
         )
     listed = home.command("learn")
-    assert "We use the token" in listed
+    assert "Use the token" in listed
     assert GITHUB_TOKEN not in listed
     for path in home.folder.glob("bank.db*"):
         assert GITHUB_TOKEN.encode() not in path.read_bytes()

@@ -12,7 +12,17 @@ Step = tuple[Any, ...]
 An output begins with "Exit code" where the call failed.
 """
 
-PNPM = ("says", "We use pnpm here, never npm")
+_REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said: "
+_FAILED = ("Exit code", _REFUSED)  # how the output of a call that did not work begins
+
+
+def refused(command: str, reason: str) -> Step:
+    """A command that the person refused, with the reason that they gave."""
+    return ("runs", command, _REFUSED + reason)
+
+
+RULE = "Use pnpm here, never npm"
+PNPM = refused("npm install", RULE)
 TASKS = (
     *(
         "add a page",
@@ -62,7 +72,7 @@ def claude_file(path: Path, steps: Iterable[Step], **facts: Any) -> Path:
             (said, *rest) if kind == "calls" else ("Bash", {"command": said}, *rest)
         )
         call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": sent}
-        failed = output.startswith("Exit code")
+        failed = output.startswith(_FAILED)
         result = {
             "type": "tool_result",
             "tool_use_id": f"t{number}",
@@ -96,7 +106,7 @@ def codex(home: Path, project: Path, name: str, steps: Iterable[Step]) -> Path:
                 "arguments": json.dumps({"cmd": text}),
                 "call_id": f"c{number}",
             }
-            code = 2 if output[0].startswith("Exit code") else 0
+            code = 2 if output[0].startswith(_FAILED) else 0
             told = f"Chunk ID: ab\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{output[0]}"
             items = [
                 {"type": "function_call", **call},
@@ -118,7 +128,7 @@ def gemini(home: Path, project: Path, name: str, steps: Iterable[Step]) -> Path:
         if kind == "says":
             messages.append({**about, "type": "user", "content": text})
             continue
-        failed = output[0].startswith("Exit code")
+        failed = output[0].startswith(_FAILED)
         response = {"functionResponse": {"response": {"error" if failed else "output": output[0]}}}
         call = {
             "id": f"g{number}",
@@ -138,7 +148,7 @@ def gemini(home: Path, project: Path, name: str, steps: Iterable[Step]) -> Path:
 
 
 def thirty(home: Path, project: Path) -> None:
-    """Write ten sessions of each host: a failure that comes back, a correction, a request that is said again."""
+    """Write ten sessions of each host: a failure that comes back, a refusal with its reason, a request that is said again."""
     for number in range(10):
         won: Sequence[Step] = HARD_WON if number in (2, 5) else (("runs", "ls", "README.md"),)
         for write in (claude, codex, gemini):

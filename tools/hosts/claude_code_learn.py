@@ -9,7 +9,8 @@ import json
 import sys
 
 from tests.cli.typed import Person
-from tests.sessions.past_home import PNPM, thirty
+from tests.sessions.past_home import RULE as PERSONS_RULE
+from tests.sessions.past_home import thirty
 from tools.hosts.claude_code_lessons import Reader, session
 from tools.hosts.scripted_anthropic import serve
 from tools.hosts.trying import Home, binary, clean_home, held, step
@@ -37,7 +38,7 @@ def main() -> int:
             with step("review"):
                 decide(home)
                 kept = {lesson["correction"] for lesson in home.lessons()}
-                held(kept == {RULE, PNPM[1]}, f"what was kept is a lesson: {kept}")
+                held(kept == {RULE, PERSONS_RULE}, f"what was kept is a lesson: {kept}")
             with step("promote"):
                 (home.project / "CLAUDE.md").write_text("# Shop\n")
                 home.reflect("promote", "--yes")
