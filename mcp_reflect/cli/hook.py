@@ -20,8 +20,8 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.moments.corrections import ask_to_keep
 from mcp_reflect.moments.payload import output_ends
+from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Folder, Scopes
 from mcp_reflect.services.engine import Engine
@@ -98,12 +98,9 @@ def _answer(
         and in_file
         and not settings.bank_path.exists()
     ):
-        keep = (
-            ask_to_keep(hook.prompt or "", settings.ask) if hook.moment is Moment.PROMPT else None
-        )
-        return (
-            hook_answer(hook, keep) if keep else None
-        )  # no lesson to show yet, and nothing to write
+        # No lesson to show yet, and nothing to write.
+        is_new = hook.moment is Moment.START and settings.ask != "off" and not hook.resumed
+        return hook_answer(hook, KEEP) if is_new else None
     if hook.moment is Moment.AFTER and hook.tool is not None:
         spool.pending.append(kept_call(hook, Scopes.of(settings).own.project))
     return with_engine(lambda engine: _say(engine, hook, spool, left, began), settings)

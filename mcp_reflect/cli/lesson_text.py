@@ -60,6 +60,8 @@ def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
     lines = [
         f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"
     ]
+    if lesson.pinned_at is not None:
+        lines.append("pinned: every session begins with it")
     if lesson.outside:
         lines.append("repeats text from outside")
     if lesson.held:

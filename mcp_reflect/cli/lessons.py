@@ -126,6 +126,8 @@ def add_lessons_arguments(parser: CliParser) -> None:
         help="refuse the call once, tell the agent, or nothing",
     )
     action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
+    action("pin", "begin every session with a lesson, three at most", "LES", "id")
+    action("unpin", "no longer begin every session with a lesson", "LES", "id")
     action(
         "approve",
         "vouch for quarantined lessons, or keep findings: trusted, and recalled",
@@ -248,6 +250,11 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
     _report(after, options, f"{after.guard}: {meaning[mode]}")
 
 
+async def _pin(do: Do, options: Namespace, *, pinned: bool) -> None:
+    after: Lesson = await do("pin", {"id": options.id, "pinned": pinned})
+    _report(after, options, "every session begins with it" if pinned else "no longer pinned")
+
+
 async def _merge(do: Do, options: Namespace) -> None:
     result: dict[str, Any] = await do("merge", {"ids": options.ids})
     text = f"{', '.join(result['merged'])} merged into {result['id']}.\n"
@@ -303,6 +310,8 @@ _USES: Final[Mapping[str, Callable[[Do, Namespace], Awaitable[int | None]]]] = {
     "history": _history,
     "guard": lambda do, options: _guard(do, options, GuardMode(options.mode)),
     "enforce": lambda do, options: _guard(do, options, GuardMode.ENFORCE),
+    "pin": lambda do, options: _pin(do, options, pinned=True),
+    "unpin": lambda do, options: _pin(do, options, pinned=False),
     "approve": lambda do, options: decide(do, options, approved=True),
     "reject": lambda do, options: decide(do, options, approved=False),
     "merge": _merge,

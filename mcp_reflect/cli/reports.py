@@ -38,7 +38,7 @@ def add_recall_arguments(parser: CliParser) -> None:
     )
     most = DEFAULT.max_recalled_chars
     add_number(
-        parser, "--max-chars", 1, most, default=1500, help="at most so many characters of lessons"
+        parser, "--max-chars", 1, most, default=4000, help="at most so many characters of lessons"
     )
     add_number(parser, "--min-importance", 0.0, 1.0, default=0.0, help="0 to 1")
     add_number(parser, "--min-effectiveness", 0.0, 1.0, default=0.0, help="0 to 1")

@@ -188,6 +188,7 @@ class Lesson(LessonDraft):
     an agent's own word. `strength` counts how often the lesson was learned. `held` is the reason of a quarantine.
     `outside` says that its words repeat words from outside, `agent` names the program whose agent stored it.
     `suspicion` is the reason why hooks and prompts do not show it, by the rules of `rules_version` (0: not judged yet).
+    `pinned_at` is the time at which a person pinned it, None for one that is not.
     """
 
     id: str
@@ -206,6 +207,7 @@ class Lesson(LessonDraft):
     losses: float = 0.0
     proof: float = 0.0
     guard_repeats: int = 0
+    pinned_at: float | None = None
     created_at: float
     updated_at: float
 
@@ -235,7 +237,7 @@ class RecallQuery:
     tags: tuple[str, ...] = ()
     kinds: tuple[RecordKind, ...] = ()
     limit: int = FEW
-    max_chars: int = 1500
+    max_chars: int = 4000
     min_importance: float = 0.0
     min_effectiveness: float = 0.0
     strong_only: bool = False
@@ -248,7 +250,10 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A recalled lesson. `score` (0..1, strong from .5) is comparable between answers; `why` explains it in words."""
+    """A recalled lesson. `score` (0..1, strong from .5) is comparable between answers; `why` explains it in words.
+
+    `text` is the lesson as it is shown: whole, apart from the few that are very long.
+    """
 
     id: str
     external_id: str | None = None
@@ -273,7 +278,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """The result of `recall_lessons`. `hidden` counts the lessons that were left out, by reason."""
+    """The result of `recall_lessons`. `hidden` counts the lessons that were left out, by reason.
+
+    `mode` is "id" where a lesson was asked for by its id: its text is whole, however long.
+    """
 
     recall_id: str
     lessons: tuple[Hit, ...]

@@ -26,7 +26,8 @@ class HookInput:
     """What a host sent; None for what it did not send. `error` is set if the host reports a failure.
 
     `answer_key` is None if the host reads no text, `holds` true where it can refuse the call; `watched` is false
-    in a session whose output no person reads. `message` is the agent's last one, `again` true where it stops after that
+    in a session whose output no person reads. `anew` says that the agent has forgotten what it was shown, `resumed` that
+    it has not, though the session starts. `message` is the agent's last one, `again` true where it stops after that
     was held, `of_agent` where a subagent stops.
     """
 
@@ -45,6 +46,7 @@ class HookInput:
     prompt: str | None = None
     transcript: str | None = None
     anew: bool = False
+    resumed: bool = False
     message: str | None = None
     again: bool = False
     of_agent: bool = False

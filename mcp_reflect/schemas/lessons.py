@@ -136,7 +136,7 @@ class RecallArguments(Arguments):
     context: fields.Task | None = None
     symptoms: Annotated[fields.Phrases, Field(description="Error texts you see")] = ()
     limit: Annotated[fields.Count, *_up_to("max_recalled")] = 3
-    max_chars: Annotated[fields.Count, *_up_to("max_recalled_chars")] = 1500
+    max_chars: Annotated[fields.Count, *_up_to("max_recalled_chars")] = 4000
     tags: Annotated[fields.Labels, Field(description="Any of them")] = ()
     kinds: Annotated[tuple[RecordKind, ...], Field(max_length=3)] = ()
     min_importance: fields.Share = 0

@@ -78,10 +78,11 @@ async def _value(engine: Engine, uri: str) -> Any:  # noqa: C901 - one case for 
                 "reflections": [{"id": name, **compact(fields[name])} for name in fields],
             }
         case "lesson", _ if name.endswith("/neighbors"):
-            lesson = await bank.lessons.get(scope, name.removesuffix("/neighbors"))
+            part = await bank.lessons.resolve_id(scope, name.removesuffix("/neighbors"))
+            lesson = await bank.lessons.get(scope, part)
             return {"id": lesson.id, "neighbors": await _neighbors(engine, "record", lesson.id)}
         case "lesson", _ if name:
-            return await _lesson(engine, name)
+            return await _lesson(engine, await bank.lessons.resolve_id(scope, name))
         case "reflection", _ if name:
             return await _reflection(engine, name)
         case "graph", _ if "/" in name:
@@ -281,7 +282,7 @@ async def _distill_inputs(engine: Engine, values: dict[str, str]) -> dict[str, A
             :_MOST_REFLECTIONS
         ]
     if name := values.get("lesson_id"):
-        lessons = [await bank.lessons.get(scope, name)]
+        lessons = [await bank.lessons.get(scope, await bank.lessons.resolve_id(scope, name))]
     else:
         latest = await bank.lessons.latest(scope, limit=_LOOK if task_type else _MOST_LESSONS)
         lessons = [lesson for lesson in latest if task_type in (None, lesson.task_type)][

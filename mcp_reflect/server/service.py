@@ -296,7 +296,6 @@ _WHY_CHARS: Final = (
     80  # of a hit: a sentence on another correction of the same mistake is the longest
 )
 _REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
-_KEPT_CHARS: Final = 320  # of a lesson as it was kept
 _MOST_COUNTED: Final = 3
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
@@ -334,13 +333,11 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
             values = _reflection(result)
         case Stored():
             values = {
-                "lesson_id": result.lesson_id,
+                "lesson_id": short_id(result.lesson_id),
                 "status": result.status,
                 "reason": result.reason,
             }
-            values["kept"] = result.text and _clipped(
-                with_id(result.lesson_id, result.text), _KEPT_CHARS
-            )
+            values["kept"] = result.text and with_id(result.lesson_id, result.text)
         case OutcomeResult():
             values = {
                 "lessons": len(result.updated),
@@ -355,7 +352,7 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
                 f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
             )
         case Forgotten():
-            values = {"lesson_id": result.lesson_id, "state": result.state}
+            values = {"lesson_id": short_id(result.lesson_id), "state": result.state}
         case Critique():
             values = _critique(result)
         case SearchPlan():
@@ -381,19 +378,23 @@ def _critique(critique: "Critique") -> dict[str, Any]:
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:
-    from mcp_reflect.models.lesson import ORIGINS  # noqa: PLC0415 - same as in `answer`
+    from mcp_reflect.models.lesson import ORIGINS, short_id  # noqa: PLC0415 - same as in `answer`
 
     strongest, *more = hit.why.split("; ")
     origins = [clause for clause in more if clause in ORIGINS.values()]
     why = "; ".join((_clipped(strongest, _WHY_CHARS), *origins))
-    return {"id": hit.id, "text": hit.text, "fit": hit.fit, "why": why}
+    return {"id": short_id(hit.id), "text": hit.text, "fit": hit.fit, "why": why}
 
 
 def _reflection(reflection: "Reflection") -> dict[str, Any]:
+    from mcp_reflect.models.lesson import short_id  # noqa: PLC0415 - same as in `answer`
+
     values: dict[str, Any] = {
         "reflection_id": reflection.reflection_id,
         "strategy_id": reflection.strategy_id,
-        "lessons": [{"id": lesson.id, "status": lesson.status} for lesson in reflection.lessons],
+        "lessons": [
+            {"id": short_id(lesson.id), "status": lesson.status} for lesson in reflection.lessons
+        ],
         "cut": reflection.cut,
     }
     if reflection.thinker == HOST:

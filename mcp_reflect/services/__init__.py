@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import lessons as lessons
     from mcp_reflect.services import promote as promote
     from mcp_reflect.services import reflect as reflect
+    from mcp_reflect.services import reminders as reminders
     from mcp_reflect.services import replan as replan
     from mcp_reflect.services import transcripts as transcripts
     from mcp_reflect.services import triggers as triggers

@@ -196,6 +196,12 @@ async def guarded(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
     return await services.guards.set_mode(engine.context, found.id, GuardMode(sent["mode"]))
 
 
+async def pinned(engine: Engine, sent: Sent, *, whole: bool) -> Lesson:
+    """Let every session begin with a lesson, or no longer."""
+    found = await _own(engine, sent, whole=whole)
+    return await engine.bank.lessons.pin(engine.scopes.own, found.id, pinned=sent["pinned"] is True)
+
+
 async def merged(engine: Engine, sent: Sent, *, whole: bool) -> dict[str, Any]:
     """Merge lessons that say the same into the first of `ids`."""
     from mcp_reflect.services.consolidate import merge  # noqa: PLC0415 - slow to import, needed here alone
@@ -282,6 +288,7 @@ USES: Final[Mapping[str, Use]] = {
     "finding": Use(settled, None, Role.ADMIN),
     "reopen": Use(reopened, None, Role.ADMIN),
     "guard": Use(guarded, Lesson, Role.ADMIN),
+    "pin": Use(pinned, Lesson, Role.ADMIN),
     "merge": Use(merged, None, Role.ADMIN),
     "undo": Use(unmerged, Undone, Role.ADMIN),
     "import": Use(imported, tuple[Stored, ...], Role.WRITER),

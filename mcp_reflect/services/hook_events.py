@@ -94,6 +94,7 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
             fields, *(("agent_transcript_path",) if of_agent else ()), "transcript_path"
         ),
         anew=fields.get("source") in ("clear", "compact"),
+        resumed=fields.get("source") == "resume",
         message=_text(fields, "last_assistant_message", "prompt_response"),
         again=again,
         of_agent=of_agent,

@@ -9,8 +9,8 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.moments.corrections import ask_to_keep
 from mcp_reflect.moments.last_word import at_stop, decides
+from mcp_reflect.moments.texts import MOST_TOLD, within
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.session_file import SessionFile
@@ -35,14 +35,13 @@ async def answer(
     match hook.moment:
         case Moment.START if hook.answer_key:
             told = await _told_by_files(context, hook)
-            return await warnings.remind(context, session, anew=hook.anew, told=told), False
+            return await services.reminders.at_start(context, hook, told), False
         case Moment.PROMPT if hook.answer_key:
             due = await _due(context, session)
             told = await _told_by_files(context, hook)
-            lessons = await warnings.remind(context, session, hook.prompt or "", told=told)
+            lessons = await services.reminders.at_prompt(context, session, hook.prompt or "", told)
             asked = await _ask_once_more(context, hook)
-            keep = ask_to_keep(hook.prompt or "", context.settings.ask)
-            return "\n\n".join(filter(None, (due, lessons, asked, keep))) or None, False
+            return within((due, lessons, asked), MOST_TOLD), False
         case Moment.BEFORE if tool and (hook.answer_key or hook.holds):
             known = await warnings.before_call(
                 context,

@@ -27,6 +27,7 @@ from mcp_reflect.models.lesson import (
     short_id,
     told_lesson,
 )
+from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.projects import stored_name
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import (
@@ -40,7 +41,7 @@ from mcp_reflect.schemas.lessons import (
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
-from mcp_reflect.sessions.text import clip, shown_part
+from mcp_reflect.sessions.text import shown_part
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
@@ -48,6 +49,7 @@ _Line = TypeVar("_Line", bound=ImportArguments)
 _SESSION_SECONDS: Final = (
     6 * 3600.0
 )  # hooks and tools know no common session: those of these hours are looked at
+_LESSON_ID: Final = re.compile(r"les_[0-9a-z]{4,}")
 _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
@@ -67,6 +69,8 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     """Return the few lessons that fit a task, best first. `applied` says whether they count as used."""
     sent = read(RecallArguments, arguments, context.settings)
     scope, holdout = context.scopes.named(sent.project), context.settings.holdout
+    if _LESSON_ID.fullmatch(sent.task):
+        return replace(await _recall_by_id(context, scope, sent.task), ignored=sent.ignored)
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
     context.log.info(
         "lessons_recalled",
@@ -75,6 +79,15 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
         project=scope.project,
     )
     return replace(result, ignored=sent.ignored)
+
+
+async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
+    """Return the lesson of an id whole: hooks and recalls shorten the longest ones."""
+    lesson_id = await _whole_id(context, scope, name, "task")
+    lesson = await context.bank.lessons.get(scope, lesson_id, "task")
+    if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
+        raise InputError("task", "that lesson is not in use", "Describe the task instead.")
+    return await context.bank.recalls.recall_by_id(scope, lesson)
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
@@ -92,7 +105,9 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         stored = replace(stored, similar=None)
     if stored.similar and not stored.reason:
         other, text = stored.similar
-        stored = replace(stored, reason=_SIMILAR.format(id=short_id(other), text=clip(text, 160)))
+        stored = replace(
+            stored, reason=_SIMILAR.format(id=short_id(other), text=first_sentences(text, 400))
+        )
     if context.by_rules:  # what rules made of the same event in this session is its evidence
         from mcp_reflect.sessions.text import shares_words
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,6 @@ from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.lesson import RecallQuery, RecordKind
 from mcp_reflect.models.run import WorkedCall
 from mcp_reflect.models.warning import (
     AfterCall,
@@ -26,23 +24,15 @@ from mcp_reflect.models.warning import (
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.known import WatchedCall, after_failure, before, corrected, recurs
 from mcp_reflect.moments.payload import output_ends, text_of, without_middles
-from mcp_reflect.moments.texts import lessons_text
 from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import forms_of
 from mcp_reflect.sessions.text import output_digest
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
-from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
 
-_MOST_LESSONS: Final = 3  # at the start of a session, and at each prompt
-_MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
-_ADVICE: Final = (
-    RecordKind.LESSON,
-    RecordKind.STRATEGY,
-)  # a reflection tells what happened, not what to do
 _MOST_SPOOLED: Final = 20  # calls that are taken in at once
 
 
@@ -257,41 +247,6 @@ async def after_call(
         return AfterCall(failed=True)
     await _note_shown(context, scope, state, told.shown)
     return AfterCall(failed=True, text=told.text, lesson_id=told.lesson_id)
-
-
-async def remind(
-    context: Context,
-    session: str,
-    task: str | None = None,
-    *,
-    anew: bool = False,
-    told: AbstractSet[str] = frozenset(),
-) -> str | None:
-    """Return at most three lessons that a session has not been shown, or None.
-
-    With a task, these are strong hits. Without one, they are lessons without a task type that a person vouched for.
-    `anew` forgets what the session has been shown; `told` has the ids of lessons that it knows from elsewhere.
-    """
-    scope = context.scopes.own
-    state = await session_state(context, scope, session)
-    state = replace(state, shown=()) if anew else state
-    if task is None:
-        lessons = await context.bank.lessons.for_start(scope)
-        texts = [(lesson.id, lesson.text) for lesson in lessons if not suspicion_of(lesson)]
-    else:
-        limit = min(_MOST_LESSONS + len(state.shown), 50)
-        bounds: dict[str, Any] = {"limit": limit, "max_chars": 10_000, "strong_only": True}
-        query = RecallQuery(task=clean(task[:_MOST_PROMPT]), kinds=_ADVICE, **bounds)
-        recall = (
-            await context.bank.recalls.recall(scope, query, applied=False)
-            if query.task.strip()
-            else None
-        )
-        texts = [(hit.id, hit.text) for hit in recall.lessons] if recall else []
-    new = dict([pair for pair in texts if pair[0] not in (*told, *state.shown)][:_MOST_LESSONS])
-    if new or anew:
-        await _note_shown(context, scope, state, new)
-    return lessons_text(new) if new else None
 
 
 def _answered(tool: str, arguments: Json, result: Json, error: str | None) -> Any:

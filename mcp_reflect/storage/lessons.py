@@ -151,8 +151,24 @@ class LessonRepository(Repository):
         name = "lesson_list_held" if held else "lesson_list"
         return await self.lessons(name, scope, kind=kind, state=state, limit=limit)
 
+    async def pinned(self, scope: Scope) -> list[Lesson]:
+        """Return the lessons with which every session begins, the first pinned first."""
+        return await self.lessons("lessons_pinned", scope, limit=MOST_PINNED)
+
+    @transaction
+    def pin(self, tx: Writing, scope: Scope, lesson_id: str, *, pinned: bool) -> Lesson:
+        """Let every session begin with a lesson, or no longer, on a person's behalf. InputError where it may not."""
+        before = lesson_by_id(tx, scope, lesson_id)
+        if (before.pinned_at is not None) is pinned:
+            return before
+        if pinned:
+            _check_pin(tx, scope, before)
+        after = replace(before, pinned_at=self.clock.now() if pinned else None)
+        change(tx, scope, after)
+        return after
+
     async def for_start(self, scope: Scope, limit: int = 50) -> list[Lesson]:
-        """Return lessons for the start of a session, first what a person or an agent told."""
+        """Return the lessons that matter most, first what a person or an agent told."""
         return await self.lessons("lessons_for_start", scope, limit=limit)
 
     async def task_types(self, scope: Scope) -> list[str]:
@@ -255,6 +271,27 @@ class LessonRepository(Repository):
     async def unarmed(self, scope: Scope, limit: int = 1000) -> list[Lesson]:
         """Return the lessons whose guards wait for a person, newest first."""
         return await self.lessons("guards_unarmed", scope, limit=limit)
+
+
+MOST_PINNED: Final = 3
+"""Lessons with which a session begins: more of them would be read by nobody."""
+
+
+def _check_pin(reading: Reading, scope: Scope, lesson: Lesson) -> None:
+    """Refuse to pin a lesson that no session may be shown, or one too many."""
+    if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
+        fix = (
+            "Restore or approve it first: mcp-reflect lessons restore, mcp-reflect lessons approve."
+        )
+        raise InputError("id", "that lesson is not in use", fix)
+    if reason := screening.suspicion_of(lesson):
+        fix = "Write a lesson of your own: mcp-reflect lessons add."
+        raise InputError("id", f"hooks do not show that lesson: {reason}", fix)
+    pinned = reading.lessons("lessons_pinned", scope, limit=MOST_PINNED)
+    if len(pinned) >= MOST_PINNED:
+        names = ", ".join(models.short_id(one.id) for one in pinned)
+        fix = f"Unpin one of {names} first: mcp-reflect lessons unpin ID."
+        raise InputError("id", f"{MOST_PINNED} lessons are pinned already", fix)
 
 
 class LessonRows(NamedTuple):

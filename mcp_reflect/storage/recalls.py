@@ -25,6 +25,7 @@ from mcp_reflect.models.lesson import (
     State,
     Trust,
 )
+from mcp_reflect.models.shown_lesson import shown_lesson, words_of
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.repository import (
     BankContext,
@@ -36,6 +37,7 @@ from mcp_reflect.storage.repository import (
     scoped,
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
+from mcp_reflect.storage.retrieval.prompt_fit import fitting_a_prompt
 from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
 from mcp_reflect.storage.retrieval.vectors import (
     WORDS,
@@ -48,6 +50,7 @@ from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
 from mcp_reflect.text.signature import drawn
 
+_MOST_TASK: Final = 2_000  # characters of a task that are kept
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
 MOST_WEAK: Final = 2  # weak hits of an answer whose `limit` does not ask for more
 SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
@@ -63,14 +66,12 @@ _TRUST: Final = {
     Trust.TRUSTED: 1.0,
 }
 _SHOWN: Final = (
-    "id external_id kind text mistake correction task_type tags importance confidence times_applied trust source"
+    "id external_id kind mistake correction task_type tags importance confidence times_applied trust source"
 ).split()
 
 
 def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
     lesson = candidate.lesson
-    if query.strong_only and not candidate.strong:
-        return "weak"
     if query.strong_only and suspicion_of(lesson):
         return "suspicious"
     if query.kinds and lesson.kind not in query.kinds:
@@ -84,13 +85,13 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
     return "proved_harmful" if lesson.harmful else None
 
 
-def _score(candidate: Candidate, now: float) -> float:
+def _score(candidate: Candidate, now: float, *, strong: bool) -> float:
     """Return the score of a hit, 0..1: above one half for a strong one, else below.
 
     Relevance is scaled by .6 to 1 for worth; the same task type adds .1, the same context .05. A lesson that the very
     error identifies has the score 1.
     """
-    if candidate.by_error and candidate.strong:
+    if candidate.by_error and strong:
         return 1.0
     lesson = candidate.lesson
     worth = (
@@ -103,7 +104,7 @@ def _score(candidate: Candidate, now: float) -> float:
     relevance = candidate.match.score * (0.6 + 0.4 * worth)
     relevance += 0.1 * candidate.same_type + 0.05 * candidate.same_context
     half = relevance / _MOST_RELEVANCE / 2
-    return _LEAST_STRONG + half if candidate.strong else min(half, _LARGEST_WEAK)
+    return _LEAST_STRONG + half if strong else min(half, _LARGEST_WEAK)
 
 
 def _pick(
@@ -124,6 +125,7 @@ def _pick(
     left = query.max_chars
     for candidate in fitting:
         lesson = candidate.lesson
+        length = len(shown_lesson(lesson))
         if (
             not query.kinds
             and lesson.kind is RecordKind.REFLECTION
@@ -141,10 +143,10 @@ def _pick(
             > query.limit // SIMILAR_HITS
         ):
             hidden["similar"] += 1
-        elif len(lesson.text) > left:
+        elif length > left:
             hidden["over_max_chars"] += 1
         else:
-            left -= len(lesson.text)
+            left -= length
             weak += not candidate.strong
             chosen.append(candidate)
     return chosen
@@ -153,14 +155,17 @@ def _pick(
 def _hit(
     candidate: Candidate, score: float, query: RecallQuery, now: float, rival: str | None
 ) -> Hit:
-    lesson = candidate.lesson
+    fit = Fit.STRONG if score >= _LEAST_STRONG else Fit.WEAK
+    why = "; ".join((*((rival,) if rival else ()), *_why(candidate, query)))
+    return _hit_of(candidate.lesson, now, score=round(score, 4), fit=fit, why=why)
+
+
+def _hit_of(lesson: Lesson, now: float, **about: Any) -> Hit:
     return Hit(
+        **{"text": shown_lesson(lesson), **about},
         **{name: getattr(lesson, name) for name in _SHOWN},
         effectiveness=None if lesson.effectiveness is None else round(lesson.effectiveness, 3),
         age_days=int(max(now - lesson.created_at, 0) // DAY),
-        score=round(score, 4),
-        fit=Fit.STRONG if score >= _LEAST_STRONG else Fit.WEAK,
-        why="; ".join((*((rival,) if rival else ()), *_why(candidate, query))),
         scope="global" if lesson.project == GLOBAL else None,
     )
 
@@ -327,17 +332,10 @@ class RecallRepository(Repository):
         held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:
             hits, hidden["held_out"] = (), held_out
-        recall_id = self.clock.new_id("rec")
         task = clean_text(ask.task) if ask.symptoms else text
-        task = task[:2000]  # redacted before it is cut: half a secret is not recognized
-        ids = Derived(json.dumps([hit.id for hit in hits]))
-        values = scoped(
-            scope, id=Derived(recall_id), task=Derived(task), lesson_ids=ids, now=self.clock.now()
+        recall_id = await self._log(
+            scope, task, hits, held_out=held_out, holdout=holdout, applied=applied
         )
-        self._queue.append(
-            {**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)}
-        )
-        await self.settle()
         return Recall(
             recall_id=recall_id,
             lessons=hits,
@@ -345,6 +343,46 @@ class RecallRepository(Repository):
             mode="hybrid" if query else "lexical",
             scope=str(scope),
         )
+
+    async def recall_by_id(self, scope: Scope, lesson: Lesson) -> Recall:
+        """Return one lesson whole, and log the recall."""
+        why = "asked for by its id"
+        hit = _hit_of(
+            lesson,
+            self.clock.now(),
+            text=words_of(lesson).whole,
+            score=1.0,
+            fit=Fit.STRONG,
+            why=why,
+        )
+        recall_id = await self._log(scope, why, (hit,), held_out=0, holdout=0.0, applied=True)
+        return Recall(recall_id=recall_id, lessons=(hit,), mode="id", scope=str(scope))
+
+    async def _log(
+        self,
+        scope: Scope,
+        task: str,
+        hits: Sequence[Hit],
+        *,
+        held_out: int,
+        holdout: float,
+        applied: bool,
+    ) -> str:
+        """Queue a recall to be counted; return its id. `task` is redacted: half a secret is not recognized."""
+        recall_id = self.clock.new_id("rec")
+        ids = Derived(json.dumps([hit.id for hit in hits]))
+        values = scoped(
+            scope,
+            id=Derived(recall_id),
+            task=Derived(task[:_MOST_TASK]),
+            lesson_ids=ids,
+            now=self.clock.now(),
+        )
+        self._queue.append(
+            {**values, "held_out": held_out, "holdout": holdout, "applied": applied and bool(hits)}
+        )
+        await self.settle()
+        return recall_id
 
     async def lessons_of(self, scope: Scope, recall_id: str) -> list[Lesson]:
         """Return the lessons that a recall showed and that are still in use; NotFoundError for an unknown recall."""
@@ -392,18 +430,32 @@ def _ranked(
     filtered = by_worth or bool(ask.kinds or ask.tags)
     candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))
     hidden = Counter(not_relevant=not_relevant)
+    candidates = _with_misfits(reading, ask, candidates)
+    sure, wanted = _wanted(candidates, ask)
+    strong = {one.lesson.id for one in sure}
+    hidden["weak"] = len(candidates) - len(wanted)
     fitting: list[Candidate] = []
-    for candidate in _with_misfits(reading, ask, candidates):
+    for candidate in wanted:
         if reason := _reason_to_hide(candidate, ask):
             hidden[reason] += 1
         else:
             fitting.append(candidate)
-    scores = {candidate.lesson.id: _score(candidate, now) for candidate in fitting}
+    scores = {one.lesson.id: _score(one, now, strong=one.lesson.id in strong) for one in fitting}
     fitting.sort(key=lambda candidate: (-scores[candidate.lesson.id], candidate.lesson.id))
     chosen = _pick(fitting, ask, hidden)
     shown = [one.lesson for one in chosen]
     hits = [_hit(one, scores[one.lesson.id], ask, now, _rival(one.lesson, shown)) for one in chosen]
     return tuple(hits), hidden
+
+
+def _wanted(
+    candidates: Sequence[Candidate], query: RecallQuery
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the candidates that fit strongly, and all that may be shown: hooks show those and their siblings alone."""
+    if not query.strong_only:
+        return [one for one in candidates if one.strong], [*candidates]
+    sure, near = fitting_a_prompt(candidates)
+    return sure, [*sure, *near]
 
 
 def _rival(lesson: Lesson, chosen: Iterable[Lesson]) -> str | None:

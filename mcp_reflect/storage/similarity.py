@@ -46,7 +46,7 @@ _TURNS: Final = frozenset(map(stem, _NEGATIONS)) | frozenset(
     send keep insert append remove exclude omit drop delete strip broad broader wide wider loose looser narrow
     narrower tight tighter strict stricter open close early earlier late later lock unlock accept reject refuse show
     hide merge join split separate ascending descending sync synchronous async asynchronous serial sequential
-    parallel concurrent""".split()
+    parallel concurrent place replace replaces rather former formerly deprecated supersedes""".split()
 )
 
 
@@ -73,6 +73,11 @@ def near_meaning(lesson: Lesson, near: Iterable[Lesson]) -> Lesson | None:
         others[:_MOST_EMBEDDED], key=lambda other: closeness(lesson.text, other.text), default=None
     )
     return best if best and closeness(lesson.text, best.text) >= NEAR_MEANING else None
+
+
+def one_subject(one: str, other: str) -> bool:
+    """Return whether two texts are near enough in meaning to be about one subject."""
+    return closeness(one, other) >= NEAR_MEANING
 
 
 def closeness(one: str, other: str) -> float:

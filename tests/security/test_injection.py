@@ -161,8 +161,7 @@ async def test_an_agent_s_own_words_are_stored_and_shown_to_it_but_to_no_hook(
     assert stored.status == "stored"
     (hit,) = (await engine.recall(task=f"The {MARK} failed")).lessons
     assert (hit.id, hit.trust) == (stored.lesson_id, Trust.OBSERVED)
-    assert await services.warnings.remind(engine.context, "one", f"The {MARK} failed") is None
-    assert await services.warnings.remind(engine.context, "two") is None
+    assert await services.reminders.at_prompt(engine.context, "one", f"The {MARK} failed") is None
 
 
 async def test_words_of_a_tool_s_output_wait_and_the_author_sees_its_own_text(

@@ -354,8 +354,8 @@ async def test_a_session_goes_on_under_its_name(engine: Engine, name: str) -> No
     assert await engine.before_call("Bash", {"command": "git push origin main"}, session=name)
     await engine.after_call("Bash", {"command": "git push origin topic"}, "ok", session=name)
     assert await sequel_of(engine, clean_text(name)) == "heeded"
-    assert await services.warnings.remind(engine.context, name, "push the branch") is not None
-    assert await services.warnings.remind(engine.context, name, "push the branch") is None, (
+    assert await services.reminders.at_prompt(engine.context, name, "push the branch") is not None
+    assert await services.reminders.at_prompt(engine.context, name, "push the branch") is None, (
         "it was shown in this session"
     )
 

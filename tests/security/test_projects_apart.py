@@ -48,7 +48,7 @@ async def test_anothers_lessons_are_as_if_they_were_not_there(
         )
         assert await other.before_call("Bash", CALL, session="t"), "it is known where it failed"
     assert await engine.before_call("Bash", CALL, session="s") is None
-    assert await services.warnings.remind(engine.context, "s", ASKED) is None
+    assert await services.reminders.at_prompt(engine.context, "s", ASKED) is None
     said = [repr(await engine.recall(task=ASKED)), json.dumps(dict(await engine.get_stats()))]
     async with Client(build(engine=engine)) as client:
         uris = (

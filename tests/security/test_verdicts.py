@@ -97,7 +97,7 @@ async def test_what_an_older_release_stored_is_judged_when_a_hook_would_show_it(
 ) -> None:
     await stored(engine, mistake=MISTAKE, correction=ORDER)
     forget_verdicts(bank_path)
-    assert await services.warnings.remind(engine.context, "one", MISTAKE) is None
+    assert await services.reminders.at_prompt(engine.context, "one", MISTAKE) is None
 
 
 async def test_a_prompt_shows_no_suspicious_lesson_whoever_wrote_it(engine: Engine) -> None:

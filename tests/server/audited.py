@@ -151,7 +151,7 @@ async def calls(bank: Path) -> int:
                     await client.get_prompt(prompt, {argument: hostile})
             await engine.before_call("bash", {"command": hostile})
             await engine.after_call("bash", {"command": hostile}, error=hostile)
-            await services.warnings.remind(engine.context, "session", hostile)
+            await services.reminders.at_prompt(engine.context, "session", hostile)
         watching[0] = False
     return answered
 

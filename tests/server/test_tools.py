@@ -367,6 +367,14 @@ def test_the_instructions_say_of_each_tool_in_one_sentence_when_to_call_it() -> 
     assert [sum(f"Call {name} " in one for one in sentences) for name in TOOLS] == [1] * len(TOOLS)
 
 
+def test_the_instructions_ask_for_a_person_s_rules_and_for_what_went_wrong_in_silence() -> None:
+    corrections, tries = [one for one in INSTRUCTIONS.split(". ") if "rule" in one]
+    assert "evidence user" in corrections
+    assert "their words" in corrections
+    assert "several tries" in tries
+    assert "nothing failed" in tries
+
+
 def test_every_generated_file_is_up_to_date() -> None:
     assert [
         name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text

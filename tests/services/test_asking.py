@@ -198,33 +198,12 @@ def test_a_session_that_nobody_watches_keeps_its_last_message(
     assert json.loads(says("Stop"))["decision"] == "block"
 
 
-async def test_a_prompt_that_corrects_the_agent_brings_one_ask_to_keep_it(engine: Engine) -> None:
-    said = await hook(engine, "UserPromptSubmit", prompt="no, we use pnpm here, not npm")
-    assert said is not None
-    assert said.count("store_lesson") == 1
-    assert 'evidence "user"' in said
-    assert await hook(engine, "UserPromptSubmit", prompt="do we use pnpm here?") is None
-    told = await engine.store_lesson(
-        mistake="Used npm", correction="Use pnpm here, not npm", evidence="user"
-    )
-    await engine.store_lesson(mistake="Ran jest", correction="Use vitest here", importance=0.8)
-    start = await hook(engine, "SessionStart", "next", source="startup")
-    assert start is not None
-    assert start.index("pnpm") < start.index("vitest")
-    assert (await engine.bank.lessons.get(engine.scopes.own, told.lesson_id)).importance == 0.9
-
-
-def test_a_correction_is_asked_for_before_there_is_a_bank(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sent = {"session_id": "s", "cwd": str(tmp_path), "prompt": "stop using npm here, we use pnpm"}
-    monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
-    for setting, asks in (("call", True), ("off", False)):
-        monkeypatch.setenv("MCP_REFLECT_ASK", setting)
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(sent).encode())))
-        main(["hook", "UserPromptSubmit"])
-        assert ("store_lesson" in capsys.readouterr().out) is asks
-    assert not (tmp_path / "bank.db").exists()
+async def test_no_prompt_is_taken_for_a_correction(engine: Engine) -> None:
+    for prompt in (
+        "no, we use pnpm here, not npm",
+        "How many customers are there? Hand the number in.",
+    ):
+        assert await hook(engine, "UserPromptSubmit", prompt=prompt) is None
 
 
 async def test_a_draft_has_no_calls_where_a_guard_of_them_would_be_wrong(engine: Engine) -> None:

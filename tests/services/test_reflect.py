@@ -541,7 +541,9 @@ async def test_a_run_in_which_nothing_stood_out_is_not_shown_at_a_prompt(engine:
         outcome="partial",
         events=shell(("./move may", "moved", False)),
     )
-    assert await services.warnings.remind(engine.context, "s", "Move the invoices of May") is None
+    assert (
+        await services.reminders.at_prompt(engine.context, "s", "Move the invoices of May") is None
+    )
 
 
 async def test_what_rules_cannot_judge_is_answered_with_a_draft(engine: Engine) -> None:

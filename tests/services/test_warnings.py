@@ -1,6 +1,5 @@
 """A word before a call that is known to fail, and none before any other."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -245,38 +244,6 @@ async def test_after_a_failure_a_correction_of_the_same_error_is_told_at_once(
     assert "PYTHONPATH=src" in after.text
 
 
-async def test_a_session_starts_with_what_was_told_and_matters_most_and_rules_come_last(
-    engine: Engine,
-) -> None:
-    failing = [
-        {"tool": "Bash", "arguments": {"command": "pytest billing"}},
-        {"error": MISSING, "exit_code": 4},
-    ]
-    working = [
-        {"tool": "Bash", "arguments": {"command": "PYTHONPATH=src pytest billing"}},
-        {"content": "42 passed"},
-    ]
-    await engine.reflect(
-        task="Run the tests", outcome="partial", events=failing + working
-    )  # rules make a lesson
-    for number, importance in enumerate((0.2, 0.9, 0.5, 0.3)):
-        await engine.store_lesson(
-            mistake=f"Told {number}", correction=f"Right {number}", importance=importance
-        )
-    await engine.record_outcome(
-        success="helped", lesson_ids=[(await engine.recall(task="Told 0")).lessons[0].id]
-    )
-    await services.lessons.add(
-        engine.context, {"mistake": "Edited generated files", "correction": "Run make generate"}
-    )
-    told = [await services.warnings.remind(engine.context, "s") for _ in range(3)]
-    order = [re.findall(r"Right \d|make generate|PYTHONPATH", str(text)) for text in told]
-    assert order[0] == ["make generate", "Right 1", "Right 2"]
-    assert (set(order[1][:2]), order[1][2]) == ({"Right 0", "Right 3"}, "PYTHONPATH")
-    assert told[2] is None
-    assert await services.warnings.remind(engine.context, "s", anew=True) == told[0]
-
-
 async def test_a_warning_is_not_told_again_with_the_failure(engine: Engine) -> None:
     for session in ("s0", "s1"):
         await fail(engine, "git push origin main", session=session)
@@ -333,7 +300,7 @@ async def test_a_lesson_is_told_at_the_calls_of_a_session_once(engine: Engine) -
         )
         assert "Set PYTHONPATH" not in str(other.text)
     assert ["Set PYTHONPATH" in text for text in texts] == [True, False, True]
-    prompted = await services.warnings.remind(
+    prompted = await services.reminders.at_prompt(
         engine.context, "s", "Run pytest: No module named 'billing'"
     )
     assert prompted is None
@@ -416,7 +383,7 @@ async def test_what_hooks_show_is_counted_once_each_time(engine: Engine) -> None
     )
     for session in ("a", "b"):
         for _ in range(2):
-            await services.warnings.remind(engine.context, session, "Run tsc on the shop")
+            await services.reminders.at_prompt(engine.context, session, "Run tsc on the shop")
     lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert lesson.times_applied == 2
 

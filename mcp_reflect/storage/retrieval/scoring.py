@@ -127,7 +127,7 @@ class Match(NamedTuple):
 
     `plain` is the score before the best rows were taken into account, `close` the closeness of the meanings, 0..1 or
     None without vectors. `words` are the shared words as the question has them, the rarest first, and `names` those of
-    them that are identifiers.
+    them that are identifiers. `asked` counts the telling words of the question.
     """
 
     row: int
@@ -136,6 +136,7 @@ class Match(NamedTuple):
     close: float | None
     words: tuple[str, ...]
     names: tuple[str, ...]
+    asked: int = 0
 
     @property
     def strong(self) -> bool:
@@ -163,13 +164,15 @@ class WeighedQuestion:
     """The terms of a question with their weights (inverse document frequency).
 
     `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
-    that the terms come from, `names` the terms that are identifiers.
+    that the terms come from, `names` the terms that are identifiers, `telling` the number of terms before the
+    rarest were chosen.
     """
 
     own: Mapping[str, float]
     stops: Mapping[str, float]
     words: Mapping[str, str]
     names: frozenset[str]
+    telling: int = 0
 
 
 def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
@@ -200,6 +203,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
         names=frozenset(filter(is_name, own)),
+        telling=len(telling),
     )
 
 
@@ -344,6 +348,7 @@ class Search:
                 close=close.get(row) if closeness else None,
                 words=_words(question, shared[row]),
                 names=_words(question, shared[row] & question.names),
+                asked=question.telling,
             )
             for row in sorted(order, key=lambda row: (-order[row], -row))
         ]

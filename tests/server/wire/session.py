@@ -125,7 +125,7 @@ def marked(answer: dict[str, Any]) -> dict[str, Any]:
         }
     text = json.dumps(answer, ensure_ascii=False)
     text = re.sub(
-        r"\b([a-z]{2,5})_[0-9a-z]{16,}\b|\b(les)_[0-9a-z]{6}\b(?=:)",
+        r"\b([a-z]{2,5})_[0-9a-z]{16,}\b|\b(les)_[0-9a-z]{6}\b",
         lambda match: f"{match[1] or match[2]}_…",
         text,
     )

@@ -21,6 +21,12 @@ ORDER BY
   created_at DESC, id DESC
 LIMIT :limit;
 
+-- name: lessons_pinned
+-- The lessons of a scope that a person pinned, the first pinned first.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND pinned_at IS NOT NULL AND state = 'active'
+ORDER BY pinned_at, id LIMIT :limit;
+
 -- name: lesson_outcome
 -- Write a lesson's totals over its outcomes.
 UPDATE lessons

@@ -1,0 +1,84 @@
+"""A lesson as it is shown: whole, or to the end of a sentence with the id that gives the rest."""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from mcp_reflect.models.lesson import lesson_text, short_id
+from mcp_reflect.patterns import lazy_compile
+
+MOST_SHOWN: Final = 1_200
+"""Characters of a lesson that are shown; hardly any is longer."""
+
+_LEAST_MISTAKE: Final = 40  # characters of a shortened mistake that still say something
+_SENTENCE_END: Final = lazy_compile(r"[.!?](?=\s)|[。！？]|\n")
+_SPACES: Final = lazy_compile(r"\s+")
+
+
+class Told(Protocol):
+    """What has the words of a lesson: a stored record, or a hit."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def mistake(self) -> str | None: ...
+    @property
+    def correction(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a lesson; `correction` is empty where it has one text alone."""
+
+    mistake: str
+    correction: str
+
+    @property
+    def whole(self) -> str:
+        """All of them as one text."""
+        if not self.mistake or not self.correction:
+            return self.mistake or self.correction
+        return lesson_text(self.mistake, self.correction)
+
+
+def words_of(lesson: Told) -> Words:
+    """Return the words of a lesson, each once: what was imported may have one text as mistake and correction."""
+    mistake, correction = lesson.mistake or "", lesson.correction or ""
+    if not mistake or not correction:
+        return Words("", lesson.text)
+    if _plain(mistake) in _plain(correction):
+        return Words("", correction)
+    if _plain(correction) in _plain(mistake):
+        return Words("", mistake)
+    return Words(mistake, correction)
+
+
+def shown_lesson(lesson: Told, most: int = MOST_SHOWN) -> str:
+    """Return a lesson in at most so many characters, whole if it fits.
+
+    The correction is what the reader has to do: the mistake is shortened first, then left out.
+    """
+    words = words_of(lesson)
+    if len(words.whole) <= most:
+        return words.whole
+    rest = f" (shortened; recall_lessons with task {short_id(lesson.id)} has the rest)"
+    room = most - len(rest)
+    if not words.mistake or len(words.correction) > room - _LEAST_MISTAKE:
+        return f"{first_sentences(words.correction, room)}{rest}"
+    mistake = first_sentences(words.mistake, room - len(words.correction) - len(". "))
+    return f"{lesson_text(mistake, words.correction)}{rest}"
+
+
+def first_sentences(text: str, most: int) -> str:
+    """Return the whole sentences at the beginning of a text that fit; of one that does not, its first words."""
+    if len(text) <= most:
+        return text
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, most)]
+    if ends:
+        return text[: ends[-1]].strip()
+    return f"{text[: most - 2].rsplit(maxsplit=1)[0]} …"
+
+
+def _plain(text: str) -> str:
+    return _SPACES.sub(" ", text).strip(" .!?。！？").casefold()

@@ -1,0 +1,99 @@
+"""What a session is reminded of: at its start what a person pinned, at a prompt the lessons that surely fit."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from mcp_reflect.errors import BankError
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind
+from mcp_reflect.models.shown_lesson import Told
+from mcp_reflect.models.warning import HookInput, SessionState
+from mcp_reflect.moments.texts import KEEP, lessons_text, pinned_text
+from mcp_reflect.security.redact import clean
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.warnings import session_state
+from mcp_reflect.storage.screening import suspicion_of
+from mcp_reflect.storage.similarity import one_subject
+
+MOST_LESSONS: Final = 3
+"""Lessons that a prompt brings; more are not read."""
+
+_MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
+_MOST_CHARS: Final = 1_000_000  # of the hits: each is shortened where it is shown
+_MOST_RECALLED: Final = 50
+
+
+async def at_start(
+    context: Context, hook: HookInput, told: AbstractSet[str] = frozenset()
+) -> str | None:
+    """Return what a person pinned, and the line on what to keep; a session that is resumed has read them.
+
+    `told` has the ids of lessons that the session knows from elsewhere.
+    """
+    scope = context.scopes.own
+    state = await session_state(context, scope, hook.session)
+    if hook.anew:
+        state = replace(state, shown=())
+    pinned = [
+        lesson
+        for lesson in await context.bank.lessons.pinned(scope)
+        if lesson.id not in (*told, *state.shown) and not suspicion_of(lesson)
+    ]
+    if pinned or hook.anew:
+        await _note_shown(context, scope, state, pinned)
+    asks = context.settings.ask != "off" and not hook.resumed
+    return (
+        "\n\n".join([*([KEEP] if asks else []), *([pinned_text(pinned)] if pinned else [])]) or None
+    )
+
+
+async def at_prompt(
+    context: Context, session: str, prompt: str, told: AbstractSet[str] = frozenset()
+) -> str | None:
+    """Return the lessons that surely fit a prompt, three at most, none of which the session was shown; else None."""
+    scope = context.scopes.own
+    state = await session_state(context, scope, session)
+    query = RecallQuery(
+        task=clean(prompt[:_MOST_PROMPT]),
+        kinds=(
+            RecordKind.LESSON,
+            RecordKind.STRATEGY,
+        ),  # a reflection tells what happened, not what to do
+        limit=min(MOST_LESSONS + len(state.shown), _MOST_RECALLED),
+        max_chars=_MOST_CHARS,
+        strong_only=True,
+    )
+    if not query.task.strip():
+        return None
+    recall = await context.bank.recalls.recall(scope, query, applied=False)
+    new = [hit for hit in recall.lessons if hit.id not in (*told, *state.shown)][:MOST_LESSONS]
+    if not new:
+        return None
+    await _note_shown(context, scope, state, new)
+    return lessons_text(newest_of_a_subject_first(new))
+
+
+def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with each newer lesson before the older ones of its subject: it says what holds now.
+
+    Ids sort by time.
+    """
+    ordered: list[Hit] = []
+    for hit in hits:
+        older = (
+            place
+            for place, other in enumerate(ordered)
+            if other.id < hit.id and one_subject(other.text, hit.text)
+        )
+        ordered.insert(next(older, len(ordered)), hit)
+    return ordered
+
+
+async def _note_shown(
+    context: Context, scope: Scope, state: SessionState, shown: Iterable[Told]
+) -> None:
+    with suppress(BankError):  # shown again the next time, which is better than not at all
+        await context.bank.warnings.note(scope, state, shown=[one.id for one in shown])
