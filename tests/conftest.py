@@ -20,6 +20,7 @@ from mcp import Client
 from mcp_reflect.config import PREFIX, ServerUrl, Settings
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import MARKS_OF_HOSTS
 from mcp_reflect.storage.sqlite.files import prepare
 from tests.held_clock import HeldClock
 
@@ -60,7 +61,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+    for name in [name for name in os.environ if name.startswith(PREFIX) or name in MARKS_OF_HOSTS]:
         monkeypatch.delenv(name)
 
 

@@ -14,6 +14,7 @@ from mcp_reflect.cli.place import ask_as, settings_of, with_engine
 from mcp_reflect.config import Settings
 from mcp_reflect.dashboard.page import MARK, collect, render_page
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker, speaker_of_process
 
 
 def add_board_arguments(parser: CliParser) -> None:
@@ -81,8 +82,12 @@ def _open(options: Namespace) -> None:
 def _serve(options: Namespace, settings: Settings) -> None:
     from mcp_reflect.dashboard.server import serve  # noqa: PLC0415 - a file needs no server
 
+    speaker = speaker_of_process()
+
     def announce(address: str, one_time_address: str) -> None:
         warning = "Ctrl-C ends it. Whoever has this address may read and change your lessons."
+        if speaker is not Speaker.PERSON:
+            warning = "An agent or a script started it: it shows lessons and decides nothing."
         write_result(options, {"address": address}, f"The board is at {address}\n{warning}")
         sys.stdout.flush()
         if not options.no_open:
@@ -91,7 +96,7 @@ def _serve(options: Namespace, settings: Settings) -> None:
     async def work() -> None:
         async with Engine(settings) as engine:
             await engine.bank.open()
-            await serve(engine, options.port, announce)
+            await serve(engine, options.port, announce, speaker)
 
     with suppress(KeyboardInterrupt):  # the usual end
         asyncio.run(work())

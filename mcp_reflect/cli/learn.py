@@ -42,6 +42,7 @@ from mcp_reflect.services.learn import (
 )
 from mcp_reflect.sessions.tools import in_words
 from mcp_reflect.sessions.transcripts import Transcript, read_transcript
+from mcp_reflect.speaker import refuse_agent, speaker_of_process
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters
@@ -351,6 +352,8 @@ async def _promote(engine: Engine, options: Namespace) -> int:
     changed = [plan for plan in plans if plan.before != plan.after]
     for plan in () if options.json else plans:
         _show_plan(plan)
+    if changed:
+        refuse_agent(speaker_of_process(), "promote", "write lessons into a project's files")
     if (
         changed
         and not options.yes

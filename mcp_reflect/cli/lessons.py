@@ -31,6 +31,7 @@ from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import EDITABLE, Filter, GuardMode, Lesson, RecordKind, State
 from mcp_reflect.services.curation import Listed, Shown
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker, refuse_agent, speaker_of_process, speaker_to_service
 
 _STATES: Final[Mapping[str, Mapping[str, Any]]] = {
     **{
@@ -47,6 +48,11 @@ _NEXT: Final = """\
 An agent stores them when a run fails. To write one: mcp-reflect lessons add. To see it learn: mcp-reflect demo.
 To register your agent: mcp-reflect install HOST. Other projects: mcp-reflect projects."""
 _NO_GUARD: Final = "none; add --wrong-call and --right-call to stop the call"
+
+_OBSERVED: Final = (
+    "An agent or a script told it: it is not trusted. A person vouches for it in a terminal of their own: "
+    "mcp-reflect lessons approve {id}"
+)
 
 _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter: leave it out): ",
@@ -130,11 +136,11 @@ def add_lessons_arguments(parser: CliParser) -> None:
     action("unpin", "no longer begin every session with a lesson", "LES", "id")
     action(
         "approve",
-        "vouch for quarantined lessons, or keep findings: trusted, and recalled",
+        "vouch for lessons, keep findings, do what an agent proposes: trusted, and recalled",
         "LES",
         "ids",
     )
-    action("reject", "retire quarantined lessons, or drop findings", "LES", "ids")
+    action("reject", "retire quarantined lessons, drop findings and proposals", "LES", "ids")
     action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")
     action("undo", "undo a merge", "drm_…").add_argument("id", help="the id that merge printed")
     forget = action(
@@ -146,7 +152,7 @@ def add_lessons_arguments(parser: CliParser) -> None:
         "erase", "remove a lesson, its history and its bytes for good", "LES --yes", "id"
     )
     erase.add_argument("--yes", action="store_true", help="do not ask")
-    action("review", "decide about quarantined lessons and findings, one by one, or list them", "")
+    action("review", "decide about all that waits, one by one, or list it", "")
 
 
 def run_lessons(options: Namespace) -> int | None:
@@ -200,11 +206,14 @@ async def _add(do: Do, options: Namespace) -> int:
             write_line("Nothing was stored.")
             return 1
     stored = await do("add", {**fields, **given})
-    trusted = "" if options.url else ", trusted"
+    speaker = speaker_to_service() if options.url else speaker_of_process()
+    is_person = speaker is Speaker.PERSON
+    trusted = ", trusted" if is_person and not options.url else ""
     text = (
         f"{stored.lesson_id}: {stored.status}{trusted}. `mcp-reflect recall` finds it from now on."
     )
     text += f"\nGuard: {stored.guard or _NO_GUARD}."
+    text += "" if is_person else f"\n{_OBSERVED.format(id=stored.lesson_id)}"
     write_result(options, plain(stored), text)
     return 0
 
@@ -287,6 +296,8 @@ async def _erase(engine: Engine, options: Namespace) -> int:
     lesson = await engine.bank.lessons.get(
         own, await engine.bank.lessons.resolve_id(own, options.id), "id"
     )
+    if lesson.is_kept_by_person or lesson.held:
+        refuse_agent(speaker_of_process(), "id", "erase a lesson that a person keeps")
     if not options.yes and not confirm(
         f"{visible(lesson.text)}\nErase it for good?", "erasing cannot be undone"
     ):

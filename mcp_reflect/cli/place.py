@@ -18,6 +18,7 @@ from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
 from mcp_reflect.models.common import from_json
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import HEADER, speaker_of_process, speaker_to_service
 
 if TYPE_CHECKING:
     from argparse import Namespace  # hooks load this module, and not argparse
@@ -76,8 +77,10 @@ def with_place(options: "Namespace", work: Callable[[Do], Awaitable[_Result]]) -
     async def asked() -> _Result:
         return await work(ask_service)
 
+    speaker = speaker_of_process()
+
     def here(engine: Engine) -> Awaitable[_Result]:
-        return work(lambda use, sent: USES[use].work(engine, sent, whole=True))
+        return work(lambda use, sent: USES[use].work(engine, sent, speaker=speaker))
 
     return asyncio.run(asked()) if options.url else with_engine(here, settings_of(options))
 
@@ -102,7 +105,7 @@ def ask(
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
     token = os.environ.get(token_variable, "")
     headers = {"Content-Type": "application/json", "Authorization": token and f"Bearer {token}"}
-    headers |= {"Mcp-Reflect-Project": project or ""}
+    headers |= {"Mcp-Reflect-Project": project or "", HEADER: speaker_to_service().value}
     path = f"{place.path.rstrip('/').removesuffix('/mcp')}/api/{name}"
     with closing(kind(place.netloc, timeout=min(seconds, _CONNECT_SECONDS))) as connection:
         try:

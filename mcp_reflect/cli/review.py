@@ -1,4 +1,4 @@
-"""Decide in one sitting about what waits: quarantined lessons, findings, and what agents stored if you want that."""
+"""Decide in one sitting about what waits: quarantined lessons, findings, and what agents propose of your lessons."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -20,10 +20,13 @@ from mcp_reflect.clock import dated
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.services.curation import Shown, Waiting
+from mcp_reflect.services.curation import Proposed, Shown, Waiting
+from mcp_reflect.services.proposals import wish_text
+from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
 
+_PROPOSED_FIELDS: Final = ("text", "why", "wrong_call", "right_call", "guard", "importance", "tags")
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
-Item = Lesson | StoredFinding
+Item = Lesson | StoredFinding | Proposed
 
 
 async def review(do: Do, options: Namespace) -> None:
@@ -40,26 +43,33 @@ async def review(do: Do, options: Namespace) -> None:
             [
                 *(dated(plain(lesson)) for lesson in (*waiting, *unarmed)),
                 *map(_finding, found.findings),
+                *map(_proposed, found.proposals),
             ]
         )
-    elif not waiting and not found.findings:
-        if not unarmed:
-            write_line(f"Nothing waits for you in {found.scope}.")
-    elif is_interactive():
-        await _ask_about_each(do, options, [*waiting, *found.findings])
+        return
+    items: list[Item] = [*found.proposals, *waiting, *found.findings]
+    if not items and not unarmed and not found.withheld:
+        write_line(f"Nothing waits for you in {found.scope}.")
+    elif is_interactive() and speaker_of_process() is Speaker.PERSON:
+        await _ask_about_each(do, options, items)
     else:
-        for item in (*waiting, *found.findings):
+        for item in items:
             show(item)
-        write_line("`lessons approve ID` or `lessons reject ID` decides.")
+        if found.withheld:
+            write_line(f"{found.withheld} in quarantine are shown to a person alone.")
+        write_line(
+            "A person decides in a terminal of their own: `lessons approve ID`, `reject ID`."
+        )
 
 
 async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
     """Decide about quarantined lessons and findings, after showing each: a person approves what they have read."""
     waiting: Waiting = await do("review", {})
-    findings = {found.id: found for found in waiting.findings}
+    known: dict[str, Item] = {found.id: found for found in waiting.findings}
+    known |= {found.proposal.id: found for found in waiting.proposals}
     for part in options.ids:
-        if part in findings:
-            await _settle(do, options, findings[part], approved=approved)
+        if part in known:
+            await _settle(do, options, known[part], approved=approved)
             continue
         shown: Shown = await do("show", {"id": part})
         if not options.json and shown.lesson.held:
@@ -69,6 +79,14 @@ async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
 
 def show(item: Item) -> None:
     """Print what waits, with its evidence."""
+    if isinstance(item, Proposed):
+        write_line(f"{item.proposal.id}: {wish_text(item.proposal)}")
+        write_line(f"  the lesson {item.lesson.id}: {visible(item.lesson.text)}")
+        for name, value in item.proposal.body.items():
+            if value and name in _PROPOSED_FIELDS:
+                write_line(f"  {name} would be: {visible(str(value))}")
+        write_line("")
+        return
     if isinstance(item, Lesson):
         reason = item.held or "an agent stored it, and nobody has looked at it"
         write_line(f"{item.id} ({item.kind}, from {item.source}): {reason}")
@@ -78,55 +96,74 @@ def show(item: Item) -> None:
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:
+    """Show each item and do what the person answers; `u` goes back to the latest one that was decided."""
     done: list[tuple[int, Mapping[str, Any]]] = []
     place = 0
     while place < len(items):
         item = items[place]
         show(item)
         answer = ask(f"{place + 1} of {len(items)}. {_QUESTION}")
-        match "q" if answer is None else answer.lower():
-            case "k" | "e" as chosen:
-                changes = _changes_of(item, edits=chosen == "e")
-                if changes is None:
-                    write_line("Skipped: nothing says what puts it right.")
-                else:
-                    done.append(
-                        (place, await _settle(do, options, item, approved=True, changes=changes))
-                    )
-            case "d":
-                done.append((place, await _settle(do, options, item, approved=False)))
-            case "a":
-                await _keep_rest(do, options, items[place:])
-                return
-            case "u" if done:
-                place, undo = done.pop()
-                await do("reopen", undo)
-                write_line("Undone.")
-                place -= 1
-            case "u":
-                write_line("Nothing was decided yet.")
-                place -= 1
-            case "q":
-                return
-            case _:
-                pass
+        choice = "q" if answer is None else answer.lower()
+        if choice == "q":
+            return
+        if choice == "a":
+            await _keep_rest(do, options, items[place:])
+            return
+        if choice == "u":
+            place = await _undo_latest(do, done, place)
+            continue
+        undo = await _decided(do, options, item, choice)
+        if undo is not None:
+            done.append((place, undo))
         place += 1
 
 
+async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place: int) -> int:
+    """Undo the latest decision; return the place of its item, or the present one if nothing can be undone."""
+    if not done:
+        write_line("Nothing was decided yet.")
+        return place
+    before, undo = done.pop()
+    if not undo:
+        write_line("What was done for a proposal stays; `lessons edit` and `restore` change it.")
+        return place
+    await do("reopen", undo)
+    write_line("Undone.")
+    return before
+
+
+async def _decided(do: Do, options: Namespace, item: Item, choice: str) -> Mapping[str, Any] | None:
+    """Keep or drop an item as the person chose; return what undoes it, None if it was skipped."""
+    if choice == "d":
+        return await _settle(do, options, item, approved=False)
+    if choice not in ("k", "e"):
+        return None
+    if isinstance(item, Proposed):
+        return await _settle(do, options, item, approved=True)
+    changes = _changes_of(item, edits=choice == "e")
+    if changes is None:
+        write_line("Skipped: nothing says what puts it right.")
+        return None
+    return await _settle(do, options, item, approved=True, changes=changes)
+
+
 async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
-    """Keep the rest as it is, except what is in quarantine: a person must look at each of those."""
-    kept = [
-        one
-        for one in items
-        if (not one.held if isinstance(one, Lesson) else one.finding.draft.correction)
-    ]
+    """Keep the rest as it is, except what a person must look at one by one: quarantine and proposals."""
+    kept = [one for one in items if _may_be_kept_unseen(one)]
     for one in kept:
         await _settle(do, options, one, approved=True)
     if len(kept) < len(items):
-        write_line(f"{len(items) - len(kept)} are left: in quarantine, or without a correction.")
+        left = len(items) - len(kept)
+        write_line(f"{left} are left: proposals, in quarantine, or without a correction.")
 
 
-def _changes_of(item: Item, *, edits: bool) -> dict[str, str] | None:
+def _may_be_kept_unseen(item: Item) -> bool:
+    if isinstance(item, Proposed):
+        return False
+    return not item.held if isinstance(item, Lesson) else bool(item.finding.draft.correction)
+
+
+def _changes_of(item: Lesson | StoredFinding, *, edits: bool) -> dict[str, str] | None:
     """Return the fields that the person changes; None where the correction stays unknown."""
     told = item if isinstance(item, Lesson) else item.finding.draft
     changes: dict[str, str] = {}
@@ -149,13 +186,19 @@ async def _settle(
     approved: bool,
     changes: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    if isinstance(item, Lesson):
+    if isinstance(item, Proposed):
+        name = item.proposal.id
+        after: Lesson = await do("decide", {"id": name, "approved": approved})
+        state = {"id": name, "lesson_id": after.id, "state": after.state.value}
+        result = f"done; {after.id} is {after.state.value}" if approved else "dropped"
+        undo: dict[str, Any] = {}
+    elif isinstance(item, Lesson):
         if changes:
             await do("edit", {"id": item.id, "changes": changes})
         decided: Lesson = await do("decide", {"id": item.id, "approved": approved})
         state = {"id": item.id, "state": decided.state.value, "trust": decided.trust.value}
         result = "trusted, and recalled from now on" if approved else "retired"
-        undo: dict[str, Any] = {
+        undo = {
             "id": item.id,
             "state": item.state.value,
             "trust": item.trust.value,
@@ -166,14 +209,21 @@ async def _settle(
             "finding", {"id": item.id, "approved": approved, "changes": changes or {}}
         )
         state = {"id": item.id, **kept}
+        speaker = speaker_to_service() if options.url else speaker_of_process()
+        trusted = ", trusted" if speaker is Speaker.PERSON else ", not trusted"
         result = (
-            f"kept as {kept['lesson_id']}, trusted"
+            f"kept as {kept['lesson_id']}{trusted}"
             if approved
             else "dropped; nobody is asked about it again"
         )
         undo = {"finding": item.id, "lesson": kept.get("lesson_id") if kept.get("is_new") else None}
-    write_result(options, state, f"{item.id}: {result}.")
+    write_result(options, state, f"{state['id']}: {result}.")
     return undo
+
+
+def _proposed(found: Proposed) -> dict[str, Any]:
+    """Return a proposal for a program."""
+    return {**dated(plain(found.proposal)), "kind": "proposal", "wish": found.proposal.kind.value}
 
 
 def _finding(found: StoredFinding) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from mcp_reflect.models.access import Role, Token
 from mcp_reflect.models.common import plain
 from mcp_reflect.projects import stored_name
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import refuse_in_host
 
 _MOST: Final = 1 << 40
 _LEAST_KEY_CHARS: Final = 32
@@ -170,6 +171,7 @@ def run_tokens(options: Namespace) -> None:
 
 
 async def _add(engine: Engine, options: Namespace) -> None:
+    refuse_in_host("tokens", "make a token")
     projects = [stored_name(name.strip()) for text in options.projects for name in text.split(",")]
     for field, value in (
         ("name", options.name),

@@ -20,6 +20,7 @@ from mcp_reflect.models.common import json_of, plain
 from mcp_reflect.models.lesson import Stored
 from mcp_reflect.projects import Scopes, stored_name
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import refuse_in_host
 from mcp_reflect.storage.sqlite import backup
 
 _MOST_SENT: Final = 1_000_000  # characters of lines that a service is sent at once
@@ -64,6 +65,7 @@ def run_restore(options: Namespace) -> int:
 
     Servers that run continue with it. What was in the bank is kept as a copy beside it, if it is a file.
     """
+    refuse_in_host("restore", "replace all that is in the bank")
 
     async def restore(engine: Engine) -> int:
         bank = engine.bank

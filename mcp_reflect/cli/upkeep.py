@@ -31,6 +31,7 @@ from mcp_reflect.projects import folder_is_gone, stored_name
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.text import clip
+from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
 from mcp_reflect.storage.projects import ProjectCounts
 from mcp_reflect.storage.sqlite import backup, files
 
@@ -184,6 +185,7 @@ def run_projects(options: Namespace) -> None:
 
 
 async def _set_guards(engine: Engine, options: Namespace) -> None:
+    refuse_agent(speaker_of_process(), "guards", "say what guards do in a project")
     mode = None if options.mode == "default" else GuardMode(options.mode)
     await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode)
     said = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
@@ -285,6 +287,7 @@ async def _dream(engine: Engine, options: Namespace) -> None:
 
         write_line(await prompt(engine.context))
     elif options.undo:
+        refuse_in_host("--undo", "undo a dream")
         report_undone(await engine.undo_dream(options.undo), options)
     else:
         analysis = read_text(options.analysis, engine.settings) if options.analysis else None

@@ -21,6 +21,8 @@ from mcp_reflect.models.common import json_of
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.curation import USES
+from mcp_reflect.speaker import HEADER as SPEAKER_HEADER
+from mcp_reflect.speaker import Speaker, speaker_of_request
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -103,7 +105,7 @@ def board_routes(enter: Enter, log: Log) -> list[Route]:
 async def show_board(viewer: Viewer, _: Request) -> Response:
     """Answer what the page shows, with the projects that the viewer may see."""
     engine, principal = viewer
-    decides = principal.may(Role.ADMIN)
+    decides = speaker_of_request(principal) is Speaker.PERSON
     counts = await engine.bank.lessons.projects(engine.scopes.own.tenant)
     projects = {name: count for name, count in counts.items() if principal.uses(name)}
     data = await collect(engine, whole=decides)
@@ -115,7 +117,8 @@ async def _use(name: str, viewer: Viewer, request: Request) -> Response:
     viewer.principal.refuse_below(use.role, f"use `{name}`")
     sent = await read_body(request)
     try:
-        result = await use.work(viewer.engine, sent, whole=viewer.principal.may(Role.ADMIN))
+        speaker = speaker_of_request(viewer.principal, request.headers.get(SPEAKER_HEADER))
+        result = await use.work(viewer.engine, sent, speaker=speaker)
     except (AttributeError, LookupError, TypeError, ValueError):
         raise InputError(
             "body", f"it is not what `{name}` takes", "Use the command line of this version."
@@ -170,10 +173,12 @@ class OwnBoard:
     """The dashboard for one person on this machine. It answers only to the Host `place` (name and port).
 
     Its `token` comes with the address. The browser is started with a ticket, which is exchanged for the token once:
-    other users of the machine can read its command line, but only after the ticket was used.
+    other users of the machine can read its command line, but only after the ticket was used. Where an agent started it
+    (`speaker`), the page shows and decides nothing.
     """
 
-    def __init__(self, engine: "Engine", place: str) -> None:
+    def __init__(self, engine: "Engine", place: str, speaker: Speaker = Speaker.PERSON) -> None:
+        self._role = Role.ADMIN if speaker is Speaker.PERSON else Role.READER
         self.token = secrets.token_urlsafe(32)
         self._place = place
         self._tickets: set[str] = set()
@@ -209,7 +214,7 @@ class OwnBoard:
         return Viewer(
             self._own,
             Principal(
-                id="", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=Role.ADMIN
+                id="board", name="", tenant=scope.tenant, projects=(ANY_PROJECT,), role=self._role
             ),
         )
 
@@ -247,13 +252,16 @@ class OwnBoard:
         return json_response({"token": self.token})
 
 
-async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None]) -> None:
+async def serve(
+    engine: "Engine", port: int, announce: Callable[[str, str], None], speaker: Speaker
+) -> None:
     """Serve the engine's bank on this machine until SIGINT or SIGTERM.
 
     Args:
         engine: The engine whose bank is shown.
         port: The port on 127.0.0.1; 0 takes a free one.
         announce: Is called with the address that opens the dashboard, and with one that works once.
+        speaker: Who started it; an agent's board decides nothing.
 
     Raises:
         InputError: If the port cannot be used.
@@ -262,7 +270,7 @@ async def serve(engine: "Engine", port: int, announce: Callable[[str, str], None
 
     with listening(port, "--port") as listener:
         place = f"{HOST}:{listener.getsockname()[1]}"
-        board = OwnBoard(engine, place)
+        board = OwnBoard(engine, place, speaker)
         config = uvicorn.Config(
             board.application(),
             log_level="warning",

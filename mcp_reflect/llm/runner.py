@@ -26,6 +26,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.security.injection import fence
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.speaker import Confirm
 
 CALL_SECONDS: Final = 45.0
 """Hosts give up on a call at 60 s; ours ends before, with the best so far."""
@@ -45,11 +46,15 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
-    """The capabilities of a call's client: its own model (`sampling`), progress reports, and a listener to text."""
+    """The capabilities of a call's client: its own model (`sampling`), progress reports, and a listener to text.
+
+    `confirm` asks its person.
+    """
 
     llm: LLM | None = None
     progress: Progress | None = None
     on_text: TextListener | None = None
+    confirm: Confirm | None = None
 
 
 NO_CLIENT: Final = ClientCapabilities()

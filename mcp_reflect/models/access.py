@@ -24,13 +24,21 @@ ROLES: Final = tuple(Role)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """A caller. Of `projects`, the first is that of calls that name none; an empty name is global."""
+    """A caller. Of `projects`, the first is that of calls that name none; an empty name is global.
+
+    The `id` is empty where a service asks nobody for a token.
+    """
 
     id: str
     name: str
     tenant: str
     projects: tuple[str, ...]
     role: Role
+
+    @property
+    def is_known(self) -> bool:
+        """True if it showed a token, or logged in."""
+        return bool(self.id)
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has that role, or one that includes it."""

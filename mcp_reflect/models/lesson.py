@@ -218,8 +218,17 @@ class Lesson(LessonDraft):
 
     @property
     def harmful(self) -> bool:
-        """True if its outcomes prove that it does more harm than good: four failures in a row, or as clear a record."""
-        return self.rate <= HARMFUL_RATE
+        """True if its outcomes prove that it does more harm than good: four failures in a row, or as clear a record.
+
+        Outcomes never take a lesson out of use that a person keeps.
+        """
+        return self.rate <= HARMFUL_RATE and not self.is_kept_by_person
+
+    @property
+    def is_kept_by_person(self) -> bool:
+        """True if a person wrote, trusts or enforces it: an agent may propose a change of it, and never makes one."""
+        is_trusted = self.trust is Trust.TRUSTED or self.source is Source.PERSON
+        return is_trusted or self.guard_mode in (GuardMode.ENFORCE, GuardMode.HOLD)
 
     def estimate(self) -> dict[str, float | bool]:
         """Return what its outcomes say: the smoothed rate (`mean`) to three places, and whether it is harmful."""
@@ -293,8 +302,9 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The result of storing a lesson: `status` is stored, merged (`lesson_id` is the other one) or quarantined.
+    """The result of storing a lesson: `status` is stored, merged, quarantined or proposed.
 
+    For merged and proposed, `lesson_id` is the other one: a person keeps it, and decides about a proposal.
     `text` is the lesson as it is kept, None in quarantine; `similar` is one of nearly the same meaning, with its id.
     """
 
@@ -349,10 +359,11 @@ class OutcomeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """The result of `forget_lesson`."""
+    """The result of `forget_lesson`. `reason` says why the lesson stays: a person decides."""
 
     lesson_id: str
     state: State
+    reason: str | None = None
     scope: str
     ignored: tuple[str, ...] = ()
 

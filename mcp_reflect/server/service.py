@@ -245,7 +245,7 @@ def _example(tool: str, sent: Mapping[str, Any], error: McpReflectError) -> str:
 
 
 def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
-    """Return the client's model, where it declares one, and its progress reports."""
+    """Return the client's model and its questions to a person, where it declares them, and its progress reports."""
     if context is None:
         return None
     from mcp_reflect.llm.runner import ClientCapabilities  # noqa: PLC0415 - see the class
@@ -259,7 +259,12 @@ def _client(context: "Context[Any, Any] | None") -> "ClientCapabilities | None":
         from mcp_reflect.server.sampling import Sampling  # noqa: PLC0415 - see the class
 
         llm = Sampling(context)
-    return ClientCapabilities(llm=llm, progress=progress)
+    confirm = None
+    if capabilities is not None and capabilities.elicitation is not None:
+        from mcp_reflect.server.confirmation import Confirmation  # noqa: PLC0415 - see the class
+
+        confirm = Confirmation(context)
+    return ClientCapabilities(llm=llm, progress=progress, confirm=confirm)
 
 
 def _client_name(context: "Context[Any, Any] | None") -> str:
@@ -352,7 +357,11 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
                 f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None
             )
         case Forgotten():
-            values = {"lesson_id": short_id(result.lesson_id), "state": result.state}
+            values = {
+                "lesson_id": short_id(result.lesson_id),
+                "state": result.state,
+                "reason": result.reason,
+            }
         case Critique():
             values = _critique(result)
         case SearchPlan():

@@ -518,6 +518,6 @@ def _bracketed(host: str) -> str:
 
 
 def _anyone(scopes: Scopes) -> Principal:
-    """Return the caller of a service that asks for no token: the person of these projects."""
+    """Return the caller of a service that asks for no token: anyone on this machine, so nobody's word but an agent's."""
     projects = tuple(dict.fromkeys((scopes.own.project, *scopes.others, GLOBAL)))
-    return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.ADMIN)
+    return Principal(id="", name="", tenant=scopes.own.tenant, projects=projects, role=Role.WRITER)

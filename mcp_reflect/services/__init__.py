@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import learn as learn
     from mcp_reflect.services import lessons as lessons
     from mcp_reflect.services import promote as promote
+    from mcp_reflect.services import proposals as proposals
     from mcp_reflect.services import reflect as reflect
     from mcp_reflect.services import reminders as reminders
     from mcp_reflect.services import replan as replan

@@ -29,7 +29,7 @@ from mcp_reflect.schemas.lessons import LessonArguments
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import clip
-from mcp_reflect.storage.consolidation import digest_of, planned
+from mcp_reflect.storage.consolidation import BY_PERSON, digest_of, planned
 from mcp_reflect.storage.similarity import codes
 
 _SHOWN_CHARS: Final = 16_000  # of the records in a prompt, some 4,000 tokens
@@ -80,7 +80,7 @@ async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
     merge = Merge(
         keep=first.id,
         gone=tuple(record.id for record in records[1:]),
-        reason="a person merged them",
+        reason=BY_PERSON,
     )
     plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
     return await _apply(context, lambda _: plan, part=True)
@@ -241,6 +241,8 @@ def _merged(
         raise _refusal("it names fewer than two records")
     if kinds != {RecordKind.LESSON} or len({record.task_type for record in records}) > 1:
         raise _refusal("only lessons of one task type can become one")
+    if any(record.is_kept_by_person for record in records):
+        raise _refusal("a person keeps one of them")
     wording = _wording(entry, source)
     if len({codes(item.text) for item in (*records, wording)}) > 1:
         raise _refusal("they differ in a number, a name, a path or code")
@@ -249,9 +251,8 @@ def _merged(
         key=lambda record: (record.wins + record.losses, record.strength, record.importance),
     )
     gone = tuple(record.id for record in records if record is not best)
-    merge = Merge(
-        keep=best.id, gone=gone, reason=clip(str(entry.get("reason", "")), 200), wording=wording
-    )
+    told = f"proposed: {clip(str(entry.get('reason', '')), 200)}"
+    merge = Merge(keep=best.id, gone=gone, reason=told, wording=wording)
     return replace(plan, merges=(*plan.merges, merge))
 
 

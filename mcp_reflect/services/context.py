@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_reflect.llm.runner import ModelRunner
     from mcp_reflect.sessions.reflector import Scorer
     from mcp_reflect.sessions.session_file import SessionFile
+    from mcp_reflect.speaker import Confirm
 
 
 _MOST_SESSIONS: Final = 16  # whose reported calls are known
@@ -50,7 +51,8 @@ class Context:
     `by_rules` has the ids of lessons that rules made since the engine was opened, `latest_step` the step at which
     should_reflect was asked last without a run, by project. `session_files` has the transcripts that were read last, by
     path, each with the place to go on from. `transcripts` has the transcript of the session that a hook told of last,
-    by project. `reported` has the calls that no transcript showed.
+    by project. `reported` has the calls that no transcript showed. `confirm` asks the person of the calling host, None
+    where it shows no questions.
     """
 
     settings: Settings
@@ -66,6 +68,7 @@ class Context:
     session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])
     reported: ReportedCalls = field(default_factory=ReportedCalls)
+    confirm: "Confirm | None" = None
 
     @cached_property
     def runner(self) -> "ModelRunner":

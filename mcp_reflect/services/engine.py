@@ -54,6 +54,9 @@ TOOLS: Final[Mapping[str, Callable[[], Callable[..., Awaitable[Any]]]]] = {
 _ASK_A_MODEL: Final = ("reflect", "critique", "replan_search")
 
 
+_MAY_CONFIRM: Final = ("store_lesson", "forget_lesson")
+"""The tools that may want to change what a person keeps: the person is asked where the host can."""
+
 _CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase"})
 
 
@@ -165,8 +168,11 @@ class Engine:
         function = await asyncio.to_thread(
             TOOLS[tool]
         )  # the first import takes .3 s, and other calls go on meanwhile
+        context = self.context
+        if client is not None and client.confirm is not None and tool in _MAY_CONFIRM:
+            context = replace(context, confirm=client.confirm)
         result = await function(
-            self.context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
+            context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
         )
         await self._keep_files_in_step()
         return result

@@ -78,8 +78,10 @@ async def ask_once_more(
     return ask_again([found.finding.draft for found in left])
 
 
-async def keep(context: Context, found: StoredFinding, changed: Mapping[str, Any]) -> Stored:
-    """Make a lesson of a finding in a person's name; `changed` overrides fields of its draft."""
+async def keep(
+    context: Context, found: StoredFinding, changed: Mapping[str, Any], *, by_person: bool
+) -> Stored:
+    """Make a lesson of a finding; `changed` overrides fields of its draft. It is trusted if a person keeps it."""
     draft = found.finding.draft
     calls = {"wrong_call": draft.wrong_call, "right_call": draft.right_call} if draft.guards else {}
     symptoms = [found.finding.line] if found.finding.worked or found.finding.failed else []
@@ -91,7 +93,8 @@ async def keep(context: Context, found: StoredFinding, changed: Mapping[str, Any
             "it is missing",
             "Say what put it right, such as --correction 'Build it first.'",
         )
-    stored = await services.lessons.add(context, fields)
+    store = services.lessons.add if by_person else services.lessons.store
+    stored = await store(context, fields)
     await context.bank.findings.settle(
         context.scopes.own, found.id, FindingState.KEPT, stored.lesson_id
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
 from mcp_reflect.errors import InputError
@@ -13,7 +13,6 @@ from mcp_reflect.models.lesson import (
     EDITABLE,
     Evidence,
     Forgotten,
-    GuardMode,
     Lesson,
     LessonDraft,
     OutcomeDraft,
@@ -27,6 +26,7 @@ from mcp_reflect.models.lesson import (
     short_id,
     told_lesson,
 )
+from mcp_reflect.models.proposal import ProposalKind
 from mcp_reflect.models.shown_lesson import first_sentences
 from mcp_reflect.projects import stored_name
 from mcp_reflect.schemas.fields import read
@@ -38,9 +38,10 @@ from mcp_reflect.schemas.lessons import (
     OwnExportArguments,
     RecallArguments,
 )
-from mcp_reflect.security.redact import clean_text
+from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
+from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.sessions.text import shown_part
 from mcp_reflect.storage.transfer import Exported
 
@@ -58,6 +59,7 @@ _TOLD: Final[Mapping[Evidence, str]] = {
     Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
     Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
 }
+_AGENTS_WORD = "the agent says that this is better"
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _SIMILAR: Final = (
     "{id} is near in meaning: {text} If both say the same, send this again with replaces: {id}"
@@ -91,7 +93,7 @@ async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
-    """Store a lesson, or strengthen the one that says the same."""
+    """Store a lesson that an agent tells, or strengthen the one that says the same."""
     sent = read(LessonArguments, arguments, context.settings)
     scope = _visible(context.scopes.named(sent.project), sent.visibility)
     if scope.project == GLOBAL:
@@ -99,9 +101,11 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     lessons = context.bank.lessons
     old = await _to_replace(context, scope, sent)
     draft, guard = await guarded(context, scope, sent.draft(Source.AGENT))
+    if old is not None and old.is_kept_by_person:
+        return await _proposed(context, scope, old, draft, sent)
     stored = await lessons.store(scope, draft)
     if old is not None and stored.status != "quarantined":
-        await lessons.supersede(scope, old, stored.lesson_id)
+        await lessons.supersede(scope, old.id, stored.lesson_id)
         stored = replace(stored, similar=None)
     if stored.similar and not stored.reason:
         other, text = stored.similar
@@ -123,19 +127,36 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     return replace(stored, guard=guard, ignored=sent.ignored)
 
 
-async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> str | None:
-    """Return the id of the lesson to be replaced. What a person trusts, only a person's word replaces."""
+async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> Lesson | None:
+    """Return the lesson to be replaced, None if the call names none."""
     if sent.replaces is None:
         return None
     lesson_id = await _whole_id(context, scope, sent.replaces, "replaces")
     old = await context.bank.lessons.get(scope, lesson_id, "replaces")
     if not context.scopes.shares and old.project == GLOBAL:
         context.scopes.refuse_shared("replaces")
-    if old.trust is Trust.TRUSTED and sent.evidence is not Evidence.USER:
-        raise InputError(
-            "replaces", "a person vouched for that lesson", "Ask the person first, or leave it out."
-        )
-    return old.id
+    return old
+
+
+async def _proposed(
+    context: Context, scope: Scope, old: Lesson, draft: LessonDraft, sent: LessonArguments
+) -> Stored:
+    """Let the person decide whether a lesson takes the place of one that they keep. The words are an agent's."""
+    new = clean(asdict(draft))
+    reason = "a person told the agent so" if sent.evidence is Evidence.USER else _AGENTS_WORD
+    lesson, told = await decide_or_keep(
+        context, scope, old, ProposalKind.REPLACE, reason=reason, body=new,
+        shown=new["text"],
+    )  # fmt: skip
+    kept = lesson or old
+    return Stored(
+        lesson_id=kept.id,
+        status="stored" if lesson else "proposed",
+        reason=told,
+        text=kept.text if lesson else None,
+        scope=str(scope),
+        ignored=sent.ignored,
+    )
 
 
 async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
@@ -245,22 +266,26 @@ async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> Outc
 
 
 async def forget(context: Context, arguments: Mapping[str, Any]) -> Forgotten:
-    """Retire a lesson. It leaves every recall and stays in the history."""
+    """Retire a lesson. It leaves every recall and stays in the history. One that a person keeps waits for them."""
     sent = read(ForgetArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
     lesson_id = await _whole_id(context, scope, sent.lesson_id, "lesson_id")
     before = await context.bank.lessons.get(scope, lesson_id)
     if not context.scopes.shares and before.project == GLOBAL:
         context.scopes.refuse_shared("lesson_id")
-    if before.guard_mode is GuardMode.ENFORCE:
-        fix = f"Ask the person, who can run `mcp-reflect lessons forget {short_id(lesson_id)}`."
-        raise InputError("lesson_id", "a person enforces that lesson", fix)
+    own = str(Scope(scope.tenant, before.project))
+    told: dict[str, Any] = {"lesson_id": before.id, "scope": own, "ignored": sent.ignored}
+    if before.is_kept_by_person:
+        wish = sent.reason
+        lesson, reason = await decide_or_keep(
+            context, scope, before, ProposalKind.RETIRE, reason=wish
+        )
+        return Forgotten(state=(lesson or before).state, reason=reason, **told)
     lesson = await context.bank.lessons.set_state(
         scope, lesson_id, State.RETIRED, f"forgotten: {sent.reason}"
     )
     context.log.info("lesson_forgotten", lesson_id=lesson.id)
-    own = str(Scope(scope.tenant, lesson.project))
-    return Forgotten(lesson_id=lesson.id, state=lesson.state, scope=own, ignored=sent.ignored)
+    return Forgotten(state=lesson.state, **told)
 
 
 def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
@@ -275,16 +300,16 @@ def _words_of(before: Lesson, edited: Mapping[str, Any]) -> dict[str, str]:
     return {"mistake": mistake, "correction": correction, "text": text or before.text}
 
 
-async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
-    """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
+async def checked_changes(
+    context: Context, before: Lesson, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the new values of a lesson's fields, with the guard that follows. InputError for what cannot be stored."""
     if not changes or not changes.keys() <= set(EDITABLE):
         raise InputError(
             "changes",
             "it is not an object of fields to change",
             f"Send any of {', '.join(EDITABLE)}.",
         )
-    lessons = context.bank.lessons
-    before = await lessons.get(context.scopes.own, lesson_id)
     values = {
         "mistake": before.mistake or before.text,
         "correction": before.correction or before.text,
@@ -306,6 +331,14 @@ async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> 
             context, context.scopes.own, replace(after, guard=edited.get("guard", kept))
         )
         edited |= {"guard": after.guard, "unarmed": after.unarmed}
+    return edited
+
+
+async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+    """Change fields of a lesson. The earlier wording stays as a version."""
+    lessons = context.bank.lessons
+    before = await lessons.get(context.scopes.own, lesson_id)
+    edited = await checked_changes(context, before, changes)
     return await lessons.edit(context.scopes.own, lesson_id, edited)
 
 

@@ -96,6 +96,12 @@ class Bank:
         return FindingRepository(self.context)
 
     @cached_property
+    def proposals(self):
+        from mcp_reflect.storage.proposals import ProposalRepository
+
+        return ProposalRepository(self.context)
+
+    @cached_property
     def consolidations(self):
         from mcp_reflect.storage.consolidation import ConsolidationRepository
 

@@ -27,6 +27,9 @@ from mcp_reflect.text.signature import digest
 # The plan of rules: merge what says the same, archive what proved useless. Rules write no new text. The same records
 # give the same plan in any order, and an applied plan leaves nothing for the next one.
 
+BY_PERSON: Final = "a person merged them"
+"""The reason of a merge that a person asked for: it may change what a person keeps."""
+
 ALIKE: Final = 0.35  # the minimum Jaccard similarity of the words of any two members of a cluster
 
 _HARMFUL: Final = "its outcomes prove that it does more harm than good"
@@ -38,10 +41,13 @@ def planned(records: Sequence[Lesson]) -> DreamPlan:
         record.id
         for record in records
         if record.importance < lessons.NEVER_FROM
-        and record.trust is not Trust.TRUSTED
+        and not record.is_kept_by_person
         and record.harmful
     }
-    groups = same_groups(record for record in records if record.id not in useless)
+    groups = [
+        (first, *(record for record in others if not record.is_kept_by_person))
+        for first, *others in same_groups(one for one in records if one.id not in useless)
+    ]
     similar = clusters([first for first, *_ in groups])
     return DreamPlan(
         looked_at=len(records),
@@ -242,7 +248,12 @@ class _Changes:
         keep, *gone = (
             lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone)
         )
-        after = keep
+        # A person's lesson stays as it is, whatever says the same.
+        by_person = merge.reason == BY_PERSON
+        after, gone = keep, [one for one in gone if by_person or not one.is_kept_by_person]
+        if keep.is_kept_by_person and not by_person:
+            self.archive(gone, keep)
+            return
         for record in gone:
             if record.text != keep.text:
                 lessons.keep_version(self.tx, keep.id, f"merged from {record.id}", record)
@@ -253,13 +264,17 @@ class _Changes:
                 replace(after, mistake=new.mistake, correction=new.correction, text=new.text)
             )
         self.write(keep, after, reason)
+        self.archive(gone, keep)
         for record in gone:
-            self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
             self.tx.run_many("link_add", _merge_links(record.id, keep.id))
         for record in (*gone, keep):
             outcomes.recompute(
                 self.tx, self.scope, lessons.lesson_by_id(self.tx, self.scope, record.id)
             )
+
+    def archive(self, gone: Sequence[Lesson], keep: Lesson) -> None:
+        for record in gone:
+            self.write(record, replace(record, state=State.ARCHIVED), f"merged into {keep.id}")
 
     def generalize(self, new: Generalization, lesson: Lesson) -> None:
         """Add the new lesson unless it is there already, with links to its sources."""

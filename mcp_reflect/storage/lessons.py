@@ -37,6 +37,7 @@ _ERASING: Final = (
         "version_erase",
         "link_erase",
         "failure_erase",
+        "proposal_erase",
         "guard_cut",
         "lesson_erase",
         "reflection_erase",
@@ -77,9 +78,10 @@ class LessonRepository(Repository):
             if status == "quarantined":
                 reason, text, similar = f"{lesson.held}; a person decides", None, None
             else:
-                text = (
-                    lesson.text if status == "stored" else lesson_by_id(tx, scope, lesson_id).text
-                )
+                kept = lesson if status == "stored" else lesson_by_id(tx, scope, lesson_id)
+                text = kept.text
+                if status == "merged" and kept.is_kept_by_person and not lesson.is_kept_by_person:
+                    reason = _KEPT_AS_IT_IS
                 similar = similarity.near_meaning(lesson, near) if status == "stored" else None
             return models.Stored(
                 lesson_id=lesson_id,
@@ -208,10 +210,13 @@ class LessonRepository(Repository):
     ) -> Lesson:
         """Record a person's decision about a lesson in quarantine: trusted, or retired. InputError if it is not.
 
-        With `of_agents` one that an agent stored, and nobody vouched for, waits for it too.
+        A person may vouch for any lesson. With `of_agents` they may reject one that an agent stored, too.
         """
         before = lesson_by_id(tx, scope, lesson_id)
-        waits = before.trust is Trust.QUARANTINED or (of_agents and before.trust is Trust.OBSERVED)
+        is_agents_own = before.trust in (Trust.OBSERVED, Trust.CONFIRMED) and (
+            of_agents or approved
+        )
+        waits = before.trust is Trust.QUARANTINED or is_agents_own
         if not waits or before.state is not State.ACTIVE:
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
@@ -320,6 +325,7 @@ def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
     insert_rows(tx, [lesson_rows(scope, lesson)])
 
 
+_KEPT_AS_IT_IS: Final = "a person keeps a lesson that says the same; it stays as it is"
 _RUNS_COMPARED: Final = (
     5  # latest runs with whose outputs a lesson is compared that is told without a run
 )
@@ -350,13 +356,26 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
     if equal is None:
         insert(tx, scope, lesson)
         return Added(lesson.id, "stored", near)
+    is_of_person = lesson.trust is Trust.TRUSTED
+    if equal.is_kept_by_person and not is_of_person:
+        return Added(equal.id, "merged")  # a person keeps it as it is
     first = tx.row("reflection_by_id", scoped(scope, id=equal.reflection_id)) if session else None
     if first is not None and session_of(first["run_id"]) == session:
         return Added(equal.id, "merged")
     if (equal.mistake, equal.correction) != (lesson.mistake, lesson.correction):
         keep_version(tx, equal.id, "other_wording", lesson)
-    change(tx, scope, merged(equal, lesson))
+    after = merged(equal, lesson)
+    if is_of_person and not equal.is_kept_by_person:
+        after = in_words_of(after, lesson)
+    change(tx, scope, after)
     return Added(equal.id, "merged")
+
+
+def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
+    """Return a record with the words and the trust of a person who told the same."""
+    words = {name: getattr(told, name) for name in ("text", "mistake", "correction")}
+    own = {"trust": Trust.TRUSTED, "outside": told.outside}
+    return screening.judged(replace(stored, **words, **own))
 
 
 def supersede(tx: Writing, scope: Scope, old: Lesson, new: Lesson, now: float) -> None:

@@ -85,7 +85,8 @@ class ReflectionRepository(Repository):
             )
             if (lesson := lesson_from(row)).state is State.ACTIVE
         ]
-        for strategy in (record for record in earlier if record.kind is RecordKind.STRATEGY):
+        strategies = (record for record in earlier if record.kind is RecordKind.STRATEGY)
+        for strategy in (one for one in strategies if not one.is_kept_by_person):
             lessons.change(tx, scope, replace(strategy, state=State.RETIRED, updated_at=now))
         values = self._write_parts(tx, scope, draft, before.id, now)
         tx.run("reflection_change", values)
@@ -234,7 +235,7 @@ def _replace_earlier(
 ) -> None:
     """Let a newer correction replace the earlier one of the same mistake, unless a person or a proof backs that."""
     for old in earlier:
-        backed = old.trust in (Trust.TRUSTED, Trust.CONFIRMED) or old.source is Source.PERSON
+        backed = old.is_kept_by_person or old.trust is Trust.CONFIRMED
         same = (
             similarity.closeness(old.mistake or old.text, new.mistake or new.text)
             >= similarity.NEAR_MEANING
@@ -257,7 +258,7 @@ def _keep_as_evidence(
         near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES
     ]
     equal = lessons.first_equal(evidence, by_rules)
-    if equal is not None and equal.id != lesson_id:
+    if equal is not None and equal.id != lesson_id and not equal.is_kept_by_person:
         lessons.change(
             tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at)
         )

@@ -39,7 +39,18 @@ class Command:
         return done.err if code else done.out
 
     def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
+        """What a person's program reads who runs it at a terminal."""
+        return json.loads(self.by_person(*words, "--json"))
+
+    def by_person(self, *words: str, code: int = 0) -> str:
+        """What a command prints for a person at a wide terminal without colors, who types nothing."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("NO_COLOR", "1")
+            patch.setenv("COLUMNS", "1000")
+            shown = self.at_terminal(*words, code=code)
+        said = self.capsys.readouterr().err
+        assert bool(said) == bool(code), said
+        return said if code else shown
 
     def json_status(self, *words: str, code: int) -> Any:
         """What a command prints as JSON that ends with a status for programs."""

@@ -89,7 +89,9 @@ def test_a_board_of_a_file_that_is_no_bank_is_not_served(command: Command) -> No
 
 
 def test_a_lesson_without_content_names_the_field_and_stores_nothing(command: Command) -> None:
-    assert "mistake: it has no content" in command("lessons", "add", "--mistake", "x", code=2)
+    assert "mistake: it has no content" in command.by_person(
+        "lessons", "add", "--mistake", "x", code=2
+    )
     assert command.json("lessons", "list") == []
 
 
@@ -129,16 +131,16 @@ def test_an_id_is_named_by_its_first_or_last_characters(command: Command) -> Non
     other = command.json("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")[
         "lesson_id"
     ]
-    said = command("lessons", "show", "les_", code=2)
+    said = command.by_person("lessons", "show", "les_", code=2)
     assert f"'les_' is the start or end of {lesson_id}, {other}. Give more characters." in said
-    assert "there is no 'zz'" in command("lessons", "show", "zz", code=2)
+    assert "there is no 'zz'" in command.by_person("lessons", "show", "zz", code=2)
 
 
 def test_approve_shows_what_it_approves(command: Command) -> None:
     line = {"mistake": "Fed the wombat", "correction": "Feed it once", "trust": "quarantined"}
     command("import", command.file("lessons.jsonl", [line]))
     (waiting,) = command.json("lessons", "review")
-    said = command("lessons", "approve", waiting["id"])
+    said = command.by_person("lessons", "approve", waiting["id"])
     assert said.index("Feed it once") < said.index("trusted, and recalled from now on")
 
 
@@ -182,7 +184,7 @@ def test_restore_asks_and_a_no_changes_nothing(command: Command, tmp_path: Path)
     command(*ADDED)
     copy = tmp_path / "copy.db"
     command("backup", str(copy))
-    command("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")
+    command.by_person("lessons", "add", "--mistake", "Lost the key", "--correction", "Keep it")
     assert "--yes: it replaces all that is in the bank" in command("restore", str(copy), code=2)
     person = Person(["restore", str(copy)], env(command))
     person.until("[y/N] ")

@@ -207,7 +207,7 @@ def test_an_import_of_others_takes_no_trust_from_the_file(
     command("import", str(command.folder / "theirs.jsonl"))
     assert {lesson["trust"] for lesson in command.json("lessons", "list")} == {"observed"}
     bad = command.file("bad.jsonl", [{"mistake": "a", "correction": "b"}])
-    assert "line 1, id: it is missing" in command("import", bad, "--own", code=2)
+    assert "line 1, id: it is missing" in command.by_person("import", bad, "--own", code=2)
 
 
 def test_import_leaves_out_what_is_there_word_for_word_and_counts_it(

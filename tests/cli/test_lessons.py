@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_reflect.cli import main
+from tests.cli.commands import Command
 from tests.cli.typed import Person
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pty")
@@ -51,9 +52,14 @@ def ids(env: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    assert main(["lessons", *words]) == code
-    done = capsys.readouterr()
-    return done.err if code else done.out
+    """What a person is told."""
+    return Command(capsys, Path()).by_person("lessons", *words, code=code)
+
+
+def piped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a script is told."""
+    assert main(["lessons", *words]) == 0
+    return capsys.readouterr().out
 
 
 def at_a_terminal(env: dict[str, str], *words: str) -> str:
@@ -128,7 +134,7 @@ def test_a_lesson_is_edited_in_an_editor_and_a_fault_leaves_the_text_in_its_file
 def test_piped_rows_are_whole_cells_parted_by_tabs(
     ids: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = said(capsys, "list", "--task-type", "deploy").splitlines()
+    lines = piped(capsys, "list", "--task-type", "deploy").splitlines()
     assert lines[0].split("\t") == ["id", "lesson", "effective", "shown", "state"]
     assert [line.split("\t")[0] for line in lines[1:]] == [ids[2], ids[1]]
     assert str(LINES[2]["mistake"]) in lines[1]

@@ -28,7 +28,7 @@ def project(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(folder)
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     for text in (RULE, OTHER):
-        command("lessons", "add", "--mistake", "It failed", "--correction", text)
+        command.by_person("lessons", "add", "--mistake", "It failed", "--correction", text)
     return folder
 
 
@@ -42,14 +42,14 @@ def test_a_block_is_written_after_what_the_file_has_and_taken_out_again(
     for text in (OWN, "no line end", "", "\ufeff# mark\r\nwindows\r\n", "latin \udce9\n"):
         content = text.encode("utf-8", "surrogateescape")
         (project / "CLAUDE.md").write_bytes(content)
-        shown = command("promote", "CLAUDE.md", "--yes")
+        shown = command.by_person("promote", "CLAUDE.md", "--yes")
         written = (project / "CLAUDE.md").read_bytes()
         assert written.startswith(content)
         assert RULE.encode() in written
         assert f"+- It failed. {RULE}" in shown
         assert (b"\r\n" in content) == (b"\n" in content and b"\r\n- It failed" in written)
-        assert "nothing changes" in command("promote", "CLAUDE.md", "--yes")
-        command("promote", "--undo", "--yes")
+        assert "nothing changes" in command.by_person("promote", "CLAUDE.md", "--yes")
+        command.by_person("promote", "--undo", "--yes")
         assert (project / "CLAUDE.md").read_bytes() == content
 
 
@@ -60,9 +60,9 @@ def test_a_file_that_was_made_for_the_block_is_removed_with_it(
         (["GEMINI.md"], "GEMINI.md"),
         ([".cursor/rules"], ".cursor/rules/mcp-reflect.mdc"),
     ):
-        command("promote", *words, "--yes")
+        command.by_person("promote", *words, "--yes")
         assert RULE in (project / made).read_text()
-        command("promote", *words, "--undo", "--yes")
+        command.by_person("promote", *words, "--undo", "--yes")
         assert not (project / made).exists()
 
 
@@ -70,7 +70,7 @@ def test_without_a_name_the_files_that_are_there_are_written(
     command: Command, project: Path
 ) -> None:
     (project / "AGENTS.md").write_text(OWN)
-    command("promote", "--yes")
+    command.by_person("promote", "--yes")
     assert RULE in (project / "AGENTS.md").read_text()
     assert not (project / "CLAUDE.md").exists()
 
@@ -80,10 +80,10 @@ def test_only_a_person_s_and_proven_lessons_are_promoted_unless_one_is_named(
 ) -> None:
     lines = [{"mistake": "Fed the emu", "correction": "Feed it twice"}]
     command("import", command.file("lessons.jsonl", lines))
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     assert "emu" not in (project / "CLAUDE.md").read_text()
     (emu,) = [one["id"] for one in command.json("lessons", "list") if "emu" in one["text"]]
-    command("promote", "CLAUDE.md", "--lesson", emu, "--yes")
+    command.by_person("promote", "CLAUDE.md", "--lesson", emu, "--yes")
     assert "emu" in (project / "CLAUDE.md").read_text()
 
 
@@ -91,13 +91,15 @@ def test_what_the_file_says_already_is_left_out(command: Command, project: Path)
     (project / "CLAUDE.md").write_text(f"{OWN}- {RULE}.\n")
     record = command.json("promote", "--yes")
     assert [one["reason"] for one in record["left_out"]] == ["CLAUDE.md says it already"]
-    assert command("promote", "--yes").count(": left out, CLAUDE.md says it already.") == 1
+    assert (
+        command.by_person("promote", "--yes").count(": left out, CLAUDE.md says it already.") == 1
+    )
     assert (project / "CLAUDE.md").read_text().count(RULE) == 1
 
 
 def test_a_block_has_at_most_forty_lines(command: Command, project: Path) -> None:
     for number in range(45):
-        command(
+        command.by_person(
             "lessons",
             "add",
             "--mistake",
@@ -105,36 +107,36 @@ def test_a_block_has_at_most_forty_lines(command: Command, project: Path) -> Non
             "--correction",
             f"Animal {number} eats {number * 7} nuts",
         )
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     assert len((project / "CLAUDE.md").read_text().splitlines()) == MOST_LINES
 
 
 def test_the_block_keeps_in_step_with_its_lessons(command: Command, project: Path) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    command("promote", "--yes")
+    command.by_person("promote", "--yes")
     known = ids(command)
-    command("lessons", "edit", known[RULE], "--correction", "Run `make db` first")
+    command.by_person("lessons", "edit", known[RULE], "--correction", "Run `make db` first")
     text = (project / "CLAUDE.md").read_text()
     assert "Run `make db` first" in text
     assert RULE not in text
-    command("lessons", "forget", known[RULE])
+    command.by_person("lessons", "forget", known[RULE])
     assert "make db" not in (project / "CLAUDE.md").read_text()
-    command("lessons", "erase", known[OTHER], "--yes")
+    command.by_person("lessons", "erase", known[OTHER], "--yes")
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
 def test_three_lessons_of_one_subject_become_a_skill(command: Command, project: Path) -> None:
-    assert "a skill takes 3" in command("promote", "--skill", "deploy", "--yes", code=2)
+    assert "a skill takes 3" in command.by_person("promote", "--skill", "deploy", "--yes", code=2)
     for number in range(3):
-        command("lessons", "add", "--correction", f"Tell team {number} before", "--mistake", f"Told nobody {number}",
+        command.by_person("lessons", "add", "--correction", f"Tell team {number} before", "--mistake", f"Told nobody {number}",
                 "--task-type", "deploy")  # fmt: skip
-    command("promote", "--skill", "Deploy", "--yes")
+    command.by_person("promote", "--skill", "Deploy", "--yes")
     skill = project / ".claude" / "skills" / "deploy" / "SKILL.md"
     assert skill.read_text().startswith(
         "---\nname: deploy\ndescription: What was learned about Deploy"
     )
     assert "Tell team 2 before" in skill.read_text()
-    command("promote", "--undo", "--yes")
+    command.by_person("promote", "--undo", "--yes")
     assert not skill.parent.exists()
 
 
@@ -161,18 +163,18 @@ def test_a_block_that_is_not_as_we_wrote_it_is_left_alone(
 ) -> None:
     text, said = BROKEN[fault]
     (project / "CLAUDE.md").write_text(text)
-    assert said in command("promote", "CLAUDE.md", "--yes", code=2)
+    assert said in command.by_person("promote", "CLAUDE.md", "--yes", code=2)
     assert (project / "CLAUDE.md").read_text() == text
 
 
 def test_a_block_that_a_person_edited_stays_when_a_lesson_changes_or_is_undone(
     command: Command, project: Path
 ) -> None:
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     edited = (project / "CLAUDE.md").read_text().replace(OTHER, f"{OTHER}, never later")
     (project / "CLAUDE.md").write_text(edited)
-    command("lessons", "edit", ids(command)[RULE], "--correction", "Run `make db` first")
-    assert "by hand" in command("promote", "--undo", "--yes", code=2)
+    command.by_person("lessons", "edit", ids(command)[RULE], "--correction", "Run `make db` first")
+    assert "by hand" in command.by_person("promote", "--undo", "--yes", code=2)
     assert (project / "CLAUDE.md").read_text() == edited
 
 
@@ -180,10 +182,10 @@ def test_lines_that_were_added_after_a_block_stay_lines_of_their_own(
     command: Command, project: Path
 ) -> None:
     (project / "CLAUDE.md").write_text("no line end")
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     with (project / "CLAUDE.md").open("a") as file:
         file.write("my new line\n")
-    command("promote", "--undo", "--yes")
+    command.by_person("promote", "--undo", "--yes")
     assert (project / "CLAUDE.md").read_text() == "no line end\nmy new line\n"
 
 
@@ -192,13 +194,13 @@ def test_a_link_inside_the_project_is_written_through_and_one_out_of_it_refused(
 ) -> None:
     (project / "AGENTS.md").write_text(OWN)
     (project / "CLAUDE.md").symlink_to("AGENTS.md")
-    command("promote", "--yes")
+    command.by_person("promote", "--yes")
     assert (project / "CLAUDE.md").is_symlink()
     assert (project / "AGENTS.md").read_text().count(RULE) == 1
     outside = project.parent / "mine.md"
     outside.write_text("mine")
     (project / "GEMINI.md").symlink_to(outside)
-    assert "a link out of the project" in command("promote", "GEMINI.md", "--yes", code=2)
+    assert "a link out of the project" in command.by_person("promote", "GEMINI.md", "--yes", code=2)
     assert outside.read_text() == "mine"
 
 
@@ -206,18 +208,21 @@ def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, projec
     (project / "CLAUDE.md").write_text(OWN)
     (project / "CLAUDE.md").chmod(0o444)
     (project / "AGENTS.md").mkdir()
-    assert "is read-only" in command("promote", "CLAUDE.md", "--yes", code=2)
-    assert "is not a file" in command("promote", "AGENTS.md", "--yes", code=2)
+    assert "is read-only" in command.by_person("promote", "CLAUDE.md", "--yes", code=2)
+    assert "is not a file" in command.by_person("promote", "AGENTS.md", "--yes", code=2)
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
 def test_nobody_to_ask_and_nothing_to_do_are_said(command: Command, project: Path) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    assert "Add --yes" in command("promote", code=2)
-    assert "nothing of this project was promoted" in command("promote", "--undo", "--yes", code=2)
+    assert "only a person may write lessons into a project's files" in command("promote", code=2)
+    assert "only a person may write" in command("promote", "--yes", code=2)
+    assert "nothing of this project was promoted" in command.by_person(
+        "promote", "--undo", "--yes", code=2
+    )
     for name in ids(command).values():
-        command("lessons", "forget", name)
-    assert "there is nothing to promote" in command("promote", "--yes", code=2)
+        command.by_person("lessons", "forget", name)
+    assert "there is nothing to promote" in command.by_person("promote", "--yes", code=2)
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
@@ -241,7 +246,7 @@ def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, pro
     test = {"prompt": "run make test after make migrate"}
     assert RULE in told("a", "SessionStart")
     assert RULE in told("a2", "UserPromptSubmit", **test)
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     assert told("b", "SessionStart") == ""
     assert RULE not in told("b2", "UserPromptSubmit", **test)
     assert RULE in told("c", "SessionStart", transcript_path="/home/ada/.codex/sessions/x.jsonl")
@@ -268,5 +273,5 @@ def test_a_proven_lesson_is_promoted_too(command: Command, project: Path) -> Non
 
     lesson = asyncio.run(prove())
     assert (lesson.trust, lesson.source) == (Trust.CONFIRMED, Source.AGENT)
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     assert "Feed it once a day" in (project / "CLAUDE.md").read_text()

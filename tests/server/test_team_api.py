@@ -336,7 +336,7 @@ def test_the_command_line_works_with_a_service_under_the_rights_of_the_token(
         assert "versions" not in export.read_text("utf-8")
         assert ran(reader, "lessons", "forget", lesson)[0] == 2
         assert json_of(writer, "lessons", "forget", lesson)["state"] == "retired"
-        assert "only an admin" in ran(writer, "lessons", "restore", lesson)[1]
+        assert "only a person may bring" in ran(writer, "lessons", "restore", lesson)[1]
         assert json_of(reader, "lessons") == []
         assert ran(reader, "import", str(export))[0] == 2
         assert ran(writer, "import", str(export), "--own")[0] == 2

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.lesson import Source, State
+from mcp_reflect.models.lesson import Source, State, Trust
 from mcp_reflect.server.service import answer
 from mcp_reflect.services.engine import Engine
 from tests.server.calls import FAILED_RUN
@@ -297,14 +297,20 @@ async def test_a_lesson_in_other_words_is_named_and_replaced_in_one_call(engine:
     assert OLD["correction"] in [version["correction"] for version in history]
 
 
-async def test_what_a_person_trusts_is_replaced_on_a_persons_word_alone(engine: Engine) -> None:
+@pytest.mark.parametrize("evidence", ["self", "user"])
+async def test_what_a_person_trusts_is_not_replaced_by_what_an_agent_says(
+    engine: Engine, evidence: str
+) -> None:
     old = await services.lessons.add(engine.context, OLD)
-    with pytest.raises(InputError, match="a person vouched for"):
-        await engine.store_lesson(**NEW, replaces=old.lesson_id)
-    assert len(await engine.bank.lessons.latest(engine.scopes.own)) == 1
-    await engine.store_lesson(**NEW, replaces=old.lesson_id, evidence="user")
+    told = await engine.store_lesson(**NEW, replaces=old.lesson_id, evidence=evidence)
+    assert (told.status, told.lesson_id) == ("proposed", old.lesson_id)
+    assert "lessons review" in (told.reason or "")
     (left,) = await engine.bank.lessons.latest(engine.scopes.own)
-    assert left.correction == NEW["correction"]
+    assert left.correction == OLD["correction"]
+    (waiting,) = await engine.bank.proposals.waiting(engine.scopes.own)
+    new = await engine.bank.proposals.decide(engine.scopes.own, waiting.id, approved=True)
+    assert (new.correction, new.trust) == (NEW["correction"], Trust.TRUSTED)
+    assert [one.id for one in await engine.bank.lessons.latest(engine.scopes.own)] == [new.id]
 
 
 async def test_an_unknown_lesson_to_replace_is_an_error_and_stores_nothing(engine: Engine) -> None:

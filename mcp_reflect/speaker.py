@@ -1,0 +1,98 @@
+"""Who is speaking: a person or an agent.
+
+Only a person's word trusts a lesson, lets it refuse a call, changes or removes what a person keeps, or writes into a
+project's files. These count as a person: whoever is logged in at the board, a terminal that no host's agent uses, a
+token with the role of an admin, and a confirmation that a host showed. Everything else is an agent: a call of a tool,
+whatever token it brings, a hook, a script, and a service that asks for no token.
+
+This stops accidents and agents that do as they are told. It does not stop a process of the same user that forges a
+terminal or writes into the bank's file.
+"""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from mcp_reflect.errors import NotAllowedError
+from mcp_reflect.models.access import Principal, Role
+
+MARKS_OF_HOSTS: Final = frozenset(
+    {
+        # Claude Code 2.1.197
+        *("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", "AI_AGENT"),
+        # Codex 0.171
+        *("CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_CI"),
+        # Copilot CLI 1.0.102
+        *("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
+        # opencode 1.18
+        *("OPENCODE", "OPENCODE_PID"),
+        # Gemini CLI 0.61 and Qwen Code 0.15, by the documentation in their packages
+        *("GEMINI_CLI", "QWEN_CODE"),
+    }
+)
+"""Variables that hosts set in the commands of their agents, measured by `python -m tools.hosts.children`.
+
+None of them is one that people set themselves, such as CODEX_HOME or COPILOT_MODEL.
+"""
+
+HEADER: Final = "Mcp-Reflect-Speaker"
+"""By which our command line tells a service that an agent runs it, whatever its token allows."""
+
+
+class Speaker(StrEnum):
+    """Whose word a call is."""
+
+    PERSON = "person"
+    AGENT = "agent"
+
+
+Confirm = Callable[[str], Awaitable[Speaker | None]]
+"""Shows a question in the host: PERSON if its person says yes, AGENT for no, None if nobody could be asked."""
+
+
+def is_in_host(env: Mapping[str, str]) -> bool:
+    """Return whether an agent of a host started this process, by the variables that hosts set."""
+    return any(env.get(name) for name in MARKS_OF_HOSTS)
+
+
+def speaker_of_process() -> Speaker:
+    """Return who runs this process: a person where stdin and stdout are a terminal, and no host's agent started it."""
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return Speaker.PERSON if has_terminal and not is_in_host(os.environ) else Speaker.AGENT
+
+
+def speaker_to_service() -> Speaker:
+    """Return what our command line tells a service: an agent in a host, else the token says who it is."""
+    return Speaker.AGENT if is_in_host(os.environ) else Speaker.PERSON
+
+
+def speaker_of_request(principal: Principal, told: str | None = None) -> Speaker:
+    """Return who makes a request to the board or a service.
+
+    `told` is the value of HEADER: a client may say that it is an agent, and never that it is a person.
+    """
+    is_person = principal.is_known and principal.may(Role.ADMIN) and told != Speaker.AGENT
+    return Speaker.PERSON if is_person else Speaker.AGENT
+
+
+def speaker_of_answer(*, accepted: bool) -> Speaker:
+    """Return who decided, after a host showed a question: its person, if the answer was yes."""
+    return Speaker.PERSON if accepted else Speaker.AGENT
+
+
+def refuse_agent(speaker: Speaker, field: str, act: str) -> None:
+    """Raise NotAllowedError unless a person speaks; `act` completes "only a person may ..."."""
+    if speaker is not Speaker.PERSON:
+        raise NotAllowedError(
+            field,
+            f"only a person may {act}, and an agent or a script runs this command",
+            "Run it in a terminal of your own, or use `mcp-reflect board`.",
+        )
+
+
+def refuse_in_host(field: str, act: str) -> None:
+    """Raise NotAllowedError in a command of a host's agent. Scripts of a person may do it, such as nightly ones."""
+    if is_in_host(os.environ):
+        refuse_agent(Speaker.AGENT, field, act)

@@ -1,0 +1,130 @@
+"""What agents want changed of lessons that a person keeps, until a person decides about it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from mcp_reflect.models.common import Scope, from_json
+from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Trust
+from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
+from mcp_reflect.storage import lessons, screening
+from mcp_reflect.storage.repository import (
+    Repository,
+    Row,
+    Writing,
+    readable,
+    record_from,
+    scoped,
+    transaction,
+)
+
+MOST_OF_A_LESSON: Final = 10
+"""Open proposals about one lesson; a further one is not kept, and the answer says so."""
+
+_MOST_WAITING: Final = 500
+_MOST_REASON: Final = 500  # characters
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {"kind": ProposalKind, "body": json.loads}
+
+
+class ProposalRepository(Repository):
+    """Keeps proposals, and does what a person approves."""
+
+    @transaction
+    def add(
+        self,
+        tx: Writing,
+        scope: Scope,
+        lesson: Lesson,
+        kind: ProposalKind,
+        reason: str,
+        body: dict[str, Any],
+    ) -> Proposal | None:
+        """Keep a proposal; return it, the one that says the same, or None if the lesson has too many already."""
+        return add_proposal(
+            tx, scope, lesson, kind, reason, body, proposal_id=self.clock.new_id(PREFIX),
+            now=self.clock.now(),
+        )  # fmt: skip
+
+    async def waiting(self, scope: Scope) -> list[Proposal]:
+        """Return the open proposals about lessons in use, the first first."""
+        rows = await self.db.rows("proposals_waiting", scoped(scope, limit=_MOST_WAITING))
+        return readable(rows, _proposal, self.context.log)
+
+    async def get(self, scope: Scope, proposal_id: str) -> Proposal:
+        """Return an open proposal. NotFoundError if there is none with that id."""
+        return await self.db.look(
+            scope.tenant,
+            lambda reading: _proposal(
+                reading.existing("proposal_by_id", scope, "id", proposal_id, _FIX)
+            ),
+        )
+
+    @transaction
+    def decide(self, tx: Writing, scope: Scope, proposal_id: str, *, approved: bool) -> Lesson:
+        """Do what a proposal wants, in a person's name, or drop it; return the lesson as it is then.
+
+        The lesson that takes another's place is returned in its stead: the person trusts it.
+        """
+        proposal = _proposal(tx.existing("proposal_by_id", scope, "id", proposal_id, _FIX))
+        lesson, now = lessons.lesson_by_id(tx, scope, proposal.lesson_id), self.clock.now()
+        state = "approved" if approved else "rejected"
+        tx.run("proposal_decide", scoped(scope, id=proposal.id, state=state, now=now))
+        if not approved:
+            return lesson
+        match proposal.kind:
+            case ProposalKind.REPLACE:
+                own = Scope(scope.tenant, lesson.project)
+                draft: LessonDraft = from_json(LessonDraft, proposal.body)
+                record = screening.record_of(replace(draft, trust=Trust.TRUSTED), own, self.clock)
+                new = screening.screened(replace(record, agent=proposal.agent))
+                lessons.insert(tx, own, new)
+                lessons.supersede(tx, own, lesson, new, now)
+                return lessons.lesson_by_id(tx, own, new.id)
+            case ProposalKind.EDIT:
+                changes = dict(proposal.body)
+                if "tags" in changes:  # JSON has no tuples
+                    changes["tags"] = tuple(changes["tags"])
+                after = screening.screened(replace(lesson, **changes, updated_at=now))
+            case ProposalKind.RETIRE:
+                after = replace(lesson, state=State.RETIRED, updated_at=now)
+            case ProposalKind.DISARM:
+                after = replace(lesson, guard_mode=GuardMode.OFF, updated_at=now)
+        lessons.revise(tx, scope, lesson, after, f"proposed: {proposal.reason}")
+        return after
+
+
+def add_proposal(
+    tx: Writing,
+    scope: Scope,
+    lesson: Lesson,
+    kind: ProposalKind,
+    reason: str,
+    body: dict[str, Any],
+    *,
+    proposal_id: str,
+    now: float,
+) -> Proposal | None:
+    """Keep a proposal about a lesson, in the lesson's own project; see `ProposalRepository.add`."""
+    own = Scope(scope.tenant, lesson.project)
+    known = [
+        _proposal(row) for row in tx.rows("proposals_of_lesson", scoped(own, lesson_id=lesson.id))
+    ]
+    new = Proposal(
+        id=proposal_id, lesson_id=lesson.id, kind=kind, reason=reason[:_MOST_REASON], body=body,
+        agent=screening.AGENT.get(), created_at=now,
+    )  # fmt: skip
+    for one in known:
+        if one.kind is kind and one.body == json.loads(json.dumps(body, ensure_ascii=False)):
+            return one
+    if len(known) >= MOST_OF_A_LESSON:
+        return None
+    tx.run("proposal_add", scoped(own, now=now, **{**asdict(new), "created_at": None}))
+    return new
+
+
+_FIX: Final = "`mcp-reflect lessons review` lists what waits."
+
+
+def _proposal(row: Row) -> Proposal:
+    return record_from(row, Proposal, _READERS)
