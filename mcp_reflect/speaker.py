@@ -28,7 +28,7 @@ MARKS_OF_HOSTS: Final = frozenset(
         *("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
         # opencode 1.18
         *("OPENCODE", "OPENCODE_PID"),
-        # Gemini CLI 0.61 and Qwen Code 0.15, by the documentation in their packages
+        # Gemini CLI 0.61, Qwen Code 0.15
         *("GEMINI_CLI", "QWEN_CODE"),
     }
 )

@@ -16,6 +16,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.sqlite.backup import backup, copy_daily, restore
 from mcp_reflect.storage.sqlite.files import newest
+from tests.cli.commands import Command
 from tests.server.servers import LESSON, server, told
 from tests.sessions.past_home import claude_file
 
@@ -177,8 +178,8 @@ def test_a_backup_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(list(words)) == 0
-    return capsys.readouterr().out
+    """What a person is told at a terminal."""
+    return Command(capsys, Path()).by_person(*words)
 
 
 def test_transcripts_are_reflected_on_for_the_project_of_their_sessions(

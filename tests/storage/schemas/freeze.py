@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.finding import Promotion
@@ -123,6 +124,10 @@ async def fill(bank: Path) -> None:
         await engine.bank.findings.put_promotion(
             engine.scopes.own, file, Promotion(file=file, lessons=())
         )
+        theirs = await services.lessons.add(
+            engine.context, {"mistake": "Tagged by hand", "correction": "Run make tag"}
+        )
+        await engine.forget_lesson(lesson_id=theirs.lesson_id)
         await engine.dream()
         await engine.bank.usage.add(10)
         await engine.bank.tokens.add("ada", tenant="acme", projects=["shop"], role=Role.WRITER)

@@ -1,5 +1,4 @@
--- What waits for a person about lessons that they keep, and the proof of lessons; see
--- storage/sqlite/migrations/0016_proposals.sql.
+-- What waits for a person about lessons that they keep; see storage/sqlite/migrations/0016_proposals.sql.
 CREATE TABLE proposals (
   id words NOT NULL,
   tenant words NOT NULL,
@@ -17,19 +16,4 @@ CREATE TABLE proposals (
 );
 CREATE INDEX proposals_by_lesson ON proposals (tenant, lesson_id, state);
 CREATE INDEX proposals_by_state ON proposals (tenant, project, state);
-
-CREATE TABLE followed (
-  tenant words NOT NULL,
-  project words NOT NULL,
-  lesson_id words NOT NULL,
-  session words NOT NULL,
-  worked INTEGER NOT NULL CHECK (worked IN (0, 1)),
-  digest BYTEA NOT NULL,
-  calls document NOT NULL,
-  updated_at DOUBLE PRECISION NOT NULL,
-  PRIMARY KEY (tenant, lesson_id, session),
-  FOREIGN KEY (tenant, lesson_id) REFERENCES lessons (tenant, id) ON DELETE CASCADE
-);
-
-ALTER TABLE sessions ADD COLUMN transcript words;
 SELECT secure_tables();
