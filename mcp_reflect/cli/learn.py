@@ -32,14 +32,13 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import promote
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import (
-    HOSTS,
     Learned,
     estimated_tokens,
-    folder_in,
     learn,
     redraft,
     undrafted,
 )
+from mcp_reflect.sessions.session_places import HOSTS, folder_in
 from mcp_reflect.sessions.tools import in_words
 from mcp_reflect.sessions.transcripts import Transcript, read_transcript
 from mcp_reflect.speaker import refuse_agent, speaker_of_process

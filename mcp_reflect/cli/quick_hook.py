@@ -14,7 +14,14 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
-from mcp_reflect.moments.payload import error_of, output_ends, result_of, text_of, unpacked
+from mcp_reflect.moments.payload import (
+    error_of,
+    output_ends,
+    result_of,
+    text_of,
+    unpacked,
+    was_only_started,
+)
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file
 
@@ -153,7 +160,9 @@ def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bo
         return False
     if event in _BEFORE:
         return _is_allowed(bank, project, sent)
-    return sent.get("is_interrupt") is True or _is_spooled(event, bank, project, sent)
+    if sent.get("is_interrupt") is True or was_only_started(sent):
+        return True
+    return _is_spooled(event, bank, project, sent)
 
 
 def _is_allowed(bank: str, project: str, sent: dict[str, Any]) -> bool:
@@ -247,7 +256,7 @@ def _leave(event: str, sent: dict[str, Any]) -> None:
     from mcp_reflect.storage.spool import append  # noqa: PLC0415 - it imports the redaction
 
     bank = bank_file(os.environ.get(BANK))
-    if bank is not None and sent.get("is_interrupt") is not True:
+    if bank is not None and not (sent.get("is_interrupt") is True or was_only_started(sent)):
         append(bank, {**_record(event, sent, os.environ.get(PROJECT)), "folder": sent.get("cwd")})
 
 

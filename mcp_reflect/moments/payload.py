@@ -16,6 +16,13 @@ _FRAME: Final = (
     "<untrusted_context>\n",
     "\n</untrusted_context>",
 )  # of Gemini CLI around what a tool printed
+_STARTED: Final = (
+    "Command running in background",
+    "Command is running in background",
+    "Command moved to background",
+    "Command was manually backgrounded",
+)
+_MOST_OPENING: Final = 300  # characters of an answer in which it says that something was started
 _FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
 
 
@@ -38,6 +45,18 @@ def error_of(event: str, sent: "dict[str, Json]") -> str | None:
     if isinstance(error, dict):
         error = error.get("message") or json.dumps(error)
     return (str(error).strip() or "the call failed") if error else None
+
+
+def was_only_started(sent: "dict[str, Json]") -> bool:
+    """Return whether a call began something in the background: it neither worked nor failed yet."""
+    response: Json = unpacked(sent.get("tool_response", sent.get("tool_output")))
+    if isinstance(response, dict):
+        if response.get("backgroundTaskId") or response.get("backgroundTaskID"):
+            return True
+        response = _result(response)
+    text = response.removeprefix(_FRAME[0]) if isinstance(response, str) else ""
+    opening = text[:_MOST_OPENING].lstrip()
+    return opening.startswith(_STARTED) or "Process running with session ID" in opening
 
 
 def result_of(sent: "dict[str, Json]") -> "Json":

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.moments.payload import error_of, output_ends, result_of, unpacked, without_middles
+from mcp_reflect.moments.payload import (
+    error_of,
+    output_ends,
+    result_of,
+    unpacked,
+    was_only_started,
+    without_middles,
+)
 
 _MAX_SESSION_CHARS: Final = 200
 
@@ -54,7 +61,7 @@ EVENTS: Final[Mapping[str, Event]] = {
 
 
 def read_hook(event_name: str | None, payload: object) -> HookInput | None:
-    """Return a host's input, or None if the event is unknown, was interrupted or names no session.
+    """Return a host's input, or None if the event is unknown, names no session, was interrupted, or only started a call.
 
     `event_name` comes from the command line; without it the payload's `hook_event_name` counts.
     """
@@ -70,6 +77,9 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         "0",
     )
     ended = fields.get("is_interrupt") is True or fields.get("status", "completed") != "completed"
+    ended = ended or (
+        event is not None and event.moment is Moment.AFTER and was_only_started(fields)
+    )
     if event is None or session is None or ended or (again and event.moment is not Moment.STOP):
         return None
     of_agent = name == "SubagentStop"

@@ -7,7 +7,6 @@ answer with JSON on a line; they end with the process that started them. Nothing
 import asyncio
 import json
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,49 +28,22 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.past_sessions import read_session
+from mcp_reflect.sessions.session_lines import record_keys
+from mcp_reflect.sessions.session_places import SessionPlace, copies_in, sessions_of
 from mcp_reflect.sessions.text import clip
 from mcp_reflect.sessions.tools import command_of, is_shell
 from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
-from mcp_reflect.text.signature import digest
-
-HOSTS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    "codex": ("CODEX_HOME", ".codex", "sessions"),
-    "gemini": ("GEMINI_DIR", ".gemini", "tmp"),
-}
-"""Where each host's sessions are: the variable that moves its folder, the folder's name in the home, the part in it."""
 
 _WORKERS: Final = 2
 _SMALL: Final = 4_000_000  # bytes that are read sooner in this process than others start
-_SHORT_HEAD, _HEAD = (
-    16_000,
-    400_000,
-)  # bytes in which a session names its folder, nearly always in the first
 _KEPT_AT: Final = 8_000_000  # bytes that were read, after which what they showed is stored
 _MOST_ANSWER: Final = 64_000_000  # bytes of what a worker says of one file
-_CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
 _LEAST_SESSIONS: Final = (
     3  # in which a person says the same, until it counts as said again and again
 )
 _PERSON_SECONDS: Final = 120.0  # that a correction costs a person
 _FAILURE_SECONDS: Final = 30.0  # that a failure costs at least
 _LONGEST_SAID: Final = 300  # characters of what a person says; what is longer is a task
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPlace:
-    """A session's file: its host, size in bytes, time of change (seconds since 1970), key, and folder of work."""
-
-    path: Path
-    host: str
-    size: int
-    changed: float
-    folder: str | None
-
-    @property
-    def key(self) -> str:
-        """The name by which the bank knows the file."""
-        return digest(str(self.path), 32)
 
 
 @dataclass(slots=True)
@@ -83,63 +55,6 @@ class Learned:
     others: int = 0
     bytes: int = 0
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-
-
-# The files.
-
-
-def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
-    """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
-    variable, name, part = HOSTS[host]
-    root = Path(os.environ.get(variable) or Path.home() / name) / part
-    inside = os.path.realpath(root)
-    found: list[SessionPlace] = []
-
-    def refused(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            faults.append((str(error.filename), error.strerror or "it cannot be read"))
-
-    for folder, folders, files in os.walk(root, onerror=refused):
-        links = (path for one in folders if (path := Path(folder, one)).is_symlink())
-        faults += [(str(path), "a link, which is not followed") for path in links]
-        for file in files:
-            path = Path(folder, file)
-            if path.suffix not in (".jsonl", ".json") or (
-                host == "gemini" and path.parent.name != "chats"
-            ):
-                continue
-            if not os.path.realpath(path).startswith(inside + os.sep):
-                faults.append((str(path), "a link out of the folder, which is not followed"))
-                continue
-            try:
-                facts = path.stat()
-                with path.open("rb") as content:
-                    head = content.read(_SHORT_HEAD)
-                    named = (
-                        folder_in(head)
-                        or folder_in(head + content.read(_HEAD))
-                        or _gemini_folder(path)
-                    )
-                found.append(SessionPlace(path, host, facts.st_size, facts.st_mtime, named))
-            except OSError as error:
-                faults.append((str(path), error.strerror or "it cannot be read"))
-    yield from sorted(found, key=lambda place: -place.changed)
-
-
-def folder_in(head: bytes) -> str | None:
-    """Return the folder in which a session ran, as its host wrote it down near the beginning; None if it did not."""
-    found = _CWD.search(head)
-    folder = json_of(found[1]) if found else None
-    return folder if isinstance(folder, str) and Path(folder).is_absolute() else None
-
-
-def _gemini_folder(path: Path) -> str | None:
-    """Return the folder of a session of Gemini CLI: newer ones write it down, others name its hash."""
-    base = path.parent.parent
-    try:
-        return (base / ".project_root").read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
 
 
 def _scopes(
@@ -157,7 +72,8 @@ def _scopes(
         folder = hashes.get(folder or "", folder or "")
         if not folder or folder.startswith("sha256:"):
             return None
-        name = project_of(Path(folder), parts)
+        # A folder of another machine, such as of Windows seen from WSL, is a project by its name.
+        name = project_of(Path(folder), parts) if Path(folder).is_absolute() else folder
         stored = stored_name(name)
         return (
             scopes.own
@@ -171,6 +87,7 @@ def _scopes(
 # Reading them.
 
 _Queue = list[tuple[SessionPlace, Scope]]
+_Copies = Mapping[Path, tuple[Path, ...]]
 _Pairs = list[tuple[Finding, Seen]]
 _Done = Callable[[SessionPlace, Scope, _Pairs, list[str]], Awaitable[None]]
 
@@ -190,6 +107,8 @@ async def learn(
     """
     learned, findings = Learned(), context.bank.findings
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
+    copies = copies_in(places)
+    learned.faults += _without_folder(places) if every_project else []
     scope_of = _scopes(context, [place.folder for place in places])
     read = await findings.files_read(context.scopes.own.tenant)
     oldest = context.clock.now() - days * DAY if days is not None else 0.0
@@ -249,19 +168,25 @@ async def learn(
         async with asyncio.TaskGroup() as group:
             for first in range(workers):
                 group.create_task(
-                    (_read_apart if apart else _read_here)(queue[first::workers], done)
+                    (_read_apart if apart else _read_here)(queue[first::workers], copies, done)
                 )
     finally:
         await keep()
     return learned
 
 
-async def _read_here(queue: _Queue, done: _Done) -> None:
+def _without_folder(places: Iterable[SessionPlace]) -> list[tuple[str, str]]:
+    """Return the faults of sessions that belong to no project."""
+    fault = "it does not say in which folder it worked"
+    return [(str(place.path), fault) for place in places if place.folder is None]
+
+
+async def _read_here(queue: _Queue, copies: _Copies, done: _Done) -> None:
     for place, scope in queue:
-        await done(place, scope, *read(place.path, place.host))
+        await done(place, scope, *read(place.path, place.host, copies.get(place.path, ())))
 
 
-async def _read_apart(queue: _Queue, done: _Done) -> None:
+async def _read_apart(queue: _Queue, copies: _Copies, done: _Done) -> None:
     """Read files in a separate process, which is restarted if a file kills it."""
     left = deque(queue)
     while left:
@@ -270,7 +195,11 @@ async def _read_apart(queue: _Queue, done: _Done) -> None:
         try:
             sender.write(
                 "".join(
-                    json.dumps([str(place.path), place.host]) + "\n" for place, _ in left
+                    json.dumps(
+                        [str(place.path), place.host, [*map(str, copies.get(place.path, ()))]]
+                    )
+                    + "\n"
+                    for place, _ in left
                 ).encode()
             )
             answer: Any = {}
@@ -321,10 +250,16 @@ def _words_of(call: Json) -> list[str]:
     return (command_of(arguments) or "").split()
 
 
-def read(path: Path | str, host: str) -> tuple[_Pairs, list[str]]:
-    """Return what a session's file shows, each thing once, and its faults."""
+def read(
+    path: Path | str, host: str, originals: Iterable[Path | str] = ()
+) -> tuple[_Pairs, list[str]]:
+    """Return what a session's file shows, each thing once, and its faults.
+
+    Records that one of the `originals` has as well are left out: they are read there.
+    """
     try:
-        found, faults = read_session(Path(path), host)
+        known = frozenset[str]().union(*(record_keys(Path(one)) for one in originals))
+        found, faults = read_session(Path(path), host, known)
     except OSError as error:
         return [], [error.strerror or "it cannot be read"]
     except (

@@ -14,7 +14,7 @@ from mcp_reflect.sessions.tools import command_of, file_of, is_own_tool
 from mcp_reflect.sessions.transcripts import (
     NO_ANSWER,
     RunBuilder,
-    add_record,
+    read_records,
     read_transcript,
     records_in,
 )
@@ -74,8 +74,7 @@ def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     except OSError:
         return ()
     run, names = RunBuilder(), dict[object, str]()
-    for record in records_in(data[data.find(b"\n") + 1 :] if start else data):
-        add_record(run, record)
+    read_records(run, records_in(data[data.find(b"\n") + 1 :] if start else data))
     found = deque[ToolResult](maxlen=_MOST_RESULTS)
     for event in run.events:
         facts = event.get("metadata", {})

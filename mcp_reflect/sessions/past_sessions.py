@@ -1,17 +1,17 @@
 """What a finished session teaches: calls that were hard-won, calls that failed, and what the person said.
 
-A session is read line by line, so that its size does not matter; a line that is too long to be a call is passed over.
+A session is read line by line, so that its size does not matter.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
+from mcp_reflect.evidence.background import started_task, task_asked_for, task_end
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
@@ -26,33 +26,24 @@ from mcp_reflect.sessions.hard_won import (
     refusal_in,
     session_call,
 )
+from mcp_reflect.sessions.records import Record, Speaker
+from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.text import clip, ends
 from mcp_reflect.sessions.tools import (
     file_of,
     in_words,
+    is_own_refusal,
     is_own_tool,
     is_shell,
     parts_of,
     without_labels,
 )
-from mcp_reflect.sessions.transcripts import (
-    LOOKS,
-    CallReader,
-    Record,
-    is_one_value,
-    messages_in,
-    parsed,
-)
+from mcp_reflect.sessions.transcripts import LOOKS, CallReader
 from mcp_reflect.shell import READING_PROGRAMS, Part
 from mcp_reflect.text.signature import fingerprint
 
-MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
-MOST_WHOLE: Final = (
-    24_000_000  # bytes of a session that is one JSON value, as Gemini CLI writes them
-)
 AWAY: Final = 300.0  # seconds between two lines that count at most: for longer the person was away
 MOST_SAID: Final = 600  # characters of a person's words that are kept
-_HEAD: Final = 200_000  # bytes of a file in which its form and its folder are looked for
 _NO_FOLDER: Final = re.compile(
     r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE
 )
@@ -75,9 +66,6 @@ _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as faile
 
 _OF_HOST: Final = re.compile(
     r"\s*(?:[</]|\[Request interrupted|Caveat: |This session is being continued|# AGENTS\.md instructions|\[Image)"
-)
-_UNWATCHED: Final = re.compile(
-    rb"\"(?:entrypoint|promptSource)\": ?\"sdk|\"(?:originator|source)\": ?\"(?:codex_)?exec"
 )
 _VAGUE: Final = re.compile(
     r"\W*(?:exit(?:ed with)?(?: code)?|found|(?:error|problem|issue|diagnostic)s?"
@@ -109,7 +97,6 @@ class SessionReader(CallReader):
     """
 
     host: str = ""
-    watched: bool = True
     most_lines: int = 8
     line: int = 0
     at: float | None = None
@@ -120,13 +107,11 @@ class SessionReader(CallReader):
     _won: set[int] = field(default_factory=set[int])
     _entered: set[Part] = field(default_factory=set[Part])
     _number: int = 0
+    _started: dict[str, tuple[str, Json]] = field(default_factory=dict[str, tuple[str, Json]])
 
     def begin(self, place: int, record: Record) -> None:
         """Note where the next record stands, and when it was written."""
         self.line = place
-        self.of_person = self.watched and not (
-            record.get("isSidechain") or record.get("isCompactSummary")
-        )
         moment = record.get("timestamp")
         try:
             at = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else None
@@ -136,10 +121,12 @@ class SessionReader(CallReader):
             self.worked += min(max(at - (self.at or at), 0.0), AWAY)
             self.at = at
 
-    def asked(self, text: str) -> None:
+    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
         """Note a person's words; those that the host adds in their name are left out."""
         words = text.strip()
-        if self.of_person and words and not _OF_HOST.match(words):
+        if by is not Speaker.HOST:
+            self.of_person = by is Speaker.PERSON
+        if by is Speaker.PERSON and words and not _OF_HOST.match(words):
             self._note_words(FindingKind.SAID, words, Draft("", clip(words, MOST_SAID), None, None))
 
     def told(self, text: str) -> None:
@@ -148,10 +135,25 @@ class SessionReader(CallReader):
     def met(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
     ) -> None:
-        """Look at a call with its answer."""
-        arguments = without_labels(tool, arguments)
-        if is_own_tool(tool, arguments):
+        """Look at a call with its answer; one that was only started is looked at when it ends."""
+        task = None if failed else started_task(content)
+        if task is not None:
+            self._started[task] = tool, arguments
             return
+        values = arguments if isinstance(arguments, dict) else {}
+        asked_for = task_asked_for(values, self._started) if self._started else None
+        if asked_for is not None:
+            end = task_end(content, code, failed=failed)
+            if end is None:
+                return
+            tool, arguments = self._started.pop(asked_for)
+            content, code, failed = end.output, end.code, end.failed
+        if not (is_own_tool(tool, arguments) or (failed and is_own_refusal(content))):
+            self._look_at(tool, without_labels(tool, arguments), content, failed=failed, code=code)
+
+    def _look_at(
+        self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
+    ) -> None:
         content = ends(content, _MOST_ERROR if failed else _MOST_ANSWER)
         call = Call(
             event_id="",
@@ -366,49 +368,16 @@ def _thing_of(seen: _Answered) -> str:
     return f"{head}: {error}"[:300]
 
 
-def read_session(path: Path, host: str) -> tuple[list[tuple[Finding, Seen]], list[str]]:
+def read_session(
+    path: Path, host: str, known: frozenset[str] | None = None
+) -> tuple[list[tuple[Finding, Seen]], list[str]]:
     """Read a session's file to its end: each finding with its evidence, and what could not be read.
 
-    OSError where the file cannot be read.
+    Records whose keys are among the `known` ones were read in another session. OSError where the file cannot be read.
     """
-    faults: list[str] = []
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        reader = SessionReader(session=None, host=host, watched=not _UNWATCHED.search(head))
-        file.seek(0)
-        (_read_whole if is_one_value(head) else _read_lines)(file, reader, faults)
-    reader.session = reader.session or path.stem
+    reader = SessionReader(session=None, host=host)
+    reader.told_elsewhere = known or frozenset()
+    with open_session(path) as file:
+        faults = read_file(file, reader, is_value=is_value(path))
+    reader.session = reader.session or name_of_session(path)
     return reader.end(), faults
-
-
-def _read_whole(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
-    data = file.read(MOST_WHOLE + 1)
-    session: Record = parsed(data) if len(data) <= MOST_WHOLE else {}
-    if not messages_in(session):
-        faults.append(
-            f"larger than {MOST_WHOLE} bytes in one value"
-            if len(data) > MOST_WHOLE
-            else "of no known form"
-        )
-    reader.session = str(session.get("sessionId") or "") or None
-    reader.read_messages(session)
-
-
-def _read_lines(file: BinaryIO, reader: SessionReader, faults: list[str]) -> None:
-    bad = reader.read_lines(_lines(file, faults))
-    if bad:
-        faults.append(f"{bad} lines are not JSON")
-    elif not reader.known:
-        faults.append("of no known form")
-
-
-def _lines(file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
-    """Yield the lines of a file; an empty one in place of one that is too long."""
-    while line := file.readline(MOST_LINE):
-        if len(line) < MOST_LINE or line.endswith(b"\n"):
-            yield line
-            continue
-        while (rest := file.readline(1_000_000)) and not rest.endswith(b"\n"):
-            pass
-        faults.append(f"a line is longer than {MOST_LINE} bytes")
-        yield b"\n"

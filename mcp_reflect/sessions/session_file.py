@@ -9,9 +9,10 @@ from typing import Final
 
 from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
 from mcp_reflect.models.common import Json
+from mcp_reflect.sessions.records import Speaker, parsed
 from mcp_reflect.sessions.text import ends
 from mcp_reflect.sessions.tools import is_own_tool
-from mcp_reflect.sessions.transcripts import CallReader, is_one_value, parsed
+from mcp_reflect.sessions.transcripts import CallReader, is_one_value, is_rewritten, records_in
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
@@ -40,14 +41,19 @@ class _Calls(CallReader):
     hooked: int = 0
     answered_ids: set[str] = field(default_factory=set[str])
 
-    def asked(self, text: str) -> None:
+    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
         if self.at_prompt is not None:
             self.at_prompt(self.said)
-        if _TOLD.search(text[:20_000]) or "<bash-input>" in text[:4_000]:
+        by_host = by is Speaker.HOST
+        if (not by_host and _TOLD.search(text[:20_000])) or "<bash-input>" in text[:4_000]:
             self.ledger.delegated = self.ledger.step
         if text.lstrip().startswith(_CONTINUED) and self.ledger.step < _EARLY:
             self.ledger.partial = True
         self.said = ""
+
+    def unseen(self) -> None:
+        self.ledger.step += 1
+        self.ledger.delegated = self.ledger.step
 
     def told(self, text: str) -> None:
         self.said = f"{self.said}\n{text}".strip()
@@ -131,11 +137,11 @@ class SessionFile:
         if start > self.place:
             self.ledger.partial = True
             data = data[data.find(b"\n") + 1 :]
-        if (
-            self.place == 0 and start == 0 and is_one_value(data)
-        ):  # the host writes it anew each time
-            self._begin()
-            self._calls.read_messages(parsed(data))
+        if self.place == 0 and start == 0 and (is_one_value(data) or is_rewritten(data)):
+            self._begin()  # what was read before may say something else now
+            for record in records_in(data):
+                self._calls.add(record)
+            self._calls.finish()
         else:
             end = data.rfind(b"\n") + 1
             if end < len(data) and parsed(data[end:]):

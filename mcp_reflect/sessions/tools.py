@@ -104,6 +104,14 @@ def is_own_tool(tool: str, arguments: Json) -> bool:
     )
 
 
+_OWN_WORDS: Final = lazy_compile(r"\bmcp-reflect: (?!\d)")
+
+
+def is_own_refusal(answer: str) -> bool:
+    """True for the answer of a call that this server refused: our words teach nothing."""
+    return bool(_OWN_WORDS.search(answer[:600]))
+
+
 LESSON_ID: Final = lazy_compile(r"\bles_\w{10,40}")
 """The id of a lesson in an answer of this server."""
 

@@ -1,21 +1,31 @@
 """Runs from the session files of agents.
 
-Read are sessions of Claude Code, Codex, Gemini CLI and pi, messages of OpenAI's and Anthropic's APIs, and the arguments
-of `reflect` themselves.
+Read are the forms of hosts in `sessions.hosts`, messages of OpenAI's and Anthropic's APIs, and the arguments of
+`reflect` themselves.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, unpacked
+from mcp_reflect.sessions.hosts import form_of
+from mcp_reflect.sessions.hosts.gemini import is_of_gemini
+from mcp_reflect.sessions.records import (
+    Listener,
+    Record,
+    RecordReader,
+    Speaker,
+    as_list,
+    as_record,
+    as_records,
+    parsed,
+)
 from mcp_reflect.text.signature import digest
-
-Record = Mapping[str, Any]
 
 MOST_EVENTS: Final = (
     1_000  # of one run; a longer session is several, cut where the person said something
@@ -38,9 +48,12 @@ class RunBuilder:
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _tools: dict[str, str] = field(default_factory=dict[str, str])
 
-    def asked(self, text: str) -> None:
-        """Add a person's words; those that the host adds in their name are left out."""
-        if text.strip() and not _HOST_WORDS.match(text):
+    def begin(self, place: int, record: Record) -> None:
+        """Nothing is kept of a record's place."""
+
+    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+        """Add the words of a prompt; those that the host adds are left out."""
+        if text.strip() and by is not Speaker.HOST and not _HOST_WORDS.match(text):
             self.events.append({"type": "user_feedback", "content": text})
 
     def told(self, text: str) -> None:
@@ -84,6 +97,15 @@ class RunBuilder:
             event["metadata"] = facts
         self.events.append(event)
 
+    def withdrawn(self, call_id: object) -> None:
+        """Take out a call that never ran."""
+        if isinstance(call_id, str) and self._tools.pop(call_id, None):
+            call = {"tool_call_id": call_id}
+            self.events = [event for event in self.events if event.get("metadata") != call]
+
+    def unseen(self) -> None:
+        """Nothing is kept of what the records do not tell."""
+
     def runs(self, outcome: str) -> Iterator[dict[str, Any]]:
         """The arguments of `reflect` for each part that holds a call.
 
@@ -105,32 +127,6 @@ class RunBuilder:
                 )
                 task = " ".join((asked or "A run without a task in its record").split())[:MOST_TASK]
                 yield {"task": task, "outcome": outcome, "events": part}
-
-
-def as_record(value: object) -> Record:
-    """The value where it is an object, else an empty one."""
-    return cast("Record", value) if isinstance(value, dict) else {}
-
-
-def as_list(value: object) -> Sequence[Any]:
-    """The value where it is a list, else an empty one."""
-    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
-
-
-def as_records(value: object) -> list[Record]:
-    """The objects in a list, empty ones left out."""
-    return [record for item in as_list(value) if (record := as_record(item))]
-
-
-def text_of(content: object) -> str:
-    """The text of a message's content: a string, or its parts that hold text."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(filter(None, (text_of(part) for part in cast("list[object]", content))))
-    values = as_record(content)
-    inner = values.get("text", values.get("content"))
-    return text_of(inner) if inner is not None else ""
 
 
 # The runs of a file.
@@ -160,7 +156,7 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
     """
     transcript = Transcript([])
     numbered = _records(text, transcript.bad)
-    if any(is_record(record) for _, record in numbered):
+    if any(form_of(record) for _, record in numbered if not _holds_messages(record)):
         conversations = [("", [record for _, record in numbered])]
     else:  # one a record
         conversations = [(f"{place}, " if place else "", [record, *as_records(record.get("messages"))])
@@ -174,15 +170,18 @@ def read_transcript(text: str, outcome: str = "partial", session: str | None = N
         )
     for place, records in conversations:
         run = RunBuilder()
-        for record in records:
-            add_record(run, record)
-        for part in run.runs(
-            outcome
-        ):  # an id of session and content, so that the same one is known again
+        read_records(run, records)
+        # An id of session and content, so that the same one is known again.
+        for part in run.runs(outcome):
             content = json.dumps(part, sort_keys=True, ensure_ascii=False, default=str)
             name = (session or run.session or "transcript")[:150]
             transcript.runs.append((place, {**part, "run_id": f"{name}#{digest(content)}"}))
     return transcript
+
+
+def _holds_messages(record: Record) -> bool:
+    """True for a whole conversation in one record, of which a file may have several."""
+    return "messages" in record and not is_of_gemini(record)
 
 
 def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
@@ -214,114 +213,17 @@ def _records(text: str, bad: list[str]) -> list[tuple[str, Record]]:
     return numbered
 
 
-# A record of a conversation: a message of a model's API, or a line of a session. Its `type` or `role` tells what it is;
-# one thing has many names, of which the first that is there counts.
-
-_WHAT: Final = {
-    **dict.fromkeys(("user", "human"), "person"),
-    **dict.fromkeys(("assistant", "ai", "gemini"), "agent"),
-    **dict.fromkeys(
-        "tool_use server_tool_use mcp_tool_use toolCall function_call custom_tool_call local_shell_call".split(),
-        "call",
-    ),
-    **dict.fromkeys(
-        "tool function toolResult tool_result mcp_tool_result function_call_output custom_tool_call_output "
-        "local_shell_call_output".split(),
-        "answer",
-    ),
-    **dict.fromkeys(("thinking", "redacted_thinking", "image", "image_url", "reasoning"), "silent"),
-}
-_IDS: Final = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
-_ARGUMENTS: Final = ("input", "arguments", "args", "action")
-_FAILED: Final = ("error", "cancelled")  # the status of an answer
-# The lines before the output of a command in Codex.
-_EXEC_HEAD: Final = re.compile(
-    r"(?:(?:Chunk ID|Wall time|Original token count|Total output lines): .*\n"
-    r"|(?:Exit code:|Process exited with code) (-?\d+)\n){1,6}Output:\n"
-)
-_SENT_TO_MODEL: Final = (
-    "api-request"  # Claude Code keeps copies of what it sends: the conversation, once more
-)
-
-
-def is_record(record: Record) -> bool:
-    """True for a record of a conversation."""
-    return bool(_what(_message_in(record)) or _what(record))
-
-
-def add_record(run: RunBuilder, record: Record) -> None:
-    """Add a record with the calls and answers in it; one outside the conversation is skipped."""
-    kind = record.get("type")
-    if run.session is None:
-        own = record.get("id") if kind == "session" else as_record(record.get("payload")).get("id")
-        name = own if kind in ("session", "session_meta") else record.get("sessionId")
-        run.session = name if isinstance(name, str) and name else None
-    if record.get("isMeta") or str(kind).startswith(_SENT_TO_MODEL):
-        return
-    values = _message_in(record)
-    what, content = _what(values) or _what(record), values.get("content")
-    if what == "call":
-        _add_call(run, values)
-    elif what == "answer":
-        _add_answer(run, values)
-    elif what in ("person", "agent"):
-        for part in as_list(content) or [content]:
-            inner = as_record(part)
-            part_is = _what(inner) if inner else ""
-            if part_is in ("call", "answer"):
-                add_record(run, inner)
-            elif part_is != "silent":
-                (run.asked if what == "person" else run.told)(text_of(part))
-        for call in as_records(values.get("tool_calls") or values.get("toolCalls")):
-            _add_call(run, call)
-
-
-def _message_in(record: Record) -> Record:
-    """The message or item that a line of a session holds, else the record itself."""
-    return as_record(record.get("message")) or as_record(record.get("payload")) or record
-
-
-def _what(values: Record) -> str:
-    names = (values.get("type"), values.get("role"))
-    return next((_WHAT[name] for name in names if isinstance(name, str) and name in _WHAT), "")
-
-
-def _first(values: Record, names: Sequence[str]) -> Any:
-    return next((values[name] for name in names if values.get(name) is not None), None)
-
-
-def _add_call(run: RunBuilder, values: Record) -> None:
-    """Add a call, and its answer where Gemini CLI keeps it beside."""
-    inner, call_id = as_record(values.get("function")) or values, _first(values, _IDS)
-    run.called(inner.get("name", "shell"), _first(inner, _ARGUMENTS), call_id)
-    if "result" in values or "resultDisplay" in values:
-        parts = [
-            as_record(part.get("functionResponse")) for part in as_records(values.get("result"))
-        ]
-        said = as_record(parts[0].get("response") if parts else None)
-        text = text_of(said.get("output", said.get("error"))) or text_of(
-            values.get("resultDisplay")
-        )
-        run.answered(text, call_id, failed=str(values.get("status")) in _FAILED or "error" in said)
-
-
-def _add_answer(run: RunBuilder, values: Record) -> None:
-    """Add an answer: text, or JSON with the text and how the program ended."""
-    answer = values.get("output", values.get("content"))
-    inner = as_record(unpacked(values.get("output")))
-    code = as_record(inner.get("metadata")).get("exit_code", inner.get("exit_code"))
-    text = text_of(
-        _first(inner, ("output", "content")) if {"output", "content"} & inner.keys() else answer
-    )
-    if head := _EXEC_HEAD.match(text):
-        code, text = (int(head[1]) if head[1] else code), text[head.end() :]
-    failed = str(values.get("status")) in _FAILED or True in (
-        values.get("is_error"),
-        values.get("isError"),
-    )
-    run.answered(
-        text, _first(values, _IDS), failed=failed or inner.get("success") is False, exit_code=code
-    )
+def read_records(listener: Listener, records: Iterable[Record]) -> None:
+    """Read the records of a session, in the form that the first one shows."""
+    reader: RecordReader | None = None
+    for place, record in enumerate(records, start=1):
+        if reader is None and (form := form_of(record)):
+            reader = form.reader(listener, frozenset())
+        if reader is not None:
+            listener.begin(place, record)
+            reader.add(record)
+    if reader is not None:
+        reader.end()
 
 
 # A session's file, as its host writes it: a JSON object a line, or one JSON value.
@@ -334,55 +236,53 @@ LOOKS: Final = frozenset(
 
 _SAYS_NOTHING: Final = re.compile(
     rb"\A\{[^{]{0,300}\"type\": ?\"(?:progress|file-history-snapshot|queue-operation|event_msg|attachment|system|"
-    rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning)\""
+    rb"api-request[a-z-]*|summary|turn_context|compacted|last-prompt|reasoning|world_state|token_usage_record)\""
 )
+# Lines of these types that tell something all the same: what a person typed meanwhile, what a script ran.
+_SAYS_SOMETHING: Final = re.compile(rb'"queued_command"|"item_completed"')
+_MOST_HEAD: Final = 4_000  # bytes of a line in which its type stands
 
 
 def record_of(line: bytes) -> Record | None:
-    """The record of a line, empty where it is not JSON; None for what a host notes for itself, which is not parsed."""
-    if line[:1] != b"{" or _SAYS_NOTHING.match(line):
+    """The record of a line, empty where it is none; None for what a host notes for itself, which is not parsed."""
+    if not line.strip():
+        return None
+    if _SAYS_NOTHING.match(line) and not _SAYS_SOMETHING.search(line[:_MOST_HEAD]):
         return None
     copy = line.find(b',"toolUseResult":')  # what the answer has already
     return (parsed(line[:copy] + b"}") if copy > 0 else None) or parsed(line)
 
 
-def is_one_value(head: bytes) -> bool:
-    """True for the beginning of a session that is one JSON value, as Gemini CLI writes it."""
-    first, end, _ = head.lstrip().partition(b"\n")
-    record: Record = parsed(first) if end else {}
-    return first[:1] == b"{" and (not record or "messages" in record)
+def is_one_value(data: bytes) -> bool:
+    """True for the beginning of a session that is one JSON value, as Gemini CLI wrote it until 2026.
+
+    `data` has the whole first line.
+    """
+    first = data.lstrip().partition(b"\n")[0].strip()
+    return first == b"{" or "messages" in parsed(first)
 
 
-def messages_in(session: Record) -> list[Record]:
-    """The messages of a session that is one JSON value; none where it is of another form."""
-    messages = as_records(session.get("messages"))
-    return (
-        messages if any(message.get("type") in ("gemini", "user") for message in messages) else []
-    )
+def is_rewritten(head: bytes) -> bool:
+    """True for the beginning of a session whose later records change what earlier ones said."""
+    forms = (form_of(record) for line in head.split(b"\n")[:20] if (record := record_of(line)))
+    form = next((form for form in forms if form is not None), None)
+    return form is not None and form.rewrites
 
 
 def records_in(data: bytes) -> Iterator[Record]:
     """The records of a session, or of its end from the beginning of a line."""
     if is_one_value(data):
-        yield from messages_in(parsed(data))
+        yield parsed(data)
     else:
         yield from filter(None, (record_of(line) for line in data.split(b"\n")))
-
-
-def parsed(text: bytes | str) -> Record:
-    """The object that a text holds as JSON, else an empty one."""
-    try:
-        return as_record(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}
 
 
 @dataclass(slots=True)
 class CallReader(RunBuilder):
     """Hands over each call of a session with its answer.
 
-    `known`: a record was of a conversation; `worked`: seconds of work until now, and `sent` until the call that was
-    just answered.
+    `known`: a record was of a known form; `worked`: seconds of work until now, and `sent` until the call that was
+    just answered. `told_elsewhere` has the keys of records that were read in another session.
     """
 
     known: bool = False
@@ -391,9 +291,9 @@ class CallReader(RunBuilder):
     _open: dict[str, tuple[str, Json, float]] = field(
         default_factory=dict[str, tuple[str, Json, float]]
     )
-
-    def begin(self, place: int, record: Record) -> None:
-        """Note the record that comes next, and its place in the session from 1."""
+    told_elsewhere: frozenset[str] = frozenset()
+    _reader: RecordReader | None = None
+    _place: int = 0
 
     def met(
         self, tool: str, arguments: Json, content: str, *, failed: bool, code: int | None
@@ -423,21 +323,38 @@ class CallReader(RunBuilder):
             )
             self.met(tool, arguments, content, failed=failed, code=code)
 
-    def read_lines(self, lines: Iterable[bytes]) -> int:
-        """Read the lines of a session from the first of a conversation on; return how many are not JSON."""
-        bad = 0
-        for place, line in enumerate(lines, start=1):
+    def withdrawn(self, call_id: object) -> None:
+        """Forget a call that never ran."""
+        self._open.pop(str(call_id), None)
+
+    def reader_of(self, record: Record) -> RecordReader | None:
+        """Return a reader of the form that a record shows, None for a record of no form."""
+        form = form_of(record)
+        return form and form.reader(self, self.told_elsewhere)
+
+    def read_lines(self, lines: Iterable[bytes]) -> list[int]:
+        """Read the next lines of a session; return the numbers of those that are no records."""
+        bad: list[int] = []
+        for line in lines:
+            self._place += 1
             record = record_of(line)
-            bad += record == {}
-            self.known = self.known or (record is not None and is_record(record))
-            if record and self.known:
-                self.begin(place, record)
-                add_record(self, record)
+            if record:
+                self.add(record)
+            elif record is not None:
+                bad.append(self._place)
+                self.unseen()
         return bad
 
-    def read_messages(self, session: Record) -> None:
-        """Read a session that is one JSON value."""
-        for place, message in enumerate(messages_in(session), start=1):
+    def add(self, record: Record) -> None:
+        """Read a record."""
+        if self._reader is None:
+            self._reader = self.reader_of(record)
+        if self._reader is not None:
             self.known = True
-            self.begin(place, message)
-            add_record(self, message)
+            self.begin(max(self._place, 1), record)
+            self._reader.add(record)
+
+    def finish(self) -> None:
+        """Read what waits for the end of the records."""
+        if self._reader is not None:
+            self._reader.end()

@@ -103,7 +103,7 @@ def test_tools_that_edit_are_one_finding_where_they_refuse_for_one_reason() -> N
 
 def test_a_call_that_did_not_fail_is_blamed_for_no_failure_elsewhere() -> None:
     steps: tuple[Step, ...] = (
-        ("uv tool install .", "Command running in background"), ("cd /tmp && tool", "error: branch missing", 1),
+        ("uv tool install .", "Resolved 12 packages"), ("cd /tmp && tool", "error: branch missing", 1),
         ("uv tool install --force .", "Installed"), ("tool", "branch main"),
     )  # fmt: skip
     assert learned(*steps) == []

@@ -1,0 +1,62 @@
+"""Commands that were only started: what a host answers then, and how it tells their end later."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.models.common import Json
+
+_STARTED: Final = re.compile(
+    r"\s*(?:Chunk ID: .{0,40}\n|Wall time: .{0,40}\n){0,3}"
+    r"(?:Command (?:is |was )?(?:running in (?:the )?background|moved to (?:the )?background"
+    r"|manually backgrounded)|Process running with session ID|Started (?:in )?background)"
+    r"[^\n]{0,40}?(?:(?:ID|PID|id):? ?[\"']?([\w-]{1,60}))?",
+)
+_STATUS: Final = re.compile(r"<status>\s*(\w{1,20})\s*</status>")
+_CODE: Final = re.compile(r"<exit_code>\s*(-?\d{1,4})\s*</exit_code>|\(exit code:? (-?\d{1,4})\)")
+_OUTPUT: Final = re.compile(r"<(?:output|stdout)>\n?(.*?)\n?</(?:output|stdout)>", re.DOTALL)
+_OUTPUT_FILE: Final = re.compile(r"(?:^|[/\\])([\w-]{1,60})\.output$")
+_RUNNING: Final = frozenset({"running", "pending", "in_progress"})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnd:
+    """How a task in the background ended, with what it printed; `code` is None where it is not told."""
+
+    output: str
+    code: int | None
+    failed: bool
+
+
+def started_task(answer: str) -> str | None:
+    """Return the id of the task that an answer says to have started, empty without one; None for another answer."""
+    found = _STARTED.match(answer[:1_000])
+    return None if found is None else (found[1] or "")
+
+
+def task_asked_for(arguments: Mapping[str, Json], tasks: Collection[str]) -> str | None:
+    """Return which of some tasks a call asks for, by its id or by the file that has its output."""
+    for value in arguments.values():
+        text = str(value)[:1_000]
+        file = _OUTPUT_FILE.search(text)
+        name = file[1] if file else text
+        if name in tasks:
+            return name
+    return None
+
+
+def task_end(answer: str, code: int | None, *, failed: bool) -> TaskEnd | None:
+    """Return the end that an answer about a task tells, None where it still runs, or where that is not said."""
+    told = _CODE.search(answer)
+    if code is None and told is not None:
+        code = int(told[1] or told[2])
+    status = _STATUS.search(answer)
+    state = status[1] if status else ""
+    if state in _RUNNING or started_task(answer) is not None:
+        return None
+    if code is None and not state and not failed:
+        return None
+    printed = _OUTPUT.search(answer)
+    bad = failed or state in ("failed", "error", "killed") or code not in (0, None)
+    return TaskEnd(printed[1] if printed else answer, code, bad)

@@ -1,0 +1,118 @@
+"""Sessions of Claude Code: `~/.claude/projects/FOLDER/SESSION.jsonl`, and those of its subagents beside them."""
+
+import re
+from typing import Final
+
+from mcp_reflect.sessions.hosts.messages import MessagesReader, id_of, is_record, message_in
+from mcp_reflect.sessions.records import (
+    Listener,
+    Record,
+    Speaker,
+    as_record,
+    as_text,
+    text_of,
+)
+
+_SENT_TO_MODEL: Final = "api-request"  # copies of what it sends: the conversation, once more
+_BY_PERSON: Final = ("human", "user", "keyboard")  # kinds of origin
+# Answers to calls that were sent beside another one, which failed: the host did not run them.
+_CANCELLED: Final = re.compile(
+    r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: |Canceled: "
+    r"|Tool (?:call|use|execution) (?:was )?(?:cancell?ed|skipped))",
+    re.IGNORECASE,
+)
+_NOTIFIED: Final = re.compile(
+    r"<task-notification>.{0,400}?<task-id>([\w-]{1,80})</task-id>", re.DOTALL
+)
+_STATUS: Final = re.compile(r"<status>(\w{1,20})</status>")
+_CODE: Final = re.compile(r"exit code:? (-?\d{1,4})\b")
+
+
+def is_of_claude_code(record: Record) -> bool:
+    """True for a line of a session of Claude Code."""
+    if record.get("type") in ("user", "assistant"):
+        return "message" in record
+    return "sessionId" in record and not {"projectHash", "messages", "payload"} & record.keys()
+
+
+def record_id(record: Record) -> str:
+    """The id of a record, the same in every copy of it; empty without one."""
+    copied = as_record(record.get("forkedFrom")).get("messageUuid")
+    return as_text(copied) or as_text(record.get("uuid"))
+
+
+class ClaudeCodeReader(MessagesReader):
+    """Reads the lines of a session. A line that is there twice is read once.
+
+    `known` has the ids of lines that were read in the session from which this one was forked or resumed.
+    """
+
+    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        super().__init__(listener, known)
+        self._said: dict[str, int] = {}
+        self._no_ids: set[str] = set()  # what stands on lines that say different things
+
+    def add(self, record: Record) -> None:
+        """Read a line."""
+        self.name_session(record.get("sessionId"))
+        if str(record.get("type")).startswith(_SENT_TO_MODEL) or self._is_known(record):
+            return
+        if record.get("type") == "attachment":
+            self._add_attachment(record)
+        elif not record.get("isMeta"):
+            self.add_message(record, _speaker_of(record))
+
+    def _is_known(self, record: Record) -> bool:
+        name = record_id(record)
+        if not name or not is_record(record):
+            return False
+        if name in self.known:
+            return True
+        said = hash(str(message_in(record).get("content")))
+        is_again = name in self._said
+        if self._said.setdefault(name, said) != said:
+            self._no_ids.add(name)
+        return is_again and name not in self._no_ids
+
+    def add_answer(self, values: Record) -> None:
+        """Read an answer; a call that the host cancelled was none."""
+        if values.get("is_error") is True and _CANCELLED.match(text_of(values.get("content"))):
+            self.listener.withdrawn(id_of(values))
+        else:
+            super().add_answer(values)
+
+    def _add_attachment(self, record: Record) -> None:
+        """Read what was queued while the agent worked: a person's words, or the end of a task in the background."""
+        queued = as_record(record.get("attachment"))
+        if queued.get("type") != "queued_command":
+            return
+        text = text_of(queued.get("prompt"))
+        if ended := _NOTIFIED.match(text.lstrip()):
+            self._add_ending(ended[1], text)
+        elif queued.get("commandMode", "prompt") == "prompt" and not queued.get("isMeta"):
+            speaker = _speaker_of(queued if "origin" in queued else record)
+            self.listener.asked(text, speaker)
+
+    def _add_ending(self, task: str, text: str) -> None:
+        """Tell the end of a task as the answer of a call that asks for its output."""
+        call_id = f"end of {task}"
+        code, status = _CODE.search(text), _STATUS.search(text)
+        self.listener.called("TaskOutput", {"task_id": task}, call_id)
+        self.listener.answered(
+            text,
+            call_id,
+            failed=status is not None and status[1] == "failed",
+            exit_code=int(code[1]) if code else None,
+        )
+
+
+def _speaker_of(record: Record) -> Speaker:
+    kind = as_record(record.get("origin")).get("kind")
+    if kind is not None and kind not in _BY_PERSON:
+        return Speaker.HOST
+    if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
+        return Speaker.HOST
+    by_script = any(
+        as_text(record.get(name)).startswith("sdk") for name in ("entrypoint", "promptSource")
+    )
+    return Speaker.PROGRAM if by_script or record.get("isSidechain") else Speaker.PERSON

@@ -1,0 +1,231 @@
+"""Sessions of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`, compressed after some days (`.jsonl.zst`).
+
+A call is a `function_call` or `custom_tool_call` with its output. In code mode each is a script, `exec`, and the
+commands that it ran follow as `item_completed`; in sessions without these they are read off the script.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mcp_reflect.models.common import unpacked
+from mcp_reflect.sessions.hosts.codex_scripts import ScriptCalls, calls_in
+from mcp_reflect.sessions.hosts.messages import MessagesReader, first_of, id_of
+from mcp_reflect.sessions.records import (
+    Listener,
+    Record,
+    Speaker,
+    as_list,
+    as_record,
+    as_records,
+    as_text,
+    text_of,
+)
+
+_TYPES: Final = frozenset(
+    "session_meta response_item event_msg turn_context compacted world_state".split()
+)
+_SCRIPTS: Final = frozenset({"exec", "js_repl"})
+_CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_OUTPUTS: Final = frozenset(
+    {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}
+)
+_ENVELOPE: Final = re.compile(
+    r"(?P<how>Script (?:completed|failed|running[^\n]{0,80}|terminated[^\n]{0,80}))\n"
+    r"(?:Wall time[^\n]{0,40}\n)?(?:Output:\n?)?"
+)
+_NEVER_RAN: Final = re.compile(r"\s*(?:aborted by user|aborted|Script failed\b.{0,200}SyntaxError)")
+_OF_HOST: Final = re.compile(
+    r"\s*<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|"
+    r"permissions|collaboration_mode|apps_instructions|hook_prompt)\b|\s*# AGENTS\.md instructions"
+)
+
+
+def is_of_codex(record: Record) -> bool:
+    """True for a line of a rollout."""
+    return record.get("type") in _TYPES and "payload" in record
+
+
+class CodexReader(MessagesReader):
+    """Reads the lines of a rollout.
+
+    `known` has the keys of items that were read in the session from which this one was forked.
+    """
+
+    def __init__(self, listener: Listener, known: frozenset[str] = frozenset()) -> None:
+        super().__init__(listener, known)
+        self._speaker = Speaker.PERSON
+        self._scripts: dict[str, ScriptCalls] = {}
+        self._direct: set[str] = set()
+        self._seen: set[str] = set()
+        self._items = 0  # commands that were told by themselves
+        self._items_before: dict[str, int] = {}
+
+    def add(self, record: Record) -> None:
+        """Read a line."""
+        payload = as_record(record.get("payload"))
+        match record.get("type"):
+            case "session_meta":
+                self._begin(payload)
+            case "event_msg" if payload.get("type") == "item_completed":
+                self._add_item(as_record(payload.get("item")))
+            case "response_item" if not self._is_known(payload):
+                self._add_payload(payload)
+            case _:
+                pass
+
+    def _begin(self, facts: Record) -> None:
+        if self.listener.session is not None:  # of the session from which this one was forked
+            return
+        self.name_session(facts.get("id"))
+        by_agent = "subagent" in as_record(facts.get("source"))
+        by_script = "exec" in (facts.get("source"), facts.get("originator")) or (
+            facts.get("originator") == "codex_exec"
+        )
+        if by_agent or by_script or facts.get("thread_source") == "subagent":
+            self._speaker = Speaker.PROGRAM
+
+    def _is_known(self, payload: Record) -> bool:
+        """True for an item of another session, and for one that is there twice."""
+        key = item_key(payload)
+        if not key:
+            return False
+        again = key in self.known or key in self._seen
+        self._seen.add(key)
+        return again
+
+    def _add_payload(self, payload: Record) -> None:
+        kind = payload.get("type")
+        if kind in _CALLS and payload.get("name") in _SCRIPTS:
+            self._begin_script(payload)
+        elif kind in _OUTPUTS and str(id_of(payload)) in self._scripts:
+            self._end_script(payload)
+        elif kind in _CALLS:
+            self._direct.add(str(id_of(payload)))
+            self.add_call(payload)
+        elif kind in _OUTPUTS and _NEVER_RAN.match(text_of(payload.get("output"))):
+            self.listener.withdrawn(id_of(payload))
+            self.listener.unseen()
+        else:
+            self.add_message(payload, self._speaker_of(payload))
+
+    def _speaker_of(self, payload: Record) -> Speaker:
+        facts = as_record(payload.get("internal_chat_message_metadata_passthrough"))
+        kinds = as_list(facts.get("content_item_kinds"))
+        by_host = bool(kinds) and not any(str(kind).startswith("user") for kind in kinds)
+        if by_host or _OF_HOST.match(text_of(payload.get("content"))[:400]):
+            return Speaker.HOST
+        return self._speaker
+
+    # Code mode.
+
+    def _begin_script(self, payload: Record) -> None:
+        sent = unpacked(payload.get("input", payload.get("arguments")))
+        script = as_text(as_record(sent).get("code", as_record(sent).get("input"))) or text_of(sent)
+        call_id = str(id_of(payload))
+        self._scripts[call_id] = calls_in(script)
+        self._items_before[call_id] = self._items
+
+    def _end_script(self, payload: Record) -> None:
+        """Tell the calls of a script with their outputs, unless the host told them itself."""
+        call_id = str(id_of(payload))
+        script, told = self._scripts.pop(call_id), self._items_before.pop(call_id)
+        how, parts = _parts_of(payload.get("output"))
+        if self._items > 0:
+            if self._items - told < len(script.calls) or not how.startswith("Script completed"):
+                self.listener.unseen()
+            return
+        ran = how.startswith(("Script completed", "Script failed")) or not how
+        if not script.plain or not ran or _NEVER_RAN.match("\n".join(parts)):
+            self.listener.unseen()
+        for number, call in enumerate(script.calls if script.plain and ran else ()):
+            answer = _shown(parts, call.shown, alone=len(script.calls) == 1)
+            if answer is None:
+                self.listener.unseen()
+                continue
+            name = f"{call_id}.{number}"
+            text, code = _printed(answer)
+            self.listener.called(call.tool, call.arguments, name)
+            failed = how.startswith("Script failed") and len(script.calls) == 1
+            self.listener.answered(text, name, failed=failed, exit_code=code)
+
+    def _add_item(self, item: Record) -> None:
+        """Tell what a script did, as the host noted it; calls that the model made itself are told as such."""
+        name = as_text(item.get("id"))
+        if not name or name in self._direct or name in self._seen or name in self.known:
+            return
+        calls = _calls_of(item)
+        if not calls:
+            return
+        self._seen.add(name)
+        self._items += 1
+        failed = item.get("status") in ("failed", "declined")
+        for number, (tool, arguments, answer) in enumerate(calls):
+            call_id = f"{name}.{number}" if number else name
+            self.listener.called(tool, arguments, call_id)
+            if item.get("status") == "declined":
+                self.listener.withdrawn(call_id)
+            else:
+                code = item.get("exit_code")
+                self.listener.answered(answer, call_id, failed=failed, exit_code=code)
+
+
+def _calls_of(item: Record) -> list[tuple[str, Any, str]]:
+    """The calls that an item tells: tool, arguments and answer of each."""
+    match item.get("type"):
+        case "CommandExecution":
+            command = {"command": item.get("command")}
+            return [("exec_command", command, as_text(item.get("aggregated_output")))]
+        case "FileChange":
+            by_path = as_record(item.get("changes"))
+            changes = as_records(item.get("changes"))
+            paths = [*map(str, by_path), *(as_text(change.get("path")) for change in changes)]
+            return [("write_file", {"file_path": path}, "written") for path in paths if path]
+        case "McpToolCall":
+            tool = f"mcp__{item.get('server')}__{item.get('tool')}"
+            answer = item.get("error") or item.get("result")
+            return [(tool, item.get("arguments"), text_of(answer))]
+        case _:
+            return []
+
+
+def _parts_of(output: object) -> tuple[str, list[str]]:
+    """How a script ended, and the outputs that it showed."""
+    parts = [text_of(part) for part in as_list(output)] or [text_of(output)]
+    head = _ENVELOPE.match(parts[0]) if parts else None
+    if head is None:
+        return "", parts
+    rest = parts[0][head.end() :]
+    return head["how"], ([rest] if rest.strip() else []) + parts[1:]
+
+
+def _shown(parts: Sequence[str], number: int | None, *, alone: bool) -> str | None:
+    """The output of a call; None where that cannot be told from others."""
+    if alone:
+        return "\n".join(parts)
+    return parts[number] if number is not None and number < len(parts) else None
+
+
+def _printed(text: str) -> tuple[str, object]:
+    """What a command printed, and its exit code, where a script shows a whole result as JSON."""
+    result = as_record(unpacked(text.strip()))
+    if "output" not in result or not {"exit_code", "session_id", "wall_time_seconds"} & {*result}:
+        return text, None
+    if "exit_code" not in result and result.get("session_id") is not None:
+        return f"Process running with session ID {result['session_id']}\n{result['output']}", None
+    return text_of(result["output"]), result.get("exit_code")
+
+
+def record_key(record: Record) -> str:
+    """The key of a line: of its item."""
+    payload = as_record(record.get("payload"))
+    if payload.get("type") == "item_completed":
+        return as_text(as_record(payload.get("item")).get("id"))
+    return item_key(payload)
+
+
+def item_key(payload: Record) -> str:
+    """The key of an item, the same in every copy of it; empty for what can be there twice."""
+    kind, name = payload.get("type"), payload.get("call_id") or payload.get("id")
+    said = first_of(payload, ("content", "input", "arguments", "output", "action"))
+    return f"{kind} {name} {hash(str(said))}" if isinstance(name, str) and name else ""

@@ -1,0 +1,101 @@
+"""Records of a conversation as hosts write them, and who listens to what they tell."""
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, Protocol, cast
+
+Record = Mapping[str, Any]
+
+
+class Speaker(Enum):
+    """Who wrote the words of a prompt."""
+
+    PERSON = auto()
+    PROGRAM = auto()  # a script that started the agent, or another agent
+    HOST = auto()  # what the host adds: hooks, notifications, summaries, surroundings
+
+
+class Listener(Protocol):
+    """Is told what a session holds, in its order."""
+
+    session: str | None
+
+    def begin(self, place: int, record: Record) -> None:
+        """Take the record that is read next, and its place in the session from 1."""
+
+    def asked(self, text: str, by: Speaker = Speaker.PERSON) -> None:
+        """Take the words of a prompt."""
+
+    def told(self, text: str) -> None:
+        """Take words of the agent."""
+
+    def called(self, tool: object, arguments: object, call_id: object = None) -> None:
+        """Take a call. Arguments may be JSON in a text."""
+
+    def answered(
+        self,
+        content: str,
+        call_id: object = None,
+        *,
+        failed: bool = False,
+        exit_code: object = None,
+    ) -> None:
+        """Take the answer of a call; `failed` where the record itself marks it as an error."""
+
+    def withdrawn(self, call_id: object) -> None:
+        """Forget a call that never ran."""
+
+    def unseen(self) -> None:
+        """Note that something was done here of which the records do not tell what."""
+
+
+class RecordReader(Protocol):
+    """Reads the records of one session, in the form of its host."""
+
+    def add(self, record: Record) -> None:
+        """Read a record."""
+
+    def end(self) -> None:
+        """Read what has to wait for the end of the records."""
+
+
+def as_record(value: object) -> Record:
+    """The value where it is an object, else an empty one."""
+    return cast("Record", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> Sequence[Any]:
+    """The value where it is a list, else an empty one."""
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
+
+
+def as_records(value: object) -> list[Record]:
+    """The objects in a list, empty ones left out."""
+    return [record for item in as_list(value) if (record := as_record(item))]
+
+
+def as_text(value: object) -> str:
+    """The value where it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content: a string, or its parts that hold text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(filter(None, (text_of(part) for part in cast("list[object]", content))))
+    values = as_record(content)
+    inner = values.get("text", values.get("content"))
+    return text_of(inner) if inner is not None else ""
+
+
+def parsed(text: bytes | str) -> Record:
+    """The object that a text holds as JSON, else an empty one. Bytes that are not UTF-8 are replaced."""
+    try:
+        return as_record(json.loads(text))
+    except UnicodeDecodeError:
+        return parsed(text.decode("utf-8", "replace")) if isinstance(text, bytes) else {}
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,123 @@
+"""The lines of a session's file: plain or compressed, whatever some of them hold."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+from mcp_reflect.sessions.hosts import form_of
+from mcp_reflect.sessions.records import Record, parsed
+from mcp_reflect.sessions.transcripts import CallReader, is_one_value, record_of
+
+MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
+MOST_WHOLE: Final = 24_000_000  # bytes of a session that is one JSON value
+MOST_UNPACKED: Final = 2_000_000_000  # bytes of a compressed session
+COMPRESSED: Final = ".zst"
+_NO_RECORD: Final = b"?"  # stands for a line that is not read: something is missing there
+_MOST_NAMED: Final = 3  # bad lines that are named by number
+
+
+@contextmanager
+def open_session(path: Path) -> Generator[BinaryIO]:
+    """Open a session's file to be read; a compressed one is unpacked while it is read."""
+    if path.suffix != COMPRESSED:
+        with path.open("rb") as file:
+            yield file
+        return
+    with path.open("rb") as packed, unpacker().ZstdFile(packed, "rb") as file:
+        yield cast("BinaryIO", file)
+
+
+def unpacker() -> Any:
+    """Return the library that unpacks, of the interpreter itself from Python 3.14 on."""
+    try:
+        return import_module("compression.zstd")
+    except ModuleNotFoundError:
+        return import_module("backports.zstd")
+
+
+def name_of_session(path: Path) -> str:
+    """Return the name of a session's file without its endings."""
+    return path.name.removesuffix(COMPRESSED).rpartition(".")[0] or path.name
+
+
+def is_value(path: Path) -> bool:
+    """True for a file that holds one JSON value by its name."""
+    return path.name.removesuffix(COMPRESSED).endswith(".json")
+
+
+def read_file(file: BinaryIO, reader: CallReader, *, is_value: bool) -> list[str]:
+    """Read a session to its end; return what could not be read, each with its line."""
+    faults: list[str] = []
+    first = file.readline(MOST_LINE)
+    if is_value or is_one_value(first):
+        _read_value(first + file.read(MOST_WHOLE + 1 - len(first)), reader, faults)
+    else:
+        _name_bad_lines(reader.read_lines(_lines(first, file, faults)), faults)
+    reader.finish()
+    if not (reader.known or faults):
+        faults.append("of no known form")
+    return faults
+
+
+def _read_value(data: bytes, reader: CallReader, faults: list[str]) -> None:
+    if len(data) > MOST_WHOLE:
+        faults.append(f"larger than {MOST_WHOLE} bytes in one value")
+        return
+    session: Record = parsed(data)
+    if session and form_of(session):
+        reader.add(session)
+    elif not session and data.strip():
+        faults.append("it is not JSON")
+
+
+def _lines(first: bytes, file: BinaryIO, faults: list[str]) -> Iterator[bytes]:
+    """Yield the lines of a file; one that is too long, or where unpacking ends, as a line that cannot be read."""
+    line, number, size = first, 0, 0
+    while line:
+        number, size = number + 1, size + len(line)
+        if size > MOST_UNPACKED:
+            faults.append(f"line {number}: only the first {MOST_UNPACKED} bytes are read")
+            return
+        if len(line) < MOST_LINE or line.endswith(b"\n"):
+            yield line
+        else:
+            _skip_line(file)
+            faults.append(f"line {number}: longer than {MOST_LINE} bytes")
+            yield _NO_RECORD
+        try:
+            line = file.readline(MOST_LINE)
+        except Exception as error:  # noqa: BLE001 - each library has errors of its own for what is damaged
+            faults.append(f"line {number + 1}: it cannot be unpacked: {type(error).__name__}")
+            return
+
+
+def _skip_line(file: BinaryIO) -> None:
+    while (rest := file.readline(1_000_000)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _name_bad_lines(bad: list[int], faults: list[str]) -> None:
+    """Say which lines are no records, but for those that are named already."""
+    named = {fault.partition(":")[0] for fault in faults}
+    left = [number for number in bad if f"line {number}" not in named]
+    if left:
+        shown = ", ".join(map(str, left[:_MOST_NAMED]))
+        more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        faults.append(f"line {shown}{more}: not JSON")
+
+
+def record_keys(path: Path) -> frozenset[str]:
+    """Return the keys of the records in a session's file; none where it cannot be read."""
+    keys: set[str] = set()
+    try:
+        with open_session(path) as file:
+            for line in file:
+                record = record_of(line)
+                form = form_of(record) if record else None
+                if record and form and (key := form.key(record)):
+                    keys.add(key)
+    except Exception:  # noqa: BLE001 - then each record counts as new
+        return frozenset()
+    return frozenset(keys)

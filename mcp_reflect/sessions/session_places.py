@@ -1,0 +1,233 @@
+"""Where hosts leave their sessions on this machine, and in which folder each of them worked."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from errno import EIO
+from pathlib import Path, PureWindowsPath
+from typing import BinaryIO, Final
+
+from mcp_reflect.sessions.hosts import form_of
+from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
+from mcp_reflect.sessions.session_lines import COMPRESSED, MOST_LINE, is_value, open_session
+from mcp_reflect.text.signature import digest
+
+_ENDINGS: Final = (".jsonl", ".json", f".jsonl{COMPRESSED}")
+_MOST_LOOKED_AT: Final = 40_000_000  # bytes of a file in which its folder is looked for
+_HEAD: Final = 400_000  # the same of one JSON value
+_CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
+_DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
+
+
+@dataclass(frozen=True, slots=True)
+class HostFolder:
+    """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
+
+    `is_home`: the variable names the folder in which the host's folder lies.
+    """
+
+    variable: str
+    name: str
+    parts: tuple[str, ...]
+    is_home: bool = False
+
+    def path(self) -> Path:
+        """Return the folder, where the variable or the home says."""
+        named = os.environ.get(self.variable, "").strip()
+        if not named:
+            return Path.home() / self.name
+        moved = Path(named).expanduser()
+        return moved / self.name if self.is_home else moved
+
+
+HOSTS: Final[Mapping[str, HostFolder]] = {
+    "claude-code": HostFolder("CLAUDE_CONFIG_DIR", ".claude", ("projects",)),
+    "codex": HostFolder("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
+    "gemini": HostFolder("GEMINI_CLI_HOME", ".gemini", ("tmp",), is_home=True),
+}
+"""The folder of each host whose sessions are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a session began: its own name, the session or record with which it began, and whether it says to be a copy.
+
+    Sessions that began as copies of one another have the same `first`. Both names are empty where they are not told.
+    """
+
+    own: str = ""
+    first: str = ""
+    is_copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """A session's file: its host, size in bytes, time of change (seconds since 1970), key, and folder of work.
+
+    `origin` tells of which session it may be a copy.
+    """
+
+    path: Path
+    host: str
+    size: int
+    changed: float
+    folder: str | None
+    origin: Origin = Origin()
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """A place among sessions with the same records: an original before its copies."""
+        return self.origin.is_copy, str(self.path)
+
+    @property
+    def key(self) -> str:
+        """The name by which the bank knows the file."""
+        return digest(str(self.path), 32)
+
+
+def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPlace]:
+    """Yield the files of a host's sessions, the latest first. What may not be read, or leads elsewhere, is a fault."""
+    own = HOSTS[host]
+    if os.environ.get(own.variable) and not own.path().is_dir():
+        faults.append((str(own.path()), f"there is no such folder, which {own.variable} names"))
+    found: list[SessionPlace] = []
+    for part in own.parts:
+        for path in _files(own.path() / part, faults):
+            if host == "gemini" and "chats" not in path.parts:
+                continue
+            try:
+                found.append(_place(path, host))
+            except OSError as error:
+                faults.append((str(path), error.strerror or "it cannot be read"))
+            except ModuleNotFoundError:
+                faults.append(
+                    (str(path), "it is compressed, and the library backports.zstd is not here")
+                )
+    yield from sorted(found, key=lambda place: -place.changed)
+
+
+def _files(root: Path, faults: list[tuple[str, str]]) -> Iterator[Path]:
+    """Yield the files that may be sessions; no link is followed out of the folder."""
+    inside = os.path.realpath(root)
+
+    def refused(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            faults.append((str(error.filename), error.strerror or "it cannot be read"))
+
+    for folder, folders, files in os.walk(root, onerror=refused):
+        links = (path for one in folders if (path := Path(folder, one)).is_symlink())
+        faults += [(str(path), "a link, which is not followed") for path in links]
+        for file in files:
+            path = Path(folder, file)
+            if not file.endswith(_ENDINGS) or file.endswith(".meta.json"):
+                continue
+            if os.path.realpath(path).startswith(inside + os.sep):
+                yield path
+            else:
+                faults.append((str(path), "a link out of the folder, which is not followed"))
+
+
+def _place(path: Path, host: str) -> SessionPlace:
+    facts = path.stat()
+    with open_session(path) as file:
+        folder, origin = _head_of(file, one_value=is_value(path))
+    if host == "gemini":
+        folder = folder or _gemini_folder(path)
+    return SessionPlace(path, host, facts.st_size, facts.st_mtime, folder, origin)
+
+
+def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
+    """Return the folder of a session and how it began, from the first records that tell it."""
+    if one_value:
+        return folder_in(file.read(_HEAD)), Origin()
+    folder, origin, looked_at = None, Origin(), 0
+    while looked_at < _MOST_LOOKED_AT and folder is None:
+        try:
+            line = file.readline(MOST_LINE)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a library has errors of its own for what is damaged
+            raise OSError(EIO, f"it cannot be unpacked: {type(error).__name__}") from None
+        if not line:
+            break
+        looked_at += len(line)
+        if not (b'"cwd"' in line or (not origin.first and b'"uuid"' in line)):
+            continue
+        record = parsed(line)
+        folder = _folder_of(record)
+        origin = origin if origin.first else _origin_of(record)
+    return folder, origin
+
+
+def _folder_of(record: Record) -> str | None:
+    """Return the folder that a record names as the session's, not one among the arguments of a call."""
+    places = (record, as_record(record.get("payload")))
+    named = next((text for place in places if (text := as_text(place.get("cwd")))), "")
+    return _absolute(named)
+
+
+def _origin_of(record: Record) -> Origin:
+    """Return how a session began, as far as one of its first records tells."""
+    if record.get("type") == "session_meta":
+        facts = as_record(record.get("payload"))
+        own, forked = as_text(facts.get("id")), as_text(facts.get("forked_from_id"))
+        return Origin(own, forked or own, bool(forked))
+    form = form_of(record)
+    return Origin("", form.key(record) if form else "", "forkedFrom" in record)
+
+
+def folder_in(head: bytes) -> str | None:
+    """Return the folder in which a session ran, as its host wrote it down near the beginning; None if it did not."""
+    for line in head.split(b"\n"):
+        if b'"cwd"' in line and (folder := _folder_of(parsed(line))):
+            return folder
+    found = _CWD.search(head)
+    return (
+        _absolute(as_text(as_record(parsed(b'{"cwd": ' + found[1] + b"}")).get("cwd")))
+        if found
+        else None
+    )
+
+
+def _absolute(folder: str) -> str | None:
+    if Path(folder).is_absolute():
+        return folder
+    return local_path(folder) if PureWindowsPath(folder).is_absolute() else None
+
+
+def local_path(folder: str) -> str:
+    """Return a folder of Windows as this machine names it: under /mnt in WSL, if it is there."""
+    drive = _DRIVE.match(folder)
+    if drive is None or os.name == "nt":
+        return folder
+    mounted = f"/mnt/{drive[1].lower()}/" + folder[3:].replace("\\", "/")
+    return mounted if Path(mounted).is_dir() else folder
+
+
+def _gemini_folder(path: Path) -> str | None:
+    """Return the folder of a session of Gemini CLI: newer ones write it down, others name its hash."""
+    base = next((parent.parent for parent in path.parents if parent.name == "chats"), path.parent)
+    try:
+        return (base / ".project_root").read_text(encoding="utf-8").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
+
+
+def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:
+    """Return the files whose records a session may have copied, by its own file; most sessions have none.
+
+    Of two files that hold the same records one is first, and always the same: what is there twice is read in that one.
+    """
+    by_origin: dict[tuple[str, str], list[SessionPlace]] = defaultdict(list)
+    for place in places:
+        for name in {place.origin.own, place.origin.first} - {""}:
+            by_origin[place.host, name].append(place)
+    found: dict[Path, tuple[Path, ...]] = {}
+    for (_, name), kin in by_origin.items():
+        ordered = sorted(kin, key=lambda place: (place.origin.own != name, place.order))
+        for number, place in enumerate(ordered):
+            earlier = [other.path for other in ordered[:number]]
+            found[place.path] = (*found.get(place.path, ()), *earlier)
+    return {path: tuple(dict.fromkeys(known)) for path, known in found.items() if known}
