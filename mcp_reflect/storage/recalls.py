@@ -38,7 +38,7 @@ from mcp_reflect.storage.repository import (
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.prompt_fit import fitting_a_prompt
-from mcp_reflect.storage.retrieval.scoring import CLOSE, Candidate, Search, text_of
+from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, Candidate, Search, text_of
 from mcp_reflect.storage.retrieval.vectors import (
     WORDS,
     Embeddings,
@@ -52,7 +52,8 @@ from mcp_reflect.text.signature import drawn
 
 _MOST_TASK: Final = 2_000  # characters of a task that are kept
 _MOST_LISTED: Final = 2  # shared words, and names, that a reason lists
-MOST_WEAK: Final = 2  # weak hits of an answer whose `limit` does not ask for more
+MOST_WEAK: Final = 1  # weak hits of an answer whose `limit` does not ask for more
+MOST_WEAK_TO_LONG: Final = 2  # the same for a report, which finds little by chance
 SIMILAR_HITS: Final = 5  # of so many hits that are wanted, one may say what another says already
 _SAME_TASK: Final = 0.5  # the part of the words of two tasks that are alike
 HALF_LIFE_DAYS: Final = 180.0
@@ -113,10 +114,10 @@ def _pick(
     """Choose as many as are wanted, in as many characters, without those that say the same.
 
     Unless `kinds` ask for them, a strategy gives way to the lesson of its run, and reflections to any lesson. Weak ones
-    are two at the most, unless `limit` asks for more.
+    are one or two at the most, unless `limit` asks for more.
     """
     weak = 0
-    most_weak = query.limit if query.wants_more else MOST_WEAK
+    most_weak = _most_weak(fitting, query)
     kinds = {candidate.lesson.kind for candidate in fitting}
     runs = {one.lesson.reflection_id for one in fitting if one.lesson.kind is RecordKind.LESSON} - {
         None
@@ -150,6 +151,14 @@ def _pick(
             weak += not candidate.strong
             chosen.append(candidate)
     return chosen
+
+
+def _most_weak(fitting: Sequence[Candidate], query: RecallQuery) -> int:
+    """Return how many weak hits an answer may have; a hook has chosen before."""
+    if query.wants_more or query.strong_only:
+        return query.limit
+    is_long = any(one.match.asked >= LONG for one in fitting)
+    return MOST_WEAK_TO_LONG if is_long else MOST_WEAK
 
 
 def _hit(

@@ -10,15 +10,13 @@ from typing import Final
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
 from mcp_reflect.storage.retrieval.scoring import (
     CLOSE,
+    LONG,
     NEAR,
     SEVERAL,
     Candidate,
     Match,
     is_identifier,
 )
-
-LONG: Final = 20
-"""Telling words from which on a prompt is a report rather than a task in a sentence."""
 
 _STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words
 _LEAST_CLOSE: Final = 0.35  # closeness that several words need: else chance puts them together

@@ -56,6 +56,11 @@ STRONG: Final = 0.28  # the score of a strong fit
 SEVERAL: Final = 2  # words that have to be shared for that, unless the meaning is close
 CLOSE: Final = 0.42  # closeness that is enough without them
 NEAR: Final = 0.22  # closeness of a weak fit
+_WORTH: Final = 0.18  # the score of a weak fit where the caller asks for a few
+_WORTH_CLOSE: Final = 0.3  # closeness that it needs, if it shares no two words
+LONG: Final = (
+    20  # telling words from which on a question is a report rather than a task in a sentence
+)
 NEAR_FOR_MORE: Final = 0.15  # the same where the caller asks for more than a few
 WEAK_BY_SEVERAL: Final = (
     0.12  # the score of a weak fit by several words whose meaning is less close
@@ -157,6 +162,17 @@ class Match(NamedTuple):
             else 0.0
         )
         return self.strong or (self.close or 0.0) >= near or self.plain >= least
+
+    @property
+    def earns_its_line(self) -> bool:
+        """True if the row is worth reading where the caller asks for a few: much is shared, in words or in meaning.
+
+        Without vectors the words decide as `in_common` says.
+        """
+        if self.strong or self.close is None:
+            return self.in_common()
+        by_both = len(self.words) >= SEVERAL or self.close >= _WORTH_CLOSE
+        return self.plain >= _WORTH and by_both
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +375,6 @@ class Search:
         One of the task type comes with its context, or with a task that is nothing but the type.
         """
         ask, matches = self._query, self.matches()
-        near = NEAR_FOR_MORE if ask.wants_more else NEAR
         codes = error_codes(text_of(ask))
         context = context_hash(ask.context) if ask.context is not None else None
         identified = self._identified()
@@ -372,13 +387,13 @@ class Search:
             by_error = match is _BY_ERROR
             same_type = ask.task_type is not None and lesson.task_type == ask.task_type
             same_context = context is not None and lesson.context_hash == context
-            wanted = match.in_common(near) or (
+            wanted = _is_wanted(match, ask) or (
                 same_type and (same_context or ask.task == ask.task_type)
             )
             if by_error or (wanted and lesson.id not in ids):
                 misfit = _misfit(lesson, codes)
                 best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
-        return best, sum(not match.in_common(near) for match in matches)
+        return best, sum(not _is_wanted(match, ask) for match in matches)
 
     def _identified(self) -> list[Lesson]:
         """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
@@ -395,6 +410,13 @@ class Search:
         ]
         lessons = lessons_at(self._reading, self._scope, rows)
         return sorted(lessons.values(), key=lambda lesson: lesson.id)
+
+
+def _is_wanted(match: Match, ask: RecallQuery) -> bool:
+    """Return whether a row may be shown: a hook takes its own choice of what has something in common."""
+    if ask.wants_more:
+        return match.in_common(NEAR_FOR_MORE)
+    return match.in_common() if ask.strong_only else match.earns_its_line
 
 
 def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
