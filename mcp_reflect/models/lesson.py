@@ -226,9 +226,10 @@ class Lesson(LessonDraft):
 
     @property
     def is_kept_by_person(self) -> bool:
-        """True if a person wrote, trusts or enforces it: an agent may propose a change of it, and never makes one."""
+        """True if a person wrote, trusts, enforces or pinned it: an agent may propose a change of it, and never makes one."""
         is_trusted = self.trust is Trust.TRUSTED or self.source is Source.PERSON
-        return is_trusted or self.guard_mode in (GuardMode.ENFORCE, GuardMode.HOLD)
+        is_held = self.guard_mode in (GuardMode.ENFORCE, GuardMode.HOLD)
+        return is_trusted or is_held or self.pinned_at is not None
 
     def estimate(self) -> dict[str, float | bool]:
         """Return what its outcomes say: the smoothed rate (`mean`) to three places, and whether it is harmful."""
