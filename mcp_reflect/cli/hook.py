@@ -93,8 +93,10 @@ def _answer(
         settings = replace(settings, folder=_folder_of_session(Path(hook.folder)))
     if hook.moment is Moment.END:
         reflect_in_background(hook, settings)
+    names_transcript = hook.moment is Moment.START and bool(hook.transcript)
     if (
         hook.moment not in (Moment.AFTER, Moment.STOP)
+        and not names_transcript
         and in_file
         and not settings.bank_path.exists()
     ):

@@ -52,7 +52,7 @@ class GuardMode(StrEnum):
     """What a guard does at a call that goes against its lesson; a lesson without a mode follows the setting."""
 
     ENFORCE = "enforce"  # refused every time
-    HOLD = "hold"  # refused once, if a person or a proof stands behind the lesson
+    HOLD = "hold"  # refused once, if a person stands behind the lesson
     TELL = "tell"
     OFF = "off"
 

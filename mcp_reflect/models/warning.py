@@ -37,6 +37,7 @@ class HookInput:
     answer_key: str | None = None
     holds: bool = False
     watched: bool = True
+    witnessed: bool = True
     folder: str | None = None
     tool: str | None = None
     call_id: str | None = None

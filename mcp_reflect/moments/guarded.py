@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_reflect.models.lesson import GuardMode, Lesson, Source, Trust
+from mcp_reflect.models.lesson import GuardMode, Lesson, Source
 from mcp_reflect.models.warning import TOLD, SessionState
 from mcp_reflect.moments.texts import guard_text
 
@@ -69,14 +69,12 @@ def may_hold(lesson: Lesson) -> bool:
 def refuses(lesson: Lesson) -> bool:
     """Return whether a lesson refuses a call against it, where its mode or the setting lets it.
 
-    A person or a proof stands behind it. An order of two commands is told until a person chooses `hold`: the first
-    one may have run in an earlier call.
+    A person stands behind it: what an agent stored tells, however often it proved right. An order of two commands is
+    told until a person chooses `hold`: the first one may have run in an earlier call.
     """
     if not may_hold(lesson):
         return False
     if lesson.guard_mode in (GuardMode.HOLD, GuardMode.ENFORCE):
         return True
     ordered = _EARLIER in (lesson.guard or "").rpartition(" without ")[2]
-    return not ordered and (
-        lesson.source is Source.PERSON or lesson.trust in (Trust.CONFIRMED, Trust.TRUSTED)
-    )
+    return not ordered and lesson.is_kept_by_person

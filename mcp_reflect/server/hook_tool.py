@@ -7,14 +7,16 @@ was only reported: it may let a last message pass, and nothing else is made of i
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
+from mcp_reflect.guards.guard import SHELL, Call
+from mcp_reflect.models.common import json_of
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import unpacked
 from mcp_reflect.services.context import Context
@@ -29,6 +31,7 @@ _LOOKED_AT: Final = (
 _MOST_AGENTS: Final = 8  # transcripts of subagents that are looked at, the latest
 _WAITS: Final = 20  # times that a transcript is looked at again for a call
 _PAUSE: Final = 0.025  # seconds
+_MOST_OBJECTS: Final = 200  # of a line of a transcript that are looked at
 _PACKED: Final = (
     "tool_input",
     "tool_response",
@@ -57,8 +60,11 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
         if sight is Sight.MISSING:
             context.reported.note(hook.session, hook.call_id)
             return {}
-        # The transcript has the call: critique may read its outputs.
-        context.transcripts[context.scopes.own] = hook.transcript or ""
+        hook = replace(hook, witnessed=await _is_witnessed(context, hook))
+        if hook.witnessed:  # the transcript has the call: critique may read its outputs
+            context.transcripts[context.scopes.own] = hook.transcript or ""
+    else:
+        hook = replace(hook, witnessed=False)
     if hook.moment is Moment.STOP:
         hook = replace(hook, watched=is_watched(os.environ, hook.transcript))
     try:
@@ -68,6 +74,55 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
             append(str(context.settings.bank_path), kept_call(hook, context.scopes.own.project))
         return {}
     return (hook_answer(hook, text, hold=hold) if text else None) or {}
+
+
+async def _is_witnessed(context: Context, hook: HookInput) -> bool:
+    """Return whether the session's transcript, as the host's own command named it, has this very call.
+
+    A model may call this tool with the id of another call, or with a transcript that it wrote itself.
+    """
+    named = await context.bank.warnings.transcript_of(context.scopes.own, hook.session)
+    if not named or named != hook.transcript:
+        return False
+    return await asyncio.to_thread(_has_call, Path(named), hook)
+
+
+def _has_call(path: Path, hook: HookInput) -> bool:
+    """Return whether a transcript has the call with its tool and arguments, in the host's own form."""
+    call_id = (hook.call_id or "").encode()
+    files = [path, *path.with_suffix("").glob("subagents/*.jsonl")]
+    for file in files:
+        end = b"\n".join(ends_of(file, _LOOKED_AT[-1]))
+        for line in end.splitlines():
+            if call_id in line and any(_is_call(part, hook) for part in _objects(json_of(line))):
+                return True
+    return False
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects in a line of a transcript that may be calls: at its top, and in its message."""
+    waiting = [value]
+    for _ in range(_MOST_OBJECTS):
+        if not waiting:
+            return
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield cast("Mapping[str, Any]", part)
+            own = cast("Mapping[str, Any]", part)
+            waiting += [own[name] for name in ("message", "content", "payload") if name in own]
+        elif isinstance(part, list):
+            waiting += cast("list[Any]", part)
+
+
+def _is_call(part: Mapping[str, Any], hook: HookInput) -> bool:
+    if hook.call_id not in (part.get("id"), part.get("call_id")):
+        return False
+    sent = unpacked(part.get("input", part.get("arguments")))
+    if sent == hook.arguments:
+        return True
+    # Codex names the command of its tool differently than its hook does.
+    made, told = Call(SHELL, sent), Call(SHELL, hook.arguments)
+    return bool(made.commands) and made.commands == told.commands
 
 
 def _plain(name: str, value: Any) -> Any:

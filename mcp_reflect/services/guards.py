@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.following import call_of
 from mcp_reflect.guards.derivation import derive
-from mcp_reflect.guards.guard import FORMS, SHELL, Call, Guard, matches, parse_guard
+from mcp_reflect.guards.guard import FORMS, Call, Guard, matches, parse_guard
 from mcp_reflect.guards.reading import derive_from_words
 from mcp_reflect.guards.wording import Wording
-from mcp_reflect.models.common import Scope, json_of
+from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import (
     GuardMode,
     Lesson,
@@ -31,14 +32,6 @@ _EXAMPLE: Final = (
 )
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
 _Draft = TypeVar("_Draft", bound=LessonDraft)
-
-
-def call_of(text: str) -> Call:
-    """Return the call that a lesson keeps: a shell command, or the JSON of {tool, arguments}."""
-    value = json_of(text) if text[:1] == "{" else None
-    if isinstance(value, dict) and isinstance(value.get("tool"), str):
-        return Call(str(value["tool"]), value.get("arguments"))
-    return Call(SHELL, {"command": text})
 
 
 async def guarded(

@@ -6,11 +6,11 @@ A host that cannot show a warning before a call gets it with the call's result.
 """
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
+from mcp_reflect.models.common import json_of
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import (
     error_of,
@@ -119,15 +119,14 @@ def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
 
 
 _LOOKED_AT: Final = 200_000  # bytes at either end of a transcript
-_UNWATCHED: Final = re.compile(
-    rb'"(?:entrypoint|promptSource)": ?"sdk|"(?:originator|source)": ?"(?:codex_)?exec"'
-)
+_BY_PROGRAM: Final = ("sdk", "exec", "codex_exec")
 
 
 def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
     """Return whether a person reads a session's output: false for `claude -p`, an SDK, `codex exec` and CI.
 
-    Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one.
+    Claude Code says it in its environment and on the lines of a transcript, Codex on the first line of one. Only what
+    the host writes there itself counts: the arguments of a tool are a model's words.
     """
     if env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk") or env.get("CI", "").lower() in (
         "1",
@@ -135,7 +134,21 @@ def is_watched(env: Mapping[str, str], transcript: str | None) -> bool:
     ):
         return False
     head, tail = ends_of(Path(transcript), _LOOKED_AT) if transcript else (b"", b"")
-    return not (_UNWATCHED.search(head) or _UNWATCHED.search(tail))
+    lines = [*head.splitlines(), *tail.splitlines()]
+    return not any(map(_is_by_program, lines))
+
+
+def _is_by_program(line: bytes) -> bool:
+    """Return whether the host says on a line of a transcript that a program runs the session."""
+    record = json_of(line) if b"sdk" in line or b"exec" in line else None
+    if not isinstance(record, dict):
+        return False
+    if record.get("type") == "session_meta" and isinstance(record.get("payload"), dict):
+        record = cast("dict[str, Any]", record["payload"])
+        said = (record.get("originator"), record.get("source"))
+        return any(isinstance(one, str) and one.startswith(_BY_PROGRAM) for one in said)
+    said = (record.get("entrypoint"), record.get("promptSource"))
+    return any(isinstance(one, str) and one.startswith("sdk") for one in said)
 
 
 def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:

@@ -1,6 +1,7 @@
 """What to tell an agent at a moment of its session, its last message included, and what to note of it."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
@@ -35,6 +36,7 @@ async def answer(
     match hook.moment:
         case Moment.START if hook.answer_key:
             told = await _told_by_files(context, hook)
+            await _name_transcript(context, hook)
             return await services.reminders.at_start(context, hook, told), False
         case Moment.PROMPT if hook.answer_key:
             due = await _due(context, session)
@@ -62,6 +64,8 @@ async def answer(
                 error=hook.error,
                 session=session,
                 shows_late=True,
+                call_id=hook.call_id,
+                witnessed=hook.witnessed,
             )
             return after.text, False
         case Moment.STOP:
@@ -75,6 +79,16 @@ async def answer(
         case _:
             pass
     return None, False
+
+
+async def _name_transcript(context: Context, hook: HookInput) -> None:
+    """Keep where the host writes the session. Only a host's own command tells it at the start, never a tool's call."""
+    if not hook.transcript or not hook.witnessed:
+        return
+    scope = context.scopes.own
+    state = await services.warnings.session_state(context, scope, hook.session)
+    with suppress(BankError):  # read-only: then nothing that a tool reports proves anything
+        await context.bank.warnings.name_transcript(scope, state, hook.transcript)
 
 
 async def _ask_once_more(context: Context, hook: HookInput, *, at_stop: bool = False) -> str | None:

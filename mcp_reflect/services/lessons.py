@@ -1,11 +1,12 @@
 """Recall, store, forget, edit and import lessons, and record whether they helped."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.following import names_calls
 from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.critique import ToolResult
@@ -38,11 +39,10 @@ from mcp_reflect.schemas.lessons import (
     OwnExportArguments,
     RecallArguments,
 )
-from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.proposals import decide_or_keep
-from mcp_reflect.sessions.text import shown_part
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
@@ -54,11 +54,7 @@ _LESSON_ID: Final = re.compile(r"les_[0-9a-z]{4,}")
 _OF_GUARD: Final = frozenset({"mistake", "correction", "wrong_call", "right_call", "guard"})
 _SUCCESS: Final[Mapping[object, Any]] = {"partial": 0.5, "irrelevant": 0.0}
 _HELD_OUT = "the lessons of that recall were held out: counted for the comparison"
-_TOLD: Final[Mapping[Evidence, str]] = {
-    Evidence.TEST: "hooks saw no such output: it counts for less than a test that they saw",
-    Evidence.METRIC: "hooks saw no such output: it counts for less than a measurement that they saw",
-    Evidence.USER: "you quote the person: it counts for more than your own word, but is not proof",
-}
+_QUOTED: Final = "you quote the person: it counts for more than your own word, but is not proof"
 _AGENTS_WORD = "the agent says that this is better"
 _UNUSED = "the calls that hooks saw follow none of them: name the lesson_ids that helped"
 _SIMILAR: Final = (
@@ -172,78 +168,132 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
 async def record_outcome(
     context: Context, arguments: Mapping[str, Any], *, seen: bool = False
 ) -> OutcomeResult:
-    """Record whether lessons helped. Evidence that does not agree with the outcome counts as the agent's own word.
+    """Record whether lessons helped; `seen` says that the caller is a program that saw it.
 
-    Evidence that was typed is told, unless hooks saw it; `seen` says that the caller is a program that saw it.
-
-    An irrelevant lesson keeps its worth.
+    What an agent says is its own word, unless hooks saw a call that follows the lesson and ended so. An irrelevant
+    lesson keeps its worth. That a person's lesson is wrong waits for the person.
     """
     sent = read(OutcomeArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
-    success = float(_SUCCESS.get(sent.success, sent.success))
     ids = [
         await _whole_id(context, scope, name, f"lesson_ids[{at}]")
         for at, name in enumerate(sent.lesson_ids)
     ]
     draft = OutcomeDraft(
-        success=success,
+        success=float(_SUCCESS.get(sent.success, sent.success)),
         recall_id=sent.recall_id,
         lesson_ids=tuple(ids),
         evidence=sent.evidence,
         note=sent.note,
     )
-    results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
     if sent.success == "irrelevant":
-        draft, reason = replace(draft, evidence=Evidence.SELF), _IRRELEVANT
+        draft = replace(draft, evidence=Evidence.SELF)
         updated = await context.bank.outcomes.record(scope, draft, irrelevant=True)
-    else:
-        from mcp_reflect.critique.runs import doubt_of
-
-        reason = doubt_of(draft, results)
-        if reason:
-            draft = replace(draft, evidence=Evidence.SELF)
-        elif not seen and draft.evidence is not Evidence.SELF:
-            shown = (
-                ()
-                if draft.evidence is Evidence.USER
-                else await _shown(context, scope, draft, results)
-            )
-            if not shown or doubt_of(draft, shown):
-                draft, reason = (
-                    replace(draft, evidence=Evidence.SELF, backed=True),
-                    _TOLD[draft.evidence],
-                )
-        draft = await _credited(context, scope, draft)
-        updated = await context.bank.outcomes.record(scope, draft)
-        reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
-    evidence = "told" if draft.backed else draft.evidence.value
+        return OutcomeResult(
+            updated=updated, evidence="self", reason=_IRRELEVANT, ignored=sent.ignored
+        )
+    draft = await _credited(context, scope, draft)
+    draft, proposed = (draft, None) if seen else await _without_kept(context, scope, draft)
+    if proposed and not draft.lesson_ids:
+        return OutcomeResult(updated=(), evidence="self", reason=proposed, ignored=sent.ignored)
+    results = [ToolResult(**result.model_dump()) for result in sent.tool_results]
+    parts = await _by_proof(context, scope, draft, results, seen=seen)
+    updated = tuple(
+        [one for part, _ in parts for one in await context.bank.outcomes.record(scope, part)]
+    )
+    last, reason = parts[-1]
+    reason = proposed or reason
+    reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)
+    evidence = "told" if last.backed else last.evidence.value
     context.log.info(
         "outcome_recorded", success=sent.success, evidence=evidence, lessons=len(updated)
     )
     return OutcomeResult(updated=updated, evidence=evidence, reason=reason, ignored=sent.ignored)
 
 
+async def _without_kept(
+    context: Context, scope: Scope, draft: OutcomeDraft
+) -> tuple[OutcomeDraft, str | None]:
+    """Return an outcome without the lessons that a person keeps, if it says that they are wrong: they decide.
+
+    Such a lesson gets a proposal to retire it; the text says so.
+    """
+    if draft.success == 1 or draft.of_task:
+        return draft, None
+    ids = draft.lesson_ids
+    if not ids and draft.recall_id:
+        shown = await context.bank.recalls.lessons_of(scope, draft.recall_id)
+        ids = tuple(lesson.id for lesson in shown)
+    told, left = None, list[str]()
+    for name in ids:
+        lesson = await context.bank.lessons.get(scope, name)
+        if not lesson.is_kept_by_person:
+            left.append(name)
+        elif draft.success == 0:
+            wish = f"it was wrong: {draft.note or 'no reason given'}"
+            kind = ProposalKind.RETIRE
+            _, told = await decide_or_keep(context, scope, lesson, kind, reason=wish)
+        else:
+            told = f"a person keeps {short_id(lesson.id)}: its worth is unchanged"
+    return (draft, None) if told is None else (replace(draft, lesson_ids=tuple(left)), told)
+
+
+async def _by_proof(
+    context: Context,
+    scope: Scope,
+    draft: OutcomeDraft,
+    results: Sequence[ToolResult],
+    *,
+    seen: bool,
+) -> list[tuple[OutcomeDraft, str | None]]:
+    """Return an outcome in parts by what stands behind it: first the lessons that hooks saw followed, then the rest.
+
+    Each part has the reason why it counts for less than was sent.
+    """
+    from mcp_reflect.critique.runs import agrees, doubt_of
+
+    if draft.evidence is Evidence.SELF:
+        return [(draft, None)]
+    if seen:
+        reason = doubt_of(draft, results)
+        return [(replace(draft, evidence=Evidence.SELF) if reason else draft, reason)]
+    if draft.evidence is Evidence.USER:
+        if reason := doubt_of(draft, results):
+            return [(replace(draft, evidence=Evidence.SELF), reason)]
+        return [(replace(draft, evidence=Evidence.SELF, backed=True), _QUOTED)]
+    if agrees(draft.success == 1, results) is False:
+        return [(replace(draft, evidence=Evidence.SELF), doubt_of(draft, results))]
+    proven: frozenset[str] = frozenset()
+    if draft.success != 0.5:
+        lately = context.bank.outcomes.followed_lately
+        proven = await lately(scope, draft.lesson_ids, worked=draft.success == 1)
+    parts: list[tuple[OutcomeDraft, str | None]] = []
+    if proven:
+        parts.append((replace(draft, lesson_ids=tuple(sorted(proven))), None))
+    left = tuple(name for name in draft.lesson_ids if name not in proven)
+    if left or not proven:
+        told = replace(draft, lesson_ids=left, evidence=Evidence.SELF, backed=bool(results))
+        parts.append((told, await _why_unproven(context, scope, left)))
+    return parts
+
+
+async def _why_unproven(context: Context, scope: Scope, ids: Sequence[str]) -> str:
+    """Return why an outcome counts as the agent's word: hooks saw no call that does as the lesson says."""
+    for name in ids[:1]:
+        lesson = await context.bank.lessons.get(scope, name)
+        if not names_calls(lesson):
+            return f"{short_id(name)} names no right call, so no call proves it: it counts as your word"
+        return (
+            f"hooks saw no call of the last hours that does as {short_id(name)} says and ended so: "
+            "it counts as your word"
+        )
+    return "hooks saw no call that follows a lesson: it counts as your word"
+
+
 async def _whole_id(context: Context, scope: Scope, name: str, field: str) -> str:
     """Return the id of the lesson that a short id of a hook names. A store made elsewhere knows whole ids alone."""
     lessons = context.bank.lessons
     return await lessons.resolve_id(scope, name, field) if hasattr(lessons, "resolve_id") else name
-
-
-async def _shown(
-    context: Context, scope: Scope, draft: OutcomeDraft, results: Iterable[ToolResult]
-) -> list[ToolResult]:
-    """Return of each result what an output that hooks saw lately shows, of calls that ended as the outcome says."""
-    since, worked = context.clock.now() - _SESSION_SECONDS, draft.success == 1
-    outputs = await context.bank.warnings.outputs_since(scope, since, worked=worked)
-    shown: list[ToolResult] = []
-    for result in results:
-        content = clean_text(result.content)
-        parts = [shown_part(content, output) for output in outputs]
-        if part := max(parts, key=len, default=""):
-            shown.append(
-                replace(result, content=part, exit_code=0 if worked else result.exit_code or 1)
-            )
-    return shown
 
 
 async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> OutcomeDraft:
@@ -262,6 +312,10 @@ async def _credited(context: Context, scope: Scope, draft: OutcomeDraft) -> Outc
         for lesson in shown
         if any(act.search(lesson.correction or lesson.text) for act in acts)
     ]
+    every = [lesson.id for lesson in shown]
+    worked = draft.success == 1
+    seen = await context.bank.outcomes.followed_lately(scope, every, worked=worked) if every else ()
+    used += [name for name in seen if name not in used]
     return replace(draft, lesson_ids=tuple(used), of_task=bool(shown) and not used)
 
 

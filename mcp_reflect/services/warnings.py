@@ -28,7 +28,6 @@ from mcp_reflect.projects import Scopes, project_of, stored_name
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import forms_of
-from mcp_reflect.sessions.text import output_digest
 from mcp_reflect.sessions.tools import file_of, is_own_tool, is_shell, may_change, without_labels
 from mcp_reflect.storage.spool import Spool
 from mcp_reflect.text.signature import drawn
@@ -191,11 +190,14 @@ async def after_call(
     project: str | None = None,
     shows_late: bool = False,
     answers: bool = True,
+    call_id: str | None = None,
+    witnessed: bool = True,
 ) -> AfterCall:
     """Record the result of a call. It failed where `error` is given, or where rules read a failure in `result`.
 
     `shows_late`: the host shows nothing before a call, so the lesson that it goes against is shown now. Without
-    `answers` nobody reads what is said, and nothing counts as said.
+    `answers` nobody reads what is said, and nothing counts as said. A call that was not `witnessed`, since a tool alone
+    reported it, may bring an ask for a lesson; it is no known failure, and proves nothing.
     """
     from mcp_reflect.sessions.known_failures import failure_of  # noqa: PLC0415 - not needed before a call
 
@@ -208,6 +210,10 @@ async def after_call(
     answered = _answered(
         call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error))
     )
+    if not witnessed:
+        await warnings.note(scope, state)
+        asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
+        return AfterCall(failed=answered.fault is not None, text=asked)
     fault = answered.fault
     again = recurs(call) if fault is not None else None
     failure = (
@@ -223,12 +229,15 @@ async def after_call(
         and any(known.error == failure.error for known in call.known.same_call),
         recurrence=again is not None,
         changed=fault is None and may_change(call.tool, call.arguments),
-        output=output_digest(f"{answered.answer}\n{answered.error}"),
     )
     if state.notes.guarded:
         await warnings.settle_guards(
             scope, state, Call(tool, arguments), forms.exact_key, worked=failure is None
         )
+    shown = [name for name in state.shown if ":" not in name]
+    await context.bank.outcomes.note_followed(
+        scope, state.id, Call(tool, arguments), shown=shown, worked=failure is None, call_id=call_id
+    )
     asked = await services.findings.after_call(context, scope, state, answered, answers=answers)
     if failure is None:
         await _record_correction(context, scope, call, answered)

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -210,48 +209,3 @@ def _json(value: Json) -> str | None:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except RecursionError:
         return None
-
-
-# Digests of tool outputs: they tell later whether a typed line was in an output, and nothing can be read in them.
-
-_END_CHARS: Final = 20_000  # of an output, read at each end
-_END_LINES: Final = 40
-_MOST_HASHES: Final = 200
-_HASH_BYTES: Final = 4
-_WORD: Final = lazy_compile(r"\w+(?:[.,:/=-]\w+)*")
-_COUNT: Final = lazy_compile(r"\b\d+ [^\W\d_]+")
-
-
-def output_digest(text: str) -> bytes:
-    """Return short hashes of the first and last lines of an output and of the counts in them, as `43 passed`."""
-    lines = _lines(ends(text, 2 * _END_CHARS))
-    both = (*lines[:_END_LINES], *lines[-_END_LINES:])
-    parts = dict.fromkeys(
-        (*both, *(count for line in reversed(both) for count in _COUNT.findall(line)))
-    )
-    return b"".join(sorted(map(_hash, [*parts][:_MOST_HASHES])))
-
-
-def shown_part(text: str, output: bytes) -> str:
-    """Return the lines of `text` that are in the output with that digest, or whose counts all are.
-
-    The result is empty if these lines are single words, because any output may contain them.
-    """
-    known = {output[place : place + _HASH_BYTES] for place in range(0, len(output), _HASH_BYTES)}
-    shown = [line for line in _lines(text) if _hash(line) in known or _has_counts(line, known)]
-    return "\n".join(shown) if any(" " in line for line in shown) else ""
-
-
-def _has_counts(line: str, known: set[bytes]) -> bool:
-    counts = _COUNT.findall(line)
-    return bool(counts) and all(_hash(count) in known for count in counts)
-
-
-def _lines(text: str) -> list[str]:
-    """Return the words of each line that has any, in lower case: rulers and indents are not kept when it is typed."""
-    lines = (" ".join(_WORD.findall(line.lower())) for line in text.splitlines())
-    return [line for line in lines if line]
-
-
-def _hash(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=_HASH_BYTES).digest()

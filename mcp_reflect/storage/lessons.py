@@ -38,6 +38,7 @@ _ERASING: Final = (
         "link_erase",
         "failure_erase",
         "proposal_erase",
+        "followed_erase",
         "guard_cut",
         "lesson_erase",
         "reflection_erase",
@@ -516,7 +517,7 @@ def archive_excess(
 MOST_REPEATS: Final = 3
 """Calls against a guard that worked all the same, one after the other, after which it waits for a person."""
 
-_PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
+PASSED: Final = f"its calls were made all the same and worked {MOST_REPEATS} times in a row"
 _MOST_MET: Final = 300  # guards of the same program that one call is compared with
 _MOST_RUNS: Final = 20
 _MOST_CALLS: Final = 2_000
@@ -560,22 +561,25 @@ def is_guarded(reading: Reading, scope: Scope, lesson_id: str, call: Call) -> bo
     return not call.keys.isdisjoint(row["key"] for row in rows)
 
 
-def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> None:
+def note_passed(tx: Writing, scope: Scope, lesson_id: str, *, worked: bool) -> Lesson | None:
     """Record that a call against a guard was made anyway and worked, or that its lesson was right.
 
-    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off.
+    After `MOST_REPEATS` calls in a row that were made and worked, the guard is off. A person's stays as it is: then it
+    is returned, for the person to decide about.
     """
     lesson = find(tx, scope, lesson_id)
     if lesson is None or lesson.guard_mode is GuardMode.ENFORCE:
-        return
+        return None
     repeats = lesson.guard_repeats + 1 if worked else 0
-    unarmed = _PASSED if repeats >= MOST_REPEATS else lesson.unarmed
+    is_doubted = repeats >= MOST_REPEATS
+    unarmed = PASSED if is_doubted and not lesson.is_kept_by_person else lesson.unarmed
     tx.run(
         "guard_passed",
         {"id": lesson_id, "repeats": repeats, "unarmed": unarmed, "tenant": scope.tenant},
     )
     if unarmed:
         tx.run("guard_cut", {"id": lesson_id, "tenant": scope.tenant})
+    return lesson if is_doubted and lesson.is_kept_by_person else None
 
 
 def _calls_of(run: Json) -> Iterator[tuple[str, Json]]:

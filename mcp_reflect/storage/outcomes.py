@@ -1,12 +1,14 @@
 """Outcomes of using lessons: recorded once for each recall and lesson, the latest one; and a lesson's totals."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.following import follows
+from mcp_reflect.guards.guard import Call
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, Trust
@@ -33,6 +35,17 @@ EVIDENCE_WEIGHT: Final = {
 # All self-reported outcomes weigh at most as much as one proven outcome, and only until there is that much proof, so no
 # amount of praise lifts a lesson above one that a test has proved.
 MAX_SELF_REPORTED: Final = 1.0
+
+SHOWN_SECONDS: Final = 6 * 3600.0
+"""Hooks and tools know no common session: a recall of these last hours is of the session whose calls are seen."""
+
+PROVING_SESSIONS: Final = 2
+"""Sessions that were shown a lesson and followed it, and whose calls worked, after which it is confirmed."""
+
+FOLLOWED_NOTE: Final = "hooks saw a call that follows it"
+_OF_SESSION: Final = "session "  # before the id of a session, in place of that of a recall
+_MOST_SHOWN: Final = 100  # lessons that a call is compared with
+_MOST_CALLS: Final = 50  # ids of calls that are kept of a session and lesson
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,69 @@ class OutcomeRepository(Repository):
 
         return await self.db.write(scope.tenant, record)
 
+    async def note_followed(
+        self,
+        scope: Scope,
+        session: str,
+        call: Call,
+        *,
+        shown: Sequence[str],
+        worked: bool,
+        call_id: str | None,
+    ) -> None:
+        """Note which of the lessons that a session was shown its call follows; one that worked is their outcome.
+
+        Shown are those that hooks named (`shown`), and those of recalls of the last hours. A call counts once.
+        """
+        await self._recalls.flush()
+        now = self.clock.now()
+        where = {"ids": list(shown), "since": now - SHOWN_SECONDS, "limit": _MOST_SHOWN}
+        lessons_shown = await self.db.look(
+            scope.tenant, lambda reading: reading.lessons("lessons_to_follow", scope, **where)
+        )
+        followed = [lesson for lesson in lessons_shown if follows(lesson, call)]
+        if not followed:
+            return
+
+        def note(tx: Writing) -> None:
+            for lesson in followed:
+                _note_followed(tx, scope, lesson, session, worked=worked, call_id=call_id, now=now)
+
+        await self.db.write(scope.tenant, note, brief=True)
+
+    async def followed_lately(
+        self, scope: Scope, ids: Sequence[str], *, worked: bool
+    ) -> frozenset[str]:
+        """Return those of some lessons that a session followed in the last hours, by a call that worked, or failed."""
+        values = scoped(scope, ids=list(ids), since=self.clock.now() - SHOWN_SECONDS)
+        rows = await self.db.rows("followed_lately", values)
+        return frozenset(row["lesson_id"] for row in rows if bool(row["worked"]) is worked)
+
+
+def _note_followed(
+    tx: Writing,
+    scope: Scope,
+    lesson: Lesson,
+    session: str,
+    *,
+    worked: bool,
+    call_id: str | None,
+    now: float,
+) -> None:
+    own = scoped(scope, lesson_id=lesson.id, session=session)
+    before = tx.row("followed_in", own)
+    calls: list[str] = json.loads(before["calls"]) if before else []
+    if call_id is not None and call_id in calls:
+        return  # it was reported before, and may not be told anew
+    calls = [*calls, *([call_id] if call_id else [])][-_MOST_CALLS:]
+    tx.run("followed_put", {**own, "worked": worked, "calls": calls, "now": now})
+    if not worked:
+        return  # it may have failed for any reason
+    values = {"recall_id": f"{_OF_SESSION}{session}", "lesson_id": lesson.id, "success": 1.0}
+    values |= {"evidence": Evidence.METRIC, "weight": EVIDENCE_WEIGHT[Evidence.METRIC], "now": now}
+    tx.run("outcome_add", {**values, "note": FOLLOWED_NOTE})
+    recompute(tx, scope, lesson)
+
 
 def add_measured_outcome(
     tx: Writing, scope: Scope, lesson_id: str, warning_id: str, *, success: float, now: float
@@ -175,7 +251,7 @@ def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
 def recompute(
     tx: Writing, scope: Scope, lesson: Lesson, seen: AbstractSet[str] = frozenset()
 ) -> float | None:
-    """Write a record's totals over all of its outcomes; a proven good outcome confirms the record.
+    """Write a record's totals over all of its outcomes; sessions that followed it with success confirm the record.
 
     The outcomes of a merged record count for the one that it was merged into, whose totals are written too, and no
     longer for itself. Returns the effectiveness (0..1) of the last one, None without any outcome.
@@ -186,10 +262,9 @@ def recompute(
         WeightedOutcome(row["success"], row["weight"], row["evidence"] != Evidence.SELF)
         for row in rows
     )
-    proven = any(
-        row["success"] == 1 and row["evidence"] in (Evidence.TEST, Evidence.METRIC) for row in rows
-    )
-    trust = Trust.CONFIRMED if proven and lesson.trust is Trust.OBSERVED else lesson.trust
+    trust = lesson.trust
+    if trust is Trust.OBSERVED and target is None and _is_proven(tx, scope, lesson.id):
+        trust = Trust.CONFIRMED
     tx.run(
         "lesson_outcome",
         {**totals._asdict(), "id": lesson.id, "trust": trust, "tenant": scope.tenant},
@@ -197,3 +272,8 @@ def recompute(
     if target is None or target["id"] in seen:
         return totals.effectiveness
     return recompute(tx, scope, lesson_from(target), seen | {lesson.id})
+
+
+def _is_proven(tx: Writing, scope: Scope, lesson_id: str) -> bool:
+    row = tx.row("followed_sessions", scoped(scope, lesson_id=lesson_id))
+    return row is not None and row["count"] >= PROVING_SESSIONS

@@ -22,8 +22,17 @@ from mcp_reflect.storage.retrieval import index
 
 # What may be there in both projects: of most the new one's row stays, and the rest of the old one's is dropped.
 _JOINED: Final = ("search_catalogs", "sessions", "failures", "guards", "findings", "promotions")
-_DROPPED: Final = ("steps", "outputs", "session_calls")  # of runs and sessions that go on
-_GIVEN: Final = ("reflections", "recalls", "critique_sessions", "searches", "warnings", "dreams")
+_DROPPED: Final = ("steps", "session_calls")  # of runs and sessions that go on
+_GIVEN: Final = (
+    "reflections",
+    "recalls",
+    "critique_sessions",
+    "searches",
+    "warnings",
+    "dreams",
+    "proposals",
+    "followed",
+)
 
 
 class ProjectCounts(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from mcp_reflect.guards.guard import Call
 from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.proposal import PREFIX, ProposalKind
 from mcp_reflect.models.run import ErrorCategory, Failure, WorkedCall
 from mcp_reflect.models.warning import (
     LAST_WORD_COUNTS,
@@ -21,8 +22,9 @@ from mcp_reflect.models.warning import (
     SessionState,
 )
 from mcp_reflect.security.injection import suspicion
-from mcp_reflect.storage.lessons import guard_mode, guards_met, is_guarded, note_passed
+from mcp_reflect.storage.lessons import PASSED, guard_mode, guards_met, is_guarded, note_passed
 from mcp_reflect.storage.outcomes import add_measured_outcome
+from mcp_reflect.storage.proposals import add_proposal
 from mcp_reflect.storage.repository import (
     Reading,
     Repository,
@@ -39,8 +41,6 @@ from mcp_reflect.storage.screening import suspicion_of
 
 MOST_WRONG: Final = 3  # wrong warnings after which a failure gives no more warnings
 MOST_HEADS: Final = 50  # the last successful calls of a session that are remembered
-_MOST_OUTPUTS: Final = 50  # of a session that are kept
-_MOST_COMPARED: Final = 500  # outputs with which typed evidence is compared
 _SESSION_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "held_out": bool,
     "worked": lambda text: tuple(json.loads(text).items()),
@@ -62,10 +62,18 @@ class WarningRepository(Repository):
         rows = await self.db.rows("sessions_since", scoped(scope, since=since))
         return frozenset(head for row in rows for head in json.loads(row["worked"]))
 
-    async def outputs_since(self, scope: Scope, since: float, *, worked: bool) -> list[bytes]:
-        """Return digests of the latest outputs of calls that worked, or failed, in sessions watched since then."""
-        values = scoped(scope, since=since, worked=worked, limit=_MOST_COMPARED)
-        return [row["digest"] for row in await self.db.rows("outputs_since", values)]
+    async def transcript_of(self, scope: Scope, session: str) -> str | None:
+        """Return the transcript of a session as the host's own command named it, None if none did."""
+        row = await self.db.row("session_transcript", {"tenant": scope.tenant, "id": session})
+        return None if row is None else row["transcript"]
+
+    @brief_transaction
+    def name_transcript(
+        self, tx: Writing, scope: Scope, state: SessionState, transcript: str
+    ) -> None:
+        """Keep the transcript of a session, which the host's own command names."""
+        self._begin(tx, scope, state)
+        tx.run("session_name_transcript", scoped(scope, id=state.id, transcript=transcript))
 
     async def known_calls(
         self,
@@ -167,9 +175,8 @@ class WarningRepository(Repository):
         judged: bool,
         recurrence: bool,
         changed: bool,
-        output: bytes,
     ) -> bool:
-        """Note a call's result, the digest of its output, and what came of warnings.
+        """Note a call's result, and what came of warnings.
 
         `judged`: the failure's error is kept already. Returns True if the session was shown a warning of this call.
         """
@@ -189,9 +196,6 @@ class WarningRepository(Repository):
             scope, id=state.id, failed=failure is not None, recurrence=recurrence, changed=changed
         )
         tx.run("session_called", {**values, "worked": last, "now": now})
-        own = scoped(scope, session=state.id, step=step)
-        tx.run("output_add", {**own, "worked": failure is None, "digest": output})
-        tx.run("output_trim", {**own, "last": step - _MOST_OUTPUTS})
         return warned
 
     @brief_transaction
@@ -227,11 +231,20 @@ class WarningRepository(Repository):
             ):  # the call at which the agent was told: the next one counts
                 after = watched.removesuffix(TOLD)
             else:
-                success, after = float(followed or not worked), watched.removesuffix(TOLD) + SETTLED
-                add_measured_outcome(
-                    tx, scope, lesson_id, self.clock.new_id("warn"), success=success, now=now
-                )
-                note_passed(tx, scope, lesson_id, worked=again and worked)
+                after = watched.removesuffix(TOLD) + SETTLED
+                if (
+                    again
+                ):  # what follows a lesson is noted of every call: OutcomeRepository.note_followed
+                    add_measured_outcome(
+                        tx, scope, lesson_id, self.clock.new_id("warn"),
+                        success=float(not worked), now=now,
+                    )  # fmt: skip
+                doubted = note_passed(tx, scope, lesson_id, worked=again and worked)
+                if doubted is not None:
+                    add_proposal(
+                        tx, scope, doubted, ProposalKind.DISARM, PASSED, {},
+                        proposal_id=self.clock.new_id(PREFIX), now=now,
+                    )  # fmt: skip
             notes = replace(
                 notes, guarded=tuple(after if one == watched else one for one in notes.guarded)
             )
@@ -331,11 +344,8 @@ def _settle(
         if sequel is Sequel.WORKED:
             values = {"row": row["failure"], "most": MOST_WRONG, "now": now, "tenant": scope.tenant}
             tx.run("failure_was_wrong", values)
-        if (
-            worked and row["shown"] and row["lesson_id"]
-        ):  # the lesson was followed, for better or worse
-            success = float(sequel is Sequel.HEEDED)
-            add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=success, now=now)
+        if sequel is Sequel.WORKED and row["shown"] and row["lesson_id"]:
+            add_measured_outcome(tx, scope, row["lesson_id"], row["id"], success=0.0, now=now)
     return shown
 
 

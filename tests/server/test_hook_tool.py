@@ -10,8 +10,11 @@ import pytest
 from mcp import Client
 from mcp.types import TextContent
 
+from mcp_reflect import services
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.hook_events import read_hook
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
 PUSH, TOPIC = {"command": "git push origin main"}, {"command": "git push origin topic"}
@@ -63,6 +66,14 @@ class Host:
         assert not result.is_error
         return json.loads(content.text)
 
+    async def start(self, engine: Engine, *sessions: str) -> None:
+        """Begin sessions as the host does, by a command."""
+        for session in sessions:
+            sent = {"session_id": session, "transcript_path": str(self.transcript)}
+            hook = read_hook("SessionStart", sent)
+            assert hook is not None
+            await services.hooks.answer(engine.context, hook)
+
     async def learn(self, *sessions: str, **options: Any) -> None:
         for session in sessions:
             await self.ask("PostToolUseFailure", session, tool_input=PUSH, error=REFUSED, **options)
@@ -77,7 +88,8 @@ def host(client: Client, tmp_path: Path) -> Host:
     return Host(client, tmp_path)
 
 
-async def test_it_answers_like_the_command_and_is_not_listed(host: Host) -> None:
+async def test_it_answers_like_the_command_and_is_not_listed(host: Host, engine: Engine) -> None:
+    await host.start(engine, "s1", "s2")
     assert "hook" not in [tool.name for tool in (await host.client.list_tools()).tools]
     assert await host.ask("PreToolUse", "s0", tool_input=PUSH) == {}
     await host.learn("s1", "s2")
@@ -91,10 +103,18 @@ async def test_it_answers_like_the_command_and_is_not_listed(host: Host) -> None
         )
 
 
-async def test_a_call_counts_whose_transcript_the_host_writes_a_moment_later(host: Host) -> None:
+async def test_a_call_counts_whose_transcript_the_host_writes_a_moment_later(
+    host: Host, engine: Engine
+) -> None:
+    await host.start(engine, "s1", "s2")
     await host.learn("s1", "s2", late=True)
     told = (await host.ask("PreToolUse", "s3", tool_input=PUSH))["hookSpecificOutput"]
     assert "git push origin topic" in told["additionalContext"]
+
+
+async def test_a_transcript_that_no_command_of_the_host_named_proves_nothing(host: Host) -> None:
+    await host.learn("s1", "s2")
+    assert await host.ask("PreToolUse", "s3", tool_input=PUSH) == {}
 
 
 async def test_nothing_is_held_while_a_call_is_missing_that_the_server_was_told_of(

@@ -124,6 +124,8 @@ async def fill(bank: Path) -> None:
         await engine.bank.findings.put_promotion(
             engine.scopes.own, file, Promotion(file=file, lessons=())
         )
+        await engine.recall(task="release without a changelog")
+        await engine.after_call("bash", {"command": calls["right_call"]}, "done", session="s")
         theirs = await services.lessons.add(
             engine.context, {"mistake": "Tagged by hand", "correction": "Run make tag"}
         )

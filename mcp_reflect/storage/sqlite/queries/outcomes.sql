@@ -37,6 +37,42 @@ SELECT success, evidence, weight, note, recall_id, created_at FROM outcomes WHER
 SELECT lesson_id, recall_id, success, evidence, weight, note, created_at FROM outcomes
 WHERE lesson_id IN (SELECT value FROM json_each(:ids)) ORDER BY row;
 
+-- name: lessons_to_follow
+-- Lessons in use that name calls, of those with some ids and of those that recalls showed lately.
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
+  AND (right_call IS NOT NULL OR guard IS NOT NULL)
+  AND id IN (
+    SELECT value FROM json_each(:ids)
+    UNION SELECT shown.value FROM recalls, json_each(recalls.lesson_ids) AS shown
+    WHERE recalls.tenant = :tenant AND recalls.project = :project AND recalls.created_at >= :since
+  )
+LIMIT :limit;
+
+-- name: followed_in
+-- Whether a session followed a lesson, and by which calls.
+SELECT worked, calls FROM followed WHERE tenant = :tenant AND lesson_id = :lesson_id AND session = :session;
+
+-- name: followed_put
+-- Note how the latest call of a session that follows a lesson ended.
+INSERT INTO followed (tenant, project, lesson_id, session, worked, calls, updated_at)
+VALUES (:tenant, :project, :lesson_id, :session, :worked, :calls, :now)
+ON CONFLICT (tenant, lesson_id, session) DO UPDATE SET
+  worked = excluded.worked, calls = excluded.calls, updated_at = excluded.updated_at;
+
+-- name: followed_lately
+-- The lessons that sessions followed lately, by how that ended.
+SELECT DISTINCT lesson_id, worked FROM followed
+WHERE tenant = :tenant AND updated_at >= :since AND lesson_id IN (SELECT value FROM json_each(:ids));
+
+-- name: followed_sessions
+-- In how many sessions a lesson was followed and that worked.
+SELECT count(*) AS count FROM followed WHERE tenant = :tenant AND lesson_id = :lesson_id AND worked = 1;
+
+-- name: followed_erase
+-- Remove the proof of a record at a person's request.
+DELETE FROM followed WHERE lesson_id = :id AND tenant = :tenant;
+
 -- name: outcome_fold
 -- The outcomes of a record, and of the records that were merged into it, directly or not.
 WITH RECURSIVE merged (id) AS (

@@ -83,9 +83,6 @@ DELETE FROM failures WHERE tenant = :tenant AND project = :old;
 -- name: project_drop_session_calls
 DELETE FROM session_calls WHERE tenant = :tenant AND project = :old;
 
--- name: project_drop_outputs
-DELETE FROM outputs WHERE tenant = :tenant AND project = :old;
-
 -- name: project_drop_sessions
 DELETE FROM sessions WHERE tenant = :tenant AND project = :old;
 
@@ -133,3 +130,9 @@ DELETE FROM promotions WHERE tenant = :tenant AND project = :old;
 
 -- name: project_drop_findings
 DELETE FROM findings WHERE tenant = :tenant AND project = :old;
+
+-- name: project_give_proposals
+UPDATE proposals SET project = :project WHERE tenant = :tenant AND project = :old;
+
+-- name: project_give_followed
+UPDATE followed SET project = :project WHERE tenant = :tenant AND project = :old;

@@ -79,20 +79,11 @@ DELETE FROM warnings WHERE id IN (
 -- The calls that worked in the sessions that were watched since then.
 SELECT worked FROM sessions WHERE tenant = :tenant AND project = :project AND updated_at >= :since;
 
--- name: output_add
--- Keep the digest of a call's output.
-INSERT INTO outputs (tenant, project, session, step, worked, digest)
-VALUES (:tenant, :project, :session, :step, :worked, :digest)
-ON CONFLICT (tenant, project, session, step) DO UPDATE SET worked = excluded.worked, digest = excluded.digest;
+-- name: session_transcript
+-- The transcript of a session, as the host's own command named it.
+SELECT transcript FROM sessions WHERE tenant = :tenant AND id = :id AND transcript IS NOT NULL
+ORDER BY updated_at DESC LIMIT 1;
 
--- name: output_trim
--- Drop a session's outputs up to a call.
-DELETE FROM outputs WHERE tenant = :tenant AND project = :project AND session = :session AND step <= :last;
-
--- name: outputs_since
--- The outputs of calls that worked, or failed, in sessions that were watched since then, the latest first.
-SELECT outputs.digest FROM outputs
-JOIN sessions ON (sessions.tenant, sessions.project, sessions.id) = (outputs.tenant, outputs.project, outputs.session)
-WHERE sessions.tenant = :tenant AND sessions.project = :project AND sessions.updated_at >= :since
-  AND outputs.worked = :worked
-ORDER BY sessions.updated_at DESC, outputs.step DESC LIMIT :limit;
+-- name: session_name_transcript
+-- Keep the name of a session's transcript.
+UPDATE sessions SET transcript = :transcript WHERE tenant = :tenant AND project = :project AND id = :id;
