@@ -15,7 +15,6 @@ from mcp_reflect.storage.retrieval.scoring import (
     SEVERAL,
     Candidate,
     Match,
-    is_identifier,
 )
 
 _STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words
@@ -75,6 +74,12 @@ def _is_sure(candidate: Candidate, field: Field) -> bool:
 
 
 def _is_sibling(other: Candidate, sure: Candidate) -> bool:
+    """Return whether a lesson was learned in the chat of a sure one, and nearly fits a report as it does.
+
+    A task in a sentence says too little to tell siblings by.
+    """
+    if other.match.asked < LONG:
+        return False
     between = abs(other.lesson.created_at - sure.lesson.created_at)
     return between <= _SAME_CHAT and other.match.plain >= _OF_THE_BEST * sure.match.plain
 
@@ -93,7 +98,7 @@ def _is_far(match: Match) -> bool:
 
 def _shares_a_name(match: Match) -> bool:
     """Return whether an identifier is shared; a rare word without a form may be one of the language."""
-    if any(is_identifier(name, rare=False) for name in match.names):
+    if match.names_it:
         return True
     return bool(match.names) and match.plain >= _NAMED and _closeness(match) >= CLOSE
 
@@ -101,7 +106,7 @@ def _shares_a_name(match: Match) -> bool:
 def _shares_enough(match: Match, field: Field) -> bool:
     """Return whether much of a prompt is shared, by its words and its meaning."""
     close = _closeness(match)
-    by_words = len(match.words) >= SEVERAL and close >= _LEAST_CLOSE
+    by_words = (len(match.words) >= SEVERAL or bool(match.names)) and close >= _LEAST_CLOSE
     if match.asked >= LONG:
         if match.plain >= _STRONG_FOR_LONG and close >= _CLOSE_TO_LONG:
             return True

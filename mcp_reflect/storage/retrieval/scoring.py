@@ -132,7 +132,8 @@ class Match(NamedTuple):
 
     `plain` is the score before the best rows were taken into account, `close` the closeness of the meanings, 0..1 or
     None without vectors. `words` are the shared words as the question has them, the rarest first, and `names` those of
-    them that are identifiers. `asked` counts the telling words of the question.
+    them that are identifiers. `asked` counts the telling words of the question. `names_it` says that one of the names has
+    the form of one, or is a program of the project: a rare word may be one of the language.
     """
 
     row: int
@@ -142,6 +143,7 @@ class Match(NamedTuple):
     words: tuple[str, ...]
     names: tuple[str, ...]
     asked: int = 0
+    names_it: bool = False
 
     @property
     def strong(self) -> bool:
@@ -180,14 +182,15 @@ class WeighedQuestion:
     """The terms of a question with their weights (inverse document frequency).
 
     `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
-    that the terms come from, `names` the terms that are identifiers, `telling` the number of terms before the
-    rarest were chosen.
+    that the terms come from, `names` the terms that are identifiers, `formed` those of them by their form or as a
+    program of the project, `telling` the number of terms before the rarest were chosen.
     """
 
     own: Mapping[str, float]
     stops: Mapping[str, float]
     words: Mapping[str, str]
     names: frozenset[str]
+    formed: frozenset[str] = frozenset()
     telling: int = 0
 
 
@@ -214,11 +217,18 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
         known = word.lower() in programs or is_identifier(word, rare=not foreign)
         return known and rows[term] <= max(least, part * counts.size)
 
+    names = frozenset(filter(is_name, own))
+    formed = frozenset(
+        term
+        for term in names
+        if words[term].lower() in programs or is_identifier(words[term], rare=False)
+    )
     return WeighedQuestion(
         own={term: weights[term] for term in own},
         stops={term: weights[term] for term in terms if term in STOP_WORDS},
         words=words,
-        names=frozenset(filter(is_name, own)),
+        names=names,
+        formed=formed,
         telling=len(telling),
     )
 
@@ -365,6 +375,7 @@ class Search:
                 words=_words(question, shared[row]),
                 names=_words(question, shared[row] & question.names),
                 asked=question.telling,
+                names_it=not shared[row].isdisjoint(question.formed),
             )
             for row in sorted(order, key=lambda row: (-order[row], -row))
         ]
