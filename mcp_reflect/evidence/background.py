@@ -22,11 +22,15 @@ _RUNNING: Final = frozenset({"running", "pending", "in_progress"})
 
 @dataclass(frozen=True, slots=True)
 class TaskEnd:
-    """How a task in the background ended, with what it printed; `code` is None where it is not told."""
+    """How a task in the background ended, with what it printed; `code` is None where it is not told.
+
+    `surely`: the answer says that it ended. Otherwise that may show in what it printed.
+    """
 
     output: str
     code: int | None
     failed: bool
+    surely: bool
 
 
 def started_task(answer: str) -> str | None:
@@ -47,7 +51,7 @@ def task_asked_for(arguments: Mapping[str, Json], tasks: Collection[str]) -> str
 
 
 def task_end(answer: str, code: int | None, *, failed: bool) -> TaskEnd | None:
-    """Return the end that an answer about a task tells, None where it still runs, or where that is not said."""
+    """Return the end that an answer about a task tells, None where it still runs."""
     told = _CODE.search(answer)
     if code is None and told is not None:
         code = int(told[1] or told[2])
@@ -55,8 +59,7 @@ def task_end(answer: str, code: int | None, *, failed: bool) -> TaskEnd | None:
     state = status[1] if status else ""
     if state in _RUNNING or started_task(answer) is not None:
         return None
-    if code is None and not state and not failed:
-        return None
     printed = _OUTPUT.search(answer)
     bad = failed or state in ("failed", "error", "killed") or code not in (0, None)
-    return TaskEnd(printed[1] if printed else answer, code, bad)
+    surely = bad or code is not None or bool(state)
+    return TaskEnd(printed[1] if printed else answer, code, bad, surely)

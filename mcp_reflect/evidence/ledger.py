@@ -9,10 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from mcp_reflect.evidence.background import task_asked_for, task_end
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
+from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
 from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
 from mcp_reflect.guards.commands import Command, read_commands, unwrapped, written_files
-from mcp_reflect.guards.guard import Call, command_text
+from mcp_reflect.guards.guard import Call, command_text, joined
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import is_viewer
@@ -30,7 +33,7 @@ _LAST_EXIT: Final = lazy_compile(
     re.IGNORECASE,
 )
 _NOT_RUN: Final = lazy_compile(
-    r"doesn't want to (?:proceed|take this action)|was rejected|requires approval|\[Request interrupted|The call is refused|"
+    r"doesn't want to (?:proceed|take this action)|was rejected|requires approval|\[Request interrupted|The call is refused|mcp-reflect: |"
     r"permission to use|has been denied|blocked by hook|hook error|Permission denied by|user (?:denied|declined|rejected)"
 )
 _UNENDED: Final = lazy_compile(
@@ -155,6 +158,7 @@ class Ledger:
     changes: list[Change] = field(default_factory=list[Change])
     step: int = 0
     delegated: int = -1
+    _texts: RecordedTexts = field(default_factory=RecordedTexts)
     _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
 
     def note(self, call: AnsweredCall) -> None:
@@ -164,32 +168,42 @@ class Ledger:
             return
         arguments = call.arguments if isinstance(call.arguments, dict) else {}
         name = call.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-        if name.lower() in _AGENTS:
-            if (
-                str(arguments.get("subagent_type", arguments.get("agent_type", ""))).lower()
-                not in _READERS
-            ):
-                self.delegated = self.step
+        if _is_delegated(call, name, arguments):
+            self.delegated = self.step
             return
-        if not isinstance(call.arguments, dict | str):
+        if name.lower() in _AGENTS:  # one that only reads
             return
+        if isinstance(call.arguments, dict | str):
+            self._note_own(call, name, arguments)
+
+    def _note_own(self, call: AnsweredCall, name: str, arguments: dict[str, Json]) -> None:
+        """Note what a call of the agent itself changed, ran or read."""
         seen = Call(call.tool, call.arguments)
         if not seen.shell and seen.written:
             for path in (
                 seen.written if not call.failed and arguments.get("command") != "view" else ()
             ):
                 self._changed(path)
-        elif command := command_text(arguments):
+            self._texts.keep_file(arguments, call.answer, failed=call.failed)
+        elif command := _command_in(arguments):
+            self._texts.keep_shown(command, call.answer)
             self._run(command, call, background=arguments.get("run_in_background") is True)
-        elif not self._more_output(call, arguments) and (
-            "__" in call.tool or _RUNS_CHECKS.match(name)
-        ):
-            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-            self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
+            self._add_other(call, seen)
+        elif not self._more_output(call, arguments):
+            self._texts.keep_file(arguments, call.answer, failed=call.failed)
+            if "__" in call.tool or _RUNS_CHECKS.match(name):
+                words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+                self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
+            self._add_other(call, seen)
         while len(self.proofs) > _MOST_PROOFS:  # runs whose kind is known say more
             del self.proofs[
                 next((at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY), 0)
             ]
+
+    def _add_other(self, call: AnsweredCall, seen: Call) -> None:
+        """Note a call of a tool that is no shell as a run of something: it may be the proof, and never speaks against."""
+        if not seen.shell and may_have_run(call.tool):
+            self._add_proof(ProofKind.ANY, call.tool, call.tool, call.answer, None)
 
     def _add_tool(self, kinds: frozenset[ProofKind], call: AnsweredCall) -> None:
         for kind in sorted(kinds):
@@ -218,14 +232,15 @@ class Ledger:
 
     def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
         """Read what a command in the background has printed since."""
-        found = next(
-            (str(value) for value in arguments.values() if str(value) in self._running), None
-        )
+        found = task_asked_for(arguments, self._running)
         if found is None:
             return False
-        code = _code(call)
+        end = task_end(call.answer, call.code, failed=call.failed)
+        if end is None:
+            return True
+        code = 1 if end.code is None and end.failed else end.code
         for proof in self._running[found]:
-            told = replace(proof, answer=call.answer, ending=Ending(code, own=code is not None))
+            told = replace(proof, answer=end.output, ending=Ending(code, own=code is not None))
             if told.outcome.passed is not None and proof in self.proofs:
                 self.proofs[self.proofs.index(proof)] = told
         return True
@@ -280,7 +295,7 @@ class Ledger:
             ]
             found = kinds[at]
             if not _prepares(bare) and may_show_any(bare, found, self.programs):
-                found |= {ProofKind.ANY}
+                found |= self._of_unknown(bare, found, text, call)
             for kind in sorted(found):
                 lists = kind is ProofKind.FORMAT and not _LISTING.isdisjoint(bare)
                 ending = Ending(
@@ -289,6 +304,31 @@ class Ledger:
                 shown = text if len(text) <= _MOST_COMMAND else " ".join(command.line)
                 known = call.answered and not background
                 self._add_proof(kind, bare[0], shown, call.answer, ending if known else None)
+
+    def _of_unknown(
+        self, words: Sequence[str], kinds: frozenset[ProofKind], text: str, call: AnsweredCall
+    ) -> frozenset[ProofKind]:
+        """Return what else a run shows that the table does not know; what it only may show is noted here.
+
+        A program that is not known may be the proof of anything. A script shows what its text or its output names.
+        """
+        if not is_script(words):
+            return frozenset({ProofKind.ANY})
+        ended = kinds_that_end(call.answer)
+        maybe = self._texts.kinds_of_run(words, call.answer, self.programs) - ended - kinds
+        for kind in sorted(maybe):
+            self._add_proof(kind, words[0], text, call.answer, None)
+        if ended or maybe or kinds:
+            return ended
+        if _code(call) not in (0, None):
+            return frozenset({ProofKind.ANY})
+        # It worked: which of those that failed before it that puts right is not known.
+        self.proofs = [
+            proof
+            for proof in self.proofs
+            if not (proof.kind is ProofKind.ANY and proof.outcome.passed is False)
+        ]
+        return frozenset()
 
     def _shell_change(self, words: Sequence[str], bodies: str, answer: str) -> None:
         """Note what a command of the shell changes of the source, as far as its words say it."""
@@ -319,6 +359,22 @@ class Ledger:
             what = f"`{' '.join(words)[:60]}`"
         if what:
             self.changes.append(Change(self.step, what))
+
+
+def _is_delegated(call: AnsweredCall, name: str, arguments: Mapping[str, Json]) -> bool:
+    """Return whether a call had another agent work, which may have run or changed anything."""
+    if name.lower() in _AGENTS:
+        kind = str(arguments.get("subagent_type", arguments.get("agent_type", "")))
+        return kind.lower() not in _READERS
+    return is_by_agent(call.tool, call.answer)
+
+
+def _command_in(arguments: dict[str, Json]) -> str:
+    """Return the command among the arguments of a call, also where it stands as a list of words."""
+    words = arguments.get("argv")
+    if isinstance(words, list) and words:
+        return joined([str(word) for word in words])
+    return command_text(arguments) or (words if isinstance(words, str) else "")
 
 
 def _prepares(words: Sequence[str]) -> bool:

@@ -144,7 +144,7 @@ class SessionReader(CallReader):
         asked_for = task_asked_for(values, self._started) if self._started else None
         if asked_for is not None:
             end = task_end(content, code, failed=failed)
-            if end is None:
+            if end is None or not end.surely:
                 return
             tool, arguments = self._started.pop(asked_for)
             content, code, failed = end.output, end.code, end.failed

@@ -1,0 +1,171 @@
+"""What a run shows whose program is not known: what its output names, or its text, where the session recorded that."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from mcp_reflect.evidence.kinds import ProofKind, words_of_kinds
+from mcp_reflect.models.common import Json
+
+_MOST_OUTPUT: Final = 20_000  # characters at either end of an output
+_MOST_TEXT: Final = 60_000  # characters of a script
+
+# Lines that only a run of that kind prints: they show how it ended.
+_SUMMARIES: Final = {
+    ProofKind.TESTS: (
+        r"\b\d+ (?:tests? |examples?,? |specs? |checks? )?(?:passed|passing|failed|failing|failures?)\b"
+        r"|\b(?:Ran|Executed) \d+ tests?\b|\b(?:Tests|Test Suites|Test Files|Tests run|Failures): {0,9}\d"
+        r"|^test result: |^OK \(|^(?:ok|not ok) \d|^--- (?:PASS|FAIL)|\b\d+ examples?, \d+ failures?\b"
+    ),
+    ProofKind.COMMIT: r"^\[[^\]\n]{1,120} (?:\(root-commit\) )?[0-9a-f]{7,40}\]",
+    ProofKind.PUSH: (
+        r"^To \S+[:/]\S+$|^ ?[*+!]? {0,3}[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40} +\S+ -> \S+"
+        r"|^ ?\* \[new (?:branch|tag)\]|^Everything up-to-date|https://\S{1,200}/(?:pull|merge_requests)/\d"
+    ),
+    ProofKind.TYPES: r"\bSuccess: no issues found|\bFound \d+ errors? in \d+ files?\b|\berror TS\d{4}\b",
+    ProofKind.LINT: r"^All checks passed|\b\d+ problems? \(|\bno offenses\b|\b\d+ offenses? detected\b",
+    ProofKind.FORMAT: r"\bfiles? (?:left unchanged|would be reformatted|reformatted|already formatted)\b",
+    ProofKind.BUILD: r"\b[Bb]uild (?:succeeded|failed)\b|\bBUILD (?:SUCCESS|FAIL)|\bcompiled successfully\b|^Finished `",
+    ProofKind.IMAGE: r"\bSuccessfully tagged\b|\bnaming to \S|\bwriting image sha256",
+    ProofKind.MIGRATION: r"\bRunning upgrade\b|\bNo migrations to apply\b",
+    ProofKind.DEPLOYMENT: r"\bsuccessfully (?:rolled out|deployed)\b|\bApply complete!",
+    ProofKind.HEALTH: r"\bHTTP/[\d.]{1,3} \d{3}\b|\"(?:status|state|health)\" ?: ?\"",
+}
+# Words of a kind: what printed them may have run it, however it ended.
+_WORDS: Final = {
+    ProofKind.TESTS: (
+        r"\b(?:all|every) (?:\d+ )?(?:tests?|specs?|checks?)\b|\btests? (?:ran|run|completed|ok|passed|failed)\b"
+        r"|\btest suites?\b|\b\d+ tests?\b"
+    ),
+    ProofKind.COMMIT: r"\bcommitt(?:ed|ing)\b",
+    ProofKind.PUSH: r"\bpush(?:ed|ing)\b",
+    ProofKind.TYPES: r"\btypes? ?check(?:s|ed|ing)?\b|\btypes\b.{0,20}\bok\b|\bno type errors\b",
+    ProofKind.LINT: r"\blint(?:ed|ing|er)?\b|\bno (?:lint |style )?(?:issues|problems|warnings)\b",
+    ProofKind.FORMAT: r"\bformatt(?:ed|ing)\b|\bprettier\b",
+    ProofKind.BUILD: r"\bbuil(?:d|t|ding)\b|\bcompil(?:ed|ing|ation)\b|\bbundl(?:ed|ing)\b",
+    ProofKind.IMAGE: r"\bimages?\b",
+    ProofKind.MIGRATION: r"\bmigrat(?:ed|ing|ions?)\b|\bappl(?:ied|ying)\b|\bschema\b|\bdatabase\b",
+    ProofKind.DEPLOYMENT: r"\bdeploy(?:ed|ing|ment|s)?\b|\brolled out\b|\bpublish(?:ed|ing)\b|\breleas(?:ed|ing)\b"
+    r"|\bactivat(?:ed|ing|ion)\b|\brollout\b|\blive\b",
+    ProofKind.HEALTH: (
+        r"\bhealth(?:y|check)?\b|\b(?:listening|serving|running|started)\b|\b(?:200|204)\b|\bup\b|\breachable\b"
+        r"|\bavailable\b|\bready\b|\balive\b|\bresponding\b"
+    ),
+}
+
+
+@cache
+def _patterns(*, summaries: bool) -> dict[ProofKind, re.Pattern[str]]:
+    table = _SUMMARIES if summaries else _WORDS
+    flags = re.MULTILINE if summaries else re.IGNORECASE
+    return {kind: re.compile(pattern, flags) for kind, pattern in table.items()}
+
+
+def _found_in(output: str, *, summaries: bool) -> frozenset[ProofKind]:
+    if len(output) > 2 * _MOST_OUTPUT:
+        output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
+    patterns = _patterns(summaries=summaries).items()
+    return frozenset(kind for kind, pattern in patterns if pattern.search(output))
+
+
+def is_script(words: Sequence[str]) -> bool:
+    """Return whether a command runs a file or a target of the project, whose name says no more than its writer meant."""
+    program, *rest = words
+    if program in _RUN_FILES:
+        return any(_FILE.search(word) for word in rest[:_MOST_NAMED])
+    return program in _TARGETS or bool(_FILE.search(program))
+
+
+def kinds_that_end(output: str) -> frozenset[ProofKind]:
+    """Return the kinds of proof of which an output has a summary, which says how they ended."""
+    return _found_in(output, summaries=True)
+
+
+def kinds_in_output(output: str) -> frozenset[ProofKind]:
+    """Return the kinds of proof that an output names."""
+    return kinds_that_end(output) | _found_in(output, summaries=False)
+
+
+@cache
+def _text_patterns(extra: tuple[str, ...]) -> dict[ProofKind, re.Pattern[str]]:
+    return {
+        kind: re.compile("|".join(sorted({_written(words) for words in programs})))
+        for kind, programs in words_of_kinds(extra).items()
+    }
+
+
+def _written(words: list[str]) -> str:
+    """Return the pattern of a command as a script may write it: as a line, or as a list of words."""
+    plain = [word for word in words if not word.startswith("-")]
+    parts = [re.escape(word).replace(r"\*", r"[\w:-]{0,40}") for word in plain]
+    between = r"\W{1,6}"
+    return rf"(?<![\w-]){between.join(parts)}(?![\w-])"
+
+
+def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
+    """Return the kinds of proof whose programs the text of a script names."""
+    text = text[:_MOST_TEXT]
+    return frozenset(
+        kind for kind, pattern in _text_patterns(extra).items() if pattern.search(text)
+    )
+
+
+_PATHS: Final = ("file_path", "path", "absolute_path", "filePath", "target_file", "notebook_path")
+_TEXTS: Final = ("content", "new_string", "new_str", "newText", "text")
+_PRINTED: Final = re.compile(
+    r"(?:\bcat |>{1,2} ?|\btee )(?:-\w{1,9} ){0,3}['\"]?([\w./\\~-]{1,200})"
+)
+_MOST_FILES: Final = 60  # whose text is kept, the latest
+_MOST_COMMAND: Final = 20_000  # characters of a command in which files are looked for
+_MOST_NAMED: Final = 20  # files of a command
+_FILE: Final = re.compile(r"[/\\]|\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|php|ps1|bat|cmd)$")
+_RUN_FILES: Final = frozenset(
+    "bash sh zsh dash fish pwsh powershell cmd python python3 node ruby tsx ts-node perl deno php".split()
+)
+# Files in which the targets of a runner are written.
+_TARGETS: Final = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("package.json",)),
+    **dict.fromkeys(("make", "gmake"), ("Makefile", "makefile", "GNUmakefile")),
+    "just": ("justfile", "Justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+}
+
+
+class RecordedTexts:
+    """The texts of files that a session wrote or read, by the names of the files: a run of one shows what it names."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, str] = {}
+
+    def keep_file(self, arguments: Mapping[str, Json], answer: str, *, failed: bool) -> None:
+        """Keep what a call wrote into a file, or read of it."""
+        path = next((str(arguments[key]) for key in _PATHS if arguments.get(key)), "")
+        if path and not failed:
+            written = [str(arguments[key]) for key in _TEXTS if isinstance(arguments.get(key), str)]
+            self._keep(path, "\n".join(written) or answer)
+
+    def keep_shown(self, command: str, answer: str) -> None:
+        """Keep what `cat FILE` printed, or what a command wrote into a file."""
+        for path in _PRINTED.findall(command[:_MOST_COMMAND])[:_MOST_NAMED]:
+            self._keep(path, f"{command}\n{answer}")
+
+    def _keep(self, path: str, text: str) -> None:
+        name = _file_name(path)
+        known = self._by_name.pop(name, "")
+        self._by_name[name] = f"{known}\n{text}"[-_MOST_TEXT:]
+        while len(self._by_name) > _MOST_FILES:
+            self._by_name.pop(next(iter(self._by_name)))
+
+    def kinds_of_run(
+        self, words: Sequence[str], answer: str, extra: tuple[str, ...] = ()
+    ) -> frozenset[ProofKind]:
+        """Return what a run of a command shows whose program is not known."""
+        files = {*map(_file_name, words[:_MOST_NAMED]), *_TARGETS.get(words[0], ())}
+        texts = [self._by_name[name] for name in files if name in self._by_name]
+        own = " ".join(words[1:]) if "\n" in "".join(words) or "-c" in words else ""
+        return kinds_in_output(answer) | kinds_in_text("\n".join((*texts, own)), extra)
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
