@@ -1,8 +1,9 @@
-"""Guards on written lessons: `python -m benchmarks.guards --data ../shared/data`.
+"""Guards of written lessons: `python -m benchmarks.guards --data ../shared/data`.
 
-Each lesson of tests/guards/cases has calls that go against it and calls that follow it or only look alike.
-A guard is derived twice: with the first of each as wrong_call and right_call, and from the words alone. Printed: how
-many of the other calls against it meets, of the calls that follow, and of the calls of other people's sessions.
+Each lesson has calls that go against it, and calls that follow it or only look alike. The first of each stands for the
+two calls that an agent sends; a guard is derived from them, and tried on the others. Printed for each set: how many
+lessons have a guard, how many other calls against them are met, of the calls that follow, and of the calls of other
+people's sessions. Lessons that are marked `silent` differ only in values or in bare programs: they must have no guard.
 """
 
 import argparse
@@ -10,17 +11,18 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mcp_reflect.guards.derivation import derive
 from mcp_reflect.guards.guard import Call, Guard, matches
-from mcp_reflect.guards.reading import derive_from_words
-from mcp_reflect.guards.wording import Wording
 
-CASES = Path(__file__).parents[1] / "tests" / "guards" / "cases" / "guards.jsonl"
-OTHERS = CASES.with_name("other_programs.jsonl")  # written before the derivation was last changed
+CASES = Path(__file__).parents[1] / "tests" / "guards" / "cases"
+SETS = {
+    "two calls": CASES / "two_calls.jsonl",  # written before the derivation from two calls
+    "older": CASES / "guards.jsonl",  # written for a derivation that read words as well
+    "other programs": CASES / "other_programs.jsonl",
+}
 
 
 @dataclass
@@ -39,17 +41,12 @@ class Tally:
         return found
 
     def __str__(self) -> str:
-        return f"{self.met:5d} of {self.tried:6d} {100 * self.met / max(self.tried, 1):6.2f} %"
+        return f"{self.met:4d} of {self.tried:6d} ({100 * self.met / max(self.tried, 1):.2f} %)"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def is_aside(lesson: dict[str, Any]) -> bool:
-    """True for the half of the lessons that no rule was written for."""
-    return sha256(lesson["mistake"].encode()).digest()[0] % 2 == 1
 
 
 def calls_of(lesson: dict[str, Any], name: str) -> list[Call]:
@@ -65,67 +62,49 @@ def recorded(data: Path) -> list[Call]:
     ]
 
 
-def show(
-    name: str, lessons: list[dict[str, Any]], noise: list[Call], *, words: bool, verbose: bool
-) -> None:
+def show(name: str, lessons: list[dict[str, Any]], noise: list[Call], *, verbose: bool) -> None:
     """Print the figures of one set of lessons."""
-    against, follows, noisy = Tally(), Tally(), Tally()
-    guards = 0
+    against, armed, follows, noisy = Tally(), Tally(), Tally(), Tally()
+    guards = false_guards = 0
     for lesson in lessons:
-        wording = Wording(lesson["mistake"], lesson["correction"])
         wrong, right = calls_of(lesson, "against"), calls_of(lesson, "follows")
-        guard = derive_from_words(wording) if words else derive(wrong[0], right[0], wording)
+        guard = derive(wrong[0], right[0])
+        false_guards += guard is not None and lesson.get("silent", False)
         guards += guard is not None
-        others = wrong if words else wrong[1:]
-        met = against.add(guard, others)
-        alike = follows.add(guard, right if words else right[1:])
+        met = [] if lesson.get("silent") else against.add(guard, wrong[1:])
+        if guard is not None:
+            armed.add(guard, wrong[1:])
+        alike = follows.add(guard, right[1:])
         met_noise = noisy.add(guard, noise)
         if verbose:
-            print(f"{len(met)}/{len(others)} {'!' * len(alike)} {guard}")
+            print(f"{len(met)}/{len(wrong) - 1} {'!' * len(alike)} {guard}")
             print(f"      {lesson['mistake'][:90]} | {lesson['correction'][:70]}")
-            for call in (call for call in others if call not in met):
+            for call in (call for call in wrong[1:] if call not in met):
                 print(f"        missed {call.arguments}")
             for call in alike:
                 print(f"        FALSE  {call.arguments}")
             if met_noise:
                 print(f"        noise  {len(met_noise)} {met_noise[0].arguments}"[:160])
     print(
-        f"{name:28s} guards {guards:3d} of {len(lessons):3d}; against {against}; follow {follows}; recorded {noisy}"
+        f"{name:15s} guards {guards} of {len(lessons)}, {false_guards} where none may be; against {against}, "
+        f"of lessons with a guard {armed}; follow {follows}; recorded {noisy}"
     )
 
 
 def main() -> None:
-    """Print the figures of the development half, the half kept aside, and the sample of the data."""
+    """Print the figures of each set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument(
-        "--show", choices=("dev", "aside", "others", "sample"), help="print each guard of one set"
-    )
-    parser.add_argument(
-        "--words", action="store_true", help="with --show: those derived from the words alone"
-    )
+    parser.add_argument("--show", choices=(*SETS, "sample"), help="print each guard of one set")
     options = parser.parse_args()
     noise = recorded(options.data) if options.data.exists() else []
     if not noise:
         print(f"{options.data} is absent: no recorded calls, no sample.", file=sys.stderr)
-    lessons = read(CASES)
-    sets = {
-        "dev": [one for one in lessons if not is_aside(one)],
-        "aside": [one for one in lessons if is_aside(one)],
-    }
-    sets["others"] = read(OTHERS)
+    sets = {name: read(path) for name, path in SETS.items()}
     if noise:
         sets["sample"] = read(options.data / "moments" / "guard.jsonl")
-    for words in (False, True):
-        for name, chosen in sets.items():
-            verbose = options.show == name and options.words == words
-            show(
-                f"{name}, {'words alone' if words else 'two calls'}",
-                chosen,
-                noise,
-                words=words,
-                verbose=verbose,
-            )
+    for name, lessons in sets.items():
+        show(name, lessons, noise, verbose=options.show == name)
 
 
 if __name__ == "__main__":

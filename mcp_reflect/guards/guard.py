@@ -30,6 +30,7 @@ from itertools import pairwise
 from typing import Final
 
 from mcp_reflect.errors import InputError
+from mcp_reflect.guards.knowledge import words_about
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import (
@@ -78,11 +79,6 @@ _PATHS: Final = (
     "notebook_path",
     "target_file",
 )
-_ONE_DASH: Final = frozenset(
-    "go terraform tofu packer vault consul nomad find java javac gcc clang ffmpeg openssl xcodebuild mvn mvnw".split()
-)
-"""Programs whose long options have one dash: `-race` is not a cluster of letters."""
-
 _ASKING: Final = frozenset(
     "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
 )
@@ -116,9 +112,7 @@ class Guard:
     def keys(self) -> tuple[str, ...]:
         """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
         if self.tool in (SHELL, POWERSHELL):
-            return tuple(
-                {f"$ {Invocation(head.split()[0], ()).name.lower()}": None for head in self.has[0]}
-            )
+            return tuple({f"$ {_name_of(head)}": None for head in self.has[0]})
         if self.tool == EDIT:
             return tuple({_path_key(path): None for path in self.has[0]})
         return (_tool_key(self.tool),)
@@ -174,6 +168,16 @@ def _read_items(text: str, *, joined: bool) -> tuple[list[list[str]], list[str]]
             into = has[-1]
         bare = bool(match[3])
     return has, lacks
+
+
+def is_too_wide(guard: Guard) -> bool:
+    """Return whether a guard names no more than a program that every session uses, or a flag that most calls lack."""
+    if meets_everything(guard):
+        return True
+    if guard.tool in (SHELL, POWERSHELL):
+        is_bare = len(guard.has) == 1 and any(" " not in head for head in guard.has[0])
+        return is_bare and any(_name_of(head) in words_about("ordinary") for head in guard.has[0])
+    return not guard.has and not guard.lacks and "__" not in guard.tool
 
 
 def meets_everything(guard: Guard) -> bool:
@@ -242,13 +246,26 @@ class Call:
         return self.script.commands
 
     @cached_property
+    def by_command(self) -> "tuple[tuple[Command, tuple[Program, ...]], ...]":
+        """The commands that start a program, each with its programs, from the outside to the inside."""
+        return tuple(
+            (command, tuple(Program(self, command, found) for found in command.invocations))
+            for command in self.commands
+            if command.invocations
+        )
+
+    @cached_property
     def programs(self) -> "tuple[Program, ...]":
         """The programs that it starts."""
-        return tuple(
-            Program(self, command, found)
-            for command in self.commands
-            for found in command.invocations
-        )
+        return tuple(program for _, programs in self.by_command for program in programs)
+
+    @cached_property
+    def by_name(self) -> "dict[str, list[Program]]":
+        """The programs that it starts by their names in lower case."""
+        found: dict[str, list[Program]] = {}
+        for program in self.programs:
+            found.setdefault(program.found.name.lower(), []).append(program)
+        return found
 
     @cached_property
     def written(self) -> tuple[str, ...]:
@@ -288,7 +305,8 @@ class Call:
     @property
     def keys(self) -> set[str]:
         """The keys under which guards of this call are looked up."""
-        keys = {f"$ {program.found.name.lower()}" for program in self.programs}
+        names = self.script.words if self.script.is_partial else self.by_name.keys()
+        keys = {f"$ {name}" for name in names}
         for file in self.written:
             *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
             keys |= {
@@ -356,26 +374,27 @@ class Program:
     @property
     def has_clusters(self) -> bool:
         """Whether `-rf` means `-r -f`."""
-        return self.found.name not in _ONE_DASH and not self.call.powershell
+        return self.found.name not in words_about("one dash") and not self.call.powershell
 
     @cached_property
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the next word."""
-        flags: list[tuple[str, str]] = []
-        for word, behind in pairwise((*self.found.arguments, "")):
-            if word[:1] != "-" or word in ("-", "--"):
-                continue
-            name, equal, value = word.partition(
-                ":" if self.call.powershell and ":" in word else "="
-            )
-            value = value if equal else "" if behind[:1] == "-" else behind
-            if not self.has_clusters or len(name) == 2 or name[:2] == "--":
-                flags.append((name, value))
-            elif _CLUSTER.fullmatch(name):
-                flags += [(f"-{letter}", value) for letter in name[1:]]
-            else:  # -n50, and a long flag with one dash
-                flags += [(word[:2], word[2:]), (name, value)]
-        return flags
+        words = pairwise((*self.found.arguments, ""))
+        return [flag for word, behind in words for flag in self.flags_of_word(word, behind)]
+
+    def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
+        """Return the flags of one word, each with its value, which may be the word behind it."""
+        if word[:1] != "-" or word in ("-", "--"):
+            return []
+        sign = ":" if self.call.powershell and ":" in word else "="
+        name, equal, value = word.partition(sign)
+        if not equal:
+            value = "" if behind[:1] == "-" else behind
+        if not self.has_clusters or len(name) == 2 or name[:2] == "--":
+            return [(name, value)]
+        if _CLUSTER.fullmatch(name):
+            return [(f"-{letter}", value) for letter in name[1:]]
+        return [(word[:2], word[2:]), (name, value)]  # -n50, and a long flag with one dash
 
     def has(self, item: str, arguments: Sequence[str] | None = None) -> bool:
         """Return whether the call has an item of a guard; `arguments` are those after the subcommands."""
@@ -445,12 +464,32 @@ def matches(guard: Guard, call: Call) -> bool:
         return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
     if guard.tool in (SHELL, POWERSHELL):
         here = guard.tool == SHELL or call.powershell
-        return here and any(_is_met(guard, program) for program in call.programs)
+        return here and any(_is_met(guard, program) for program in _candidates(guard, call))
     return (
         _is_same_tool(guard.tool, call.tool)
         and all(any(_has_value(call, item) for item in group) for group in guard.has)
         and not any(_has_value(call, item) for item in guard.lacks)
     )
+
+
+def may_be_met(guard: Guard, call: Call) -> bool:
+    """True for a call that was not read to its end, and has the program of a guard as a word.
+
+    Nothing is concluded from it but that an enforced guard cannot let the call pass.
+    """
+    if guard.tool not in (SHELL, POWERSHELL) or not call.script.is_partial:
+        return False
+    return any(call.script.may_start(_name_of(head)) for head in guard.has[0])
+
+
+def _name_of(head: str) -> str:
+    return program_name(head.split(maxsplit=1)[0]).lower()
+
+
+def _candidates(guard: Guard, call: Call) -> list[Program]:
+    """Return the programs of a call that have the name of one of a guard's."""
+    names = {_name_of(head) for head in guard.has[0]}
+    return [program for name in names for program in call.by_name.get(name, ())]
 
 
 def _is_same_tool(one: str, other: str) -> bool:

@@ -1,0 +1,75 @@
+"""What guards know of programs, from `programs.txt`: subcommands, forms of flags, programs that every session uses."""
+
+from functools import lru_cache
+from pathlib import Path
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, list[str]]:
+    tables: dict[str, list[str]] = {}
+    words: list[str] = []
+    text = Path(__file__).with_name("programs.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("[") and line.endswith("]") and line[1:2].isalpha():
+            words = tables.setdefault(line[1:-1], [])
+        elif not line.startswith("#"):
+            words += line.split()
+    return tables
+
+
+@lru_cache(maxsize=16)
+def words_about(name: str) -> frozenset[str]:
+    """Return the words of a table."""
+    return frozenset(_tables()[name])
+
+
+@lru_cache(maxsize=1)
+def _depths() -> dict[str, int]:
+    names = ("without subcommands", "with one subcommand", "with two subcommands")
+    return {program: depth for depth, name in enumerate(names) for program in _tables()[name]}
+
+
+def subcommands_of(program: str, words: list[str]) -> list[str] | None:
+    """Return those of its first words that say what a program does; None for a program that nobody knows."""
+    depth = _depths().get(program)
+    if depth is None:
+        return None
+    is_group = bool(words) and f"{program}:{words[0]}" in words_about("groups with one more")
+    return words[: depth + is_group]
+
+
+def is_open_group(head: list[str]) -> bool:
+    """Return whether another word would say what is done: `git stash`, `kubectl rollout`."""
+    return len(head) == 2 and ":".join(head) in words_about("groups with one more")  # noqa: PLR2004 - program and group
+
+
+@lru_cache(maxsize=1)
+def _forms_of_flags() -> dict[str, list[tuple[str, ...]]]:
+    forms: dict[str, list[tuple[str, ...]]] = {}
+    for entry in _tables()["same flags"]:
+        head, _, flags = entry.partition(":")
+        forms.setdefault(head.replace("-", " "), []).append(tuple(flags.split("=")))
+    return forms
+
+
+def forms_of_flag(flag: str, head: list[str]) -> tuple[str, ...]:
+    """Return a flag with the other ways to write it for a program and its subcommand."""
+    for name in (" ".join(head[:2]), head[0], "*"):
+        for forms in _forms_of_flags().get(name, ()):
+            if flag in forms:
+                return (flag, *(form for form in forms if form != flag))
+    return (flag,)
+
+
+def forms_of_head(head: list[str]) -> tuple[str, ...]:
+    """Return a program with its subcommands, and the other ways to write it."""
+    name = "-".join(head)
+    pairs = (entry.split("=") for entry in _tables()["same heads"])
+    other = next((second for first, second in pairs if first == name), None)
+    plain = " ".join(head)
+    return (plain,) if other is None else (plain, _spaced(other))
+
+
+def _spaced(name: str) -> str:
+    program = "apt-get" if name.startswith("apt-get-") else name.partition("-")[0]
+    return f"{program} {name.removeprefix(f'{program}-')}"
