@@ -166,13 +166,7 @@ def _of_flags(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
     telling = [forms for forms in extra if forms[0] not in words_about("noise")]
     cures = [forms for forms in added if forms[0] not in words_about("noise")]
     has = telling or ([] if cures else extra)
-    used = {form for forms in extra for form in forms}
-    lacks = tuple(
-        form
-        for forms in cures
-        for form in (*forms, *_short_form(forms, one))
-        if form == forms[0] or form not in used
-    )
+    lacks = tuple(form for forms in cures for form in forms)
     if not has and not lacks:
         has = [(f"{name} ...",) for name in one.wrappers if name not in other.wrappers][:1]
         starters = [name for name in other.wrappers if name not in one.wrappers]
@@ -218,15 +212,6 @@ def _forms_of(own: _OwnFlags, head: list[str]) -> list[tuple[str, ...]]:
     return [forms_of_flag(flag, head) for flag in own.flags]
 
 
-def _short_form(forms: tuple[str, ...], work: _Work) -> tuple[str, ...]:
-    """Return the letter that a long flag may be written as, unless the wrong call uses it or it takes back a default."""
-    flag = forms[0]
-    if len(forms) > 1 or flag[:2] != "--" or flag.startswith("--no-"):
-        return ()
-    short = flag[1:3]
-    return () if not work.program.has_clusters or work.program.has(short) else (short,)
-
-
 def _is_there(forms: tuple[str, ...], work: _Work) -> bool:
     return any(work.program.has(form) for form in forms)
 
@@ -242,9 +227,14 @@ def _of_heads(tool: str, one: _Work, other: _Work) -> Iterator[Guard]:
         mine, theirs = [one.name, *one.plain_words[:1]], [other.name, *other.plain_words[:1]]
         if len(one.operands) < 2:
             return
-    if _behind(mine, one) != _behind(theirs, other) or mine == theirs:
+    rest = _behind(mine, one)
+    if rest != _behind(theirs, other) or mine == theirs:
         return
     is_ordinary = one.name in words_about("ordinary")
+    if (
+        is_ordinary and not rest and mine[-1] != theirs[-1]
+    ):  # `git push` and `git status` have nothing in common
+        return
     if (
         one.name != other.name and mine[-1] == theirs[-1] and not is_ordinary
     ):  # no more than the program is another

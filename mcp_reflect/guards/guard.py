@@ -109,6 +109,11 @@ class Guard:
         return text.removesuffix(":")
 
     @property
+    def told(self) -> str:
+        """What it meets, in a sentence: `relctl cut` without `--no-rehearse`."""
+        return str(self).removeprefix(f"{SHELL}: ")
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The keys under which it is looked up: at least one is among the keys of each call that it matches."""
         if self.tool in (SHELL, POWERSHELL):
@@ -305,8 +310,7 @@ class Call:
     @property
     def keys(self) -> set[str]:
         """The keys under which guards of this call are looked up."""
-        names = self.script.words if self.script.is_partial else self.by_name.keys()
-        keys = {f"$ {name}" for name in names}
+        keys = {f"$ {name}" for name in self.by_name}
         for file in self.written:
             *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
             keys |= {
@@ -480,6 +484,11 @@ def may_be_met(guard: Guard, call: Call) -> bool:
     if guard.tool not in (SHELL, POWERSHELL) or not call.script.is_partial:
         return False
     return any(call.script.may_start(_name_of(head)) for head in guard.has[0])
+
+
+def key_may_be_met(key: str, call: Call) -> bool:
+    """Return whether a key may be of a guard that `may_be_met` says yes to."""
+    return key.startswith("$ ") and call.script.may_start(key[2:])
 
 
 def _name_of(head: str) -> str:

@@ -40,7 +40,7 @@ def subcommands_of(program: str, words: list[str]) -> list[str] | None:
 
 def is_open_group(head: list[str]) -> bool:
     """Return whether another word would say what is done: `git stash`, `kubectl rollout`."""
-    return len(head) == 2 and ":".join(head) in words_about("groups with one more")  # noqa: PLR2004 - program and group
+    return len(head) == 2 and ":".join(head) in words_about("groups with one more")
 
 
 @lru_cache(maxsize=1)

@@ -169,7 +169,8 @@ class KnownCalls:
     """What the bank knows of a call: failures of the same call, failures in its session of the same head, lessons.
 
     `lessons` has those that may be shown, by the reflection that noted a failure, `guards` those that the call goes
-    against; `guard_mode` is what a person chose for all of the project.
+    against; `guard_mode` is what a person chose for all of the project. `unread` is the reason why the call could not be
+    read: then `guards` has those that it may go against.
     """
 
     same_call: tuple[KnownFailure, ...] = ()
@@ -177,6 +178,7 @@ class KnownCalls:
     lessons: Mapping[str, tuple[Lesson, ...]] = field(default_factory=dict[str, tuple[Lesson, ...]])
     guards: tuple[Lesson, ...] = ()
     guard_mode: GuardMode | None = None
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,15 +27,24 @@ class Guarded:
 
 
 def guarded(
-    lessons: Sequence[Lesson], session: SessionState, exact: str, *, mode: GuardMode, holds: bool
+    lessons: Sequence[Lesson],
+    session: SessionState,
+    exact: str,
+    *,
+    mode: GuardMode,
+    holds: bool,
+    unread: str = "",
 ) -> Guarded | None:
     """Return what is said at a call that goes against lessons, None for nothing; the first that holds decides.
 
     `exact` is the key of the call, `mode` what a lesson without one of its own does, and `holds` whether the host can
-    refuse a call. One that was refused once passes when it is made again.
+    refuse a call. One that was refused once passes when it is made again. `unread` is the reason why the call could not
+    be read, and may go against the lessons: then only an enforced one holds it.
     """
     if mode is GuardMode.OFF:
         return None
+    if unread:
+        return _at_unread(lessons, exact, mode, unread) if holds else None
     told: Guarded | None = None
     for lesson in lessons:
         own = lesson.guard_mode or mode
@@ -54,6 +63,17 @@ def guarded(
                 text=text, lesson_id=lesson.id, hold=False, watched=watched + TOLD, shown=shown
             )
     return told
+
+
+def _at_unread(
+    lessons: Sequence[Lesson], exact: str, mode: GuardMode, reason: str
+) -> Guarded | None:
+    for lesson in lessons:
+        if (lesson.guard_mode or mode) is GuardMode.ENFORCE and refuses(lesson):
+            text = guard_text(lesson, hold=True, unread=reason)
+            shown, watched = (_SHOWN + lesson.id, lesson.id), f"{lesson.id} {exact}"
+            return Guarded(text=text, lesson_id=lesson.id, hold=True, watched=watched, shown=shown)
+    return None
 
 
 def mode_in(every: str, chosen: GuardMode | None) -> GuardMode:

@@ -155,7 +155,7 @@ TOOLS: Final = (
         description=(
             "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact error "
             "or input and what works; in wrong_call and right_call, the calls (a command or {tool, arguments}), to "
-            "be stopped at the next."
+            "be told at the next."
         ),
         shape=LessonArguments,
         listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility",

@@ -1,4 +1,4 @@
-"""Guards of lessons: made of their calls and words, and tried on both calls and on the calls of the project."""
+"""Guards of lessons: made of their two calls, or written by a person, and tried on both calls and on the calls of the project."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,8 +8,6 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import call_of
 from mcp_reflect.guards.derivation import derive
 from mcp_reflect.guards.guard import FORMS, Call, Guard, matches, parse_guard
-from mcp_reflect.guards.reading import derive_from_words
-from mcp_reflect.guards.wording import Wording
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import (
     GuardMode,
@@ -17,7 +15,7 @@ from mcp_reflect.models.lesson import (
     LessonDraft,
     RecordKind,
     Source,
-    lesson_parts,
+    Trust,
 )
 from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
@@ -30,6 +28,9 @@ _LEAST_NOTED: Final = 10  # calls, for fewer no share is known
 _EXAMPLE: Final = (
     'like wrong_call "tsc -p .", right_call "tsc --noEmit", or {"tool": …, "arguments": {…}}'
 )
+_NONE: Final = "none: the two calls do not differ by a flag, a subcommand or a program alone, so it is only shown"
+_ONE_CALL: Final = "none: it takes the right call as well"
+_TURN_ON: Final = "`mcp-reflect lessons guard ID tell`"
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
 _Draft = TypeVar("_Draft", bound=LessonDraft)
 
@@ -37,11 +38,11 @@ _Draft = TypeVar("_Draft", bound=LessonDraft)
 async def guarded(
     context: Context, scope: Scope, draft: _Draft, noted: Sequence[Call] | None = None
 ) -> tuple[_Draft, str | None]:
-    """Return a draft with its guard, and what to say of the guard; None if nobody asked for one and none is there.
+    """Return a draft with its guard, and what to say of it; None if nobody asked for one.
 
-    A given guard is tried, else one is derived from the calls, else from the words alone. `noted` are the project's
-    recorded calls, if they are known. InputError for equal calls, and for a guard that misses the wrong call, meets the
-    right one, or meets everything.
+    A guard that a person wrote is tried. Else one is derived where the draft has both calls, and differs in their
+    structure. `noted` are the project's recorded calls, if they are known. InputError for equal calls, and for a guard
+    that misses the wrong call, meets the right one, or meets everything.
     """
     if draft.kind is not RecordKind.LESSON or draft.source is Source.RULES:
         return draft, None
@@ -49,42 +50,51 @@ async def guarded(
         call_of(text) if text else None for text in (draft.wrong_call, draft.right_call)
     )
     _refuse_bad_calls(wrong, right)
-    wording = Wording(draft.mistake or draft.text, draft.correction or "")
     guard = parse_guard(draft.guard) if draft.guard else None
     if guard is not None:
         _try(guard, wrong, right)
-    elif wrong is not None:
-        guard = derive(wrong, right, wording)
-    else:
-        guard = derive_from_words(_told(draft))
-        guard = None if guard is None or (right is not None and matches(guard, right)) else guard
+    elif wrong is not None and right is not None:
+        guard = derive(wrong, right)
     if guard is None:
-        none = "none: the lesson names no difference between the two calls, or only a number, which is of one task"
-        told = none if wrong is not None else None
+        told = None if wrong is None else _NONE if right is not None else _ONE_CALL
         return replace(draft, guard=None, unarmed=None), told
     noted = await context.bank.lessons.noted_calls(scope) if noted is None else noted
-    others = [call for call in noted if not _same(call, wrong)]
-    met = sum(matches(guard, call) for call in others)
-    known = (
-        f"{met} of {len(others)} recorded calls of this project"
-        if others
-        else "no recorded call to try it on"
-    )
-    wide = len(others) >= _LEAST_NOTED and met > MOST_MET * len(others)
-    unarmed = f"it meets {met} of {len(others)} recorded calls" if wide else None
-    told = f"{guard}; {'meets' if others else 'there is'} {known}"
-    if wrong is not None:
-        told = f"{guard}; meets wrong_call{', not right_call' if right else ''}, {known}"
-    told += "; it is off until a person runs `mcp-reflect lessons guard ID hold`" if wide else ""
+    tried = _Tried(guard, [call for call in noted if not _same(call, wrong)])
+    unarmed = tried.too_many if _verb(draft) == "tells" else None
+    told = f"{_verb(draft)} at {guard.told}; {tried.told}"
+    if unarmed:
+        told = f"would tell at {guard.told}, but {tried.told}: it is off until a person turns it on ({_TURN_ON})"
     return replace(draft, guard=str(guard), unarmed=unarmed), told
 
 
-def _told(draft: LessonDraft) -> Wording:
-    """Return the words of a lesson; an advice alone says what to do, so the call in it is not the wrong one."""
-    mistake, correction = draft.mistake or "", draft.correction or ""
-    if not correction and mistake in ("", draft.text):
-        mistake, correction = lesson_parts(draft.text)
-    return Wording(mistake, correction) if correction else Wording(draft.mistake or draft.text, "")
+def _verb(draft: LessonDraft) -> str:
+    """Return what the guard does: an agent's tells, one that a person wrote or trusts holds, or what they chose."""
+    modes = {GuardMode.TELL: "tells", GuardMode.OFF: "is off"}
+    if isinstance(draft, Lesson) and draft.guard_mode is not None:
+        return modes.get(draft.guard_mode, "holds")
+    is_of_person = draft.source is Source.PERSON or draft.trust is Trust.TRUSTED
+    return "holds" if is_of_person else "tells"
+
+
+class _Tried:
+    """A guard that was tried on the recorded calls of its project."""
+
+    def __init__(self, guard: Guard, calls: Sequence[Call]) -> None:
+        self._tried = len(calls)
+        self._met = sum(matches(guard, call) for call in calls)
+
+    @property
+    def told(self) -> str:
+        """How many calls it meets, in words."""
+        if not self._tried:
+            return "there is no recorded call to try it on"
+        return f"it meets {self._met} of {self._tried} recorded calls of this project"
+
+    @property
+    def too_many(self) -> str | None:
+        """The reason why it is off: it meets more than a few of many calls."""
+        is_wide = self._tried >= _LEAST_NOTED and self._met > MOST_MET * self._tried
+        return f"it meets {self._met} of {self._tried} recorded calls" if is_wide else None
 
 
 def _same(call: Call, other: Call | None) -> bool:
@@ -103,14 +113,6 @@ def _refuse_bad_calls(wrong: Call | None, right: Call | None) -> None:
         raise InputError(
             "right_call", "it is the same as wrong_call", f"Send the call that works, {_EXAMPLE}."
         )
-    if (
-        wrong is not None
-        and right is None
-        and not wrong.shell
-        and not any(value for _, value in wrong.values)
-    ):
-        fault = f"a guard of it would meet every call of {wrong.tool}"
-        raise InputError("wrong_call", fault, f"Send its arguments, and right_call, {_EXAMPLE}.")
 
 
 def _try(guard: Guard, wrong: Call | None, right: Call | None) -> None:

@@ -144,14 +144,15 @@ async def _at_guard(
 ) -> CallWarning | None:
     """Return what is said about a call that goes against a lesson, and record it; None if nothing is said."""
     mode, exact = mode_in(context.settings.guards, call.known.guard_mode), call.forms.exact_key
-    found = guarded(call.known.guards, call.session, exact, mode=mode, holds=holds)
+    about = call.known
+    found = guarded(about.guards, call.session, exact, mode=mode, holds=holds, unread=about.unread)
     if found is None:
         return None
     noted = await _noted(
         context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown
     )
-    about: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
-    return CallWarning(text=found.text, hold=found.hold and noted, **about)
+    rest: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
+    return CallWarning(text=found.text, hold=found.hold and noted, **rest)
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:

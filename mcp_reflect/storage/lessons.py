@@ -7,7 +7,14 @@ from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.guard import Call, Guard, matches, parse_guard
+from mcp_reflect.guards.guard import (
+    Call,
+    Guard,
+    key_may_be_met,
+    matches,
+    may_be_met,
+    parse_guard,
+)
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
@@ -542,11 +549,21 @@ def guard_of(lesson: Lesson) -> Guard | None:
 
 
 def guards_met(reading: Reading, scope: Scope, call: Call) -> tuple[Lesson, ...]:
-    """Return the lessons whose guards a call goes against, a person's first."""
-    rows = reading.lessons("guards_met", scope, keys=sorted(call.keys), limit=_MOST_MET)
+    """Return the lessons whose guards a call goes against, a person's first.
+
+    Of a call that could not be read they are those that it may go against: its words have the program of each.
+    """
+    meets = may_be_met if call.script.is_partial else matches
+    keys = _keys_in(reading, scope, call) if call.script.is_partial else sorted(call.keys)
+    rows = reading.lessons("guards_met", scope, keys=keys, limit=_MOST_MET)
     lessons = {lesson.id: lesson for lesson in rows}
     found = ((lesson, guard_of(lesson)) for lesson in lessons.values())
-    return tuple(lesson for lesson, guard in found if guard is not None and matches(guard, call))
+    return tuple(lesson for lesson, guard in found if guard is not None and meets(guard, call))
+
+
+def _keys_in(reading: Reading, scope: Scope, call: Call) -> list[str]:
+    rows = reading.rows("guard_keys_of_project", scoped(scope))
+    return [row["key"] for row in rows if key_may_be_met(row["key"], call)]
 
 
 def guard_mode(reading: Reading, scope: Scope) -> GuardMode | None:

@@ -103,7 +103,8 @@ class WarningRepository(Repository):
             )
             mode = guard_mode(reading, scope) if against else None
             told: dict[str, Any] = {"lessons": lessons, "guards": against, "guard_mode": mode}
-            return state, KnownCalls(same_call=calls, same_head=heads, **told)
+            unread = call.script.why_partial
+            return state, KnownCalls(same_call=calls, same_head=heads, unread=unread, **told)
 
         return await self.db.look(scope.tenant, read)
 
@@ -213,7 +214,12 @@ class WarningRepository(Repository):
 
         The same call is made at most once more; a call of another kind says nothing.
         """
-        now, met = self.clock.now(), {lesson.id for lesson in guards_met(tx, scope, call)}
+        now = self.clock.now()
+        if (
+            call.script.is_partial
+        ):  # what could not be read follows no lesson, and goes against none
+            return
+        met = {lesson.id for lesson in guards_met(tx, scope, call)}
         notes = (session_state(tx, scope, state.id) or state).notes
         for watched in notes.guarded:
             lesson_id, key = watched.split(" ")[:2]

@@ -188,7 +188,7 @@ def test_a_guard_is_made_shown_changed_and_enforced(capsys: pytest.CaptureFixtur
     added = said(capsys, "add", *words, *calls)
     name = added.partition(":")[0]
 
-    assert "Guard: Bash: `tsc` without `--noEmit`; meets wrong_call, not right_call" in added
+    assert "Guard: holds at `tsc` without `--noEmit`" in added
     assert "(holds)" in said(capsys, "show", name)
     assert "each call against it is refused" in said(capsys, "enforce", name)
     assert "(holds, every time)" in said(capsys, "show", name)

@@ -38,9 +38,7 @@ async def made(
 
 async def test_the_answer_of_store_lesson_says_what_the_guard_meets(engine: Engine) -> None:
     stored = await engine.store_lesson(**TSC)
-    assert (
-        stored.guard == f"{GUARD}; meets wrong_call, not right_call, no recorded call to try it on"
-    )
+    assert stored.guard == f"tells at {GUARD[6:]}; there is no recorded call to try it on"
     lesson = await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
     assert (lesson.guard, lesson.unarmed, lesson.wrong_call) == (GUARD, None, "cd web && tsc -p .")
 
@@ -83,8 +81,10 @@ async def test_an_order_of_two_commands_is_told_until_a_person_arms_it(engine: E
         "correction": "Run `make db` before `pytest`",
     }
     calls = {"wrong_call": "pytest -q", "right_call": "make db && pytest -q"}
-    stored = await lessons.add(engine.context, {**words, **calls})
-    assert "Bash: `pytest` without `make db &&`" in str(stored.guard)
+    guard = "Bash: `pytest` without `make db &&`"  # written by hand: two calls give none
+    assert "none" in str((await lessons.add(engine.context, {**words, **calls})).guard)
+    stored = await lessons.add(engine.context, {**words, **calls, "guard": guard})
+    assert "holds at `pytest` without `make db &&`" in str(stored.guard)
     assert await made(engine, {"command": "make db"})
     told = await engine.before_call("Bash", {"command": "pytest"}, session="s")
     assert told is not None
@@ -105,18 +105,22 @@ async def test_an_advice_alone_never_guards_the_call_that_it_asks_for(engine: En
 
 
 @pytest.mark.parametrize(
-    ("advice", "guard"),
+    "advice",
     [
-        ("Use uv run pytest instead of pytest", "Bash: `pytest` without `uv run ...`"),
-        ("Don't use git add -A, use git add -u", "Bash: `git add` with `-A` or `--all`"),
-        ("Never edit dist/bundle.js by hand", "Edit or a shell redirect: dist/bundle.js"),
+        "Use uv run pytest instead of pytest",
+        "Don't use git add -A, use git add -u",
+        "Never edit dist/bundle.js by hand",
     ],
 )
-async def test_a_sentence_that_names_what_to_avoid_is_a_guard(
-    engine: Engine, advice: str, guard: str
-) -> None:
-    stored = await lessons.add(engine.context, {"lesson": advice})
-    assert str(stored.guard).startswith(guard)
+async def test_words_give_no_guard(engine: Engine, advice: str) -> None:
+    assert (await lessons.add(engine.context, {"lesson": advice})).guard is None
+    assert (await engine.store_lesson(lesson=advice)).guard is None
+
+
+async def test_one_call_gives_no_guard_and_the_answer_says_why(engine: Engine) -> None:
+    stored = await engine.store_lesson(**{**TSC, "right_call": None})
+    assert stored.guard == "none: it takes the right call as well"
+    assert await made(engine)
 
 
 async def test_a_person_chooses_for_a_lesson_a_project_or_all(engine: Engine) -> None:
@@ -232,11 +236,29 @@ async def test_a_guard_that_meets_many_noted_calls_waits_for_a_person(engine: En
         )
     stored = await engine.store_lesson(**TSC)
     assert stored.guard is not None
-    assert (
-        "meets wrong_call, not right_call, 20 of 20 recorded calls of this project; it is off"
-        in stored.guard
-    )
+    assert "meets 20 of 20 recorded calls of this project: it is off" in stored.guard
     assert await engine.before_call("Bash", WRONG, session="t") is None
+    own = await lessons.add(engine.context, {**TSC, "mistake": "Ran tsc without a flag"})
+    assert "holds at" in str(own.guard)  # a person is shown the count, and decides
+    assert "meets 20 of 20 recorded calls" in str(own.guard)
+
+
+UNREADABLE = "echo 'open\nnpx tsc -p ."
+
+
+async def test_a_call_that_cannot_be_read_is_held_by_an_enforced_guard_alone(
+    engine: Engine,
+) -> None:
+    lesson_id = await a_persons(engine)
+    assert await made(engine, {"command": UNREADABLE})
+    await guards.set_mode(engine.context, lesson_id, GuardMode.ENFORCE)
+    said = await engine.before_call("Bash", {"command": UNREADABLE}, session="s")
+    assert said is not None
+    assert said.hold
+    assert "cannot be read: it is not a script that the parser understands" in said.text
+    assert await made(engine, {"command": "echo 'open\nnpx tscx"})
+    document = "cat > a.md <<'EOF'\ntsc is our compiler\nEOF\necho 'open"
+    assert await made(engine, {"command": document})
 
 
 @pytest.mark.parametrize(
@@ -244,11 +266,6 @@ async def test_a_guard_that_meets_many_noted_calls_waits_for_a_person(engine: En
     [
         ({"right_call": TSC["wrong_call"]}, "right_call", "the same as wrong_call"),
         ({"wrong_call": "# nothing", "right_call": None}, "wrong_call", "names no command"),
-        (
-            {"wrong_call": {"tool": "Read", "arguments": {}}, "right_call": None},
-            "wrong_call",
-            "every call of Read",
-        ),
         ({"wrong_call": "x" * 1_000_000}, "wrong_call", "characters"),
     ],
 )

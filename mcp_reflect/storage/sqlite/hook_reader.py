@@ -49,7 +49,7 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
     if not keys:
         return False
-    from mcp_reflect.guards.guard import Call, matches, parse_guard  # noqa: PLC0415 - few calls are looked at this far
+    from mcp_reflect.guards.guard import Call, matches, may_be_met, parse_guard  # noqa: PLC0415 - few calls are looked at this far
 
     call = Call(tool, arguments)
     try:
@@ -58,7 +58,7 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
         ]
     except InputError:  # of another release
         return True
-    return any(matches(guard, call) for guard in found)
+    return any(matches(guard, call) or may_be_met(guard, call) for guard in found)
 
 
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:

@@ -17,6 +17,10 @@ ORDER BY CASE lessons.source WHEN 'person' THEN 0 ELSE 1 END, lessons.id DESC LI
 -- The keys of a lesson's guard.
 SELECT key FROM guards WHERE lesson_id = :id AND tenant = :tenant;
 
+-- name: guard_keys_of_project
+-- The keys of all guards that are on in a project.
+SELECT DISTINCT key FROM guards WHERE tenant = :tenant AND project IN (:project, '') AND key <> '';
+
 -- name: guards_mode
 -- What guards do in a project, which stands where the id of a lesson would, under the key that no guard has.
 SELECT lesson_id AS mode FROM guards WHERE tenant = :tenant AND project = :project AND key = '' LIMIT 1;

@@ -1,0 +1,104 @@
+"""A guard comes from a difference in the structure of two calls, and from nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_reflect.guards.derivation import derive
+from mcp_reflect.guards.guard import Call, Guard, matches
+
+FOLDER = Path(__file__).with_name("cases")
+# Written before the derivation: `silent` are lessons whose calls differ by a value or a bare program alone.
+TWO_CALLS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in FOLDER.joinpath("two_calls.jsonl").read_text(encoding="utf-8").splitlines()
+]
+TEACHING = [lesson for lesson in TWO_CALLS if not lesson.get("silent")]
+SILENT = [lesson for lesson in TWO_CALLS if lesson.get("silent")]
+OLDER: list[dict[str, Any]] = [
+    json.loads(line)
+    for name in ("guards.jsonl", "other_programs.jsonl")
+    for line in FOLDER.joinpath(name).read_text(encoding="utf-8").splitlines()
+]
+NO_GUARD = {
+    "yarn's global install is not on the path"
+}  # another program, and another way to say what it does
+# A call of another shape that follows, by the lesson: nothing in the two calls tells it.
+ALIKE = {
+    "aws s3 rm s3://bkp/one.txt",
+    "Remove-Item notes.txt",
+    "pre-commit run -a",  # the short form of the flag that was missing
+}
+
+
+def call_of(call: dict[str, Any] | str) -> Call:
+    if isinstance(call, str):
+        return Call("Bash", {"command": call})
+    return Call(call["tool"], call["arguments"])
+
+
+def derived(lesson: dict[str, Any]) -> Guard | None:
+    return derive(call_of(lesson["against"][0]), call_of(lesson["follows"][0]))
+
+
+@pytest.mark.parametrize("lesson", TEACHING, ids=lambda lesson: lesson["mistake"][:40])
+def test_a_difference_of_structure_meets_other_wrong_calls_and_no_right_one(
+    lesson: dict[str, Any],
+) -> None:
+    guard = derived(lesson)
+    assert (guard is None) == (lesson["mistake"] in NO_GUARD)
+    if guard is not None:
+        assert all(matches(guard, call_of(call)) for call in lesson["against"])
+        assert not any(matches(guard, call_of(call)) for call in lesson["follows"])
+
+
+@pytest.mark.parametrize("lesson", SILENT, ids=lambda lesson: lesson["mistake"][:40])
+def test_a_value_a_bare_program_or_an_order_gives_no_guard(lesson: dict[str, Any]) -> None:
+    assert derived(lesson) is None
+
+
+def test_calls_that_follow_a_lesson_are_not_met_but_for_those_that_are_named() -> None:
+    met = {
+        str(call["arguments"].get("command"))
+        for lesson in OLDER
+        if (guard := derived(lesson)) is not None
+        for call in lesson["follows"]
+        if matches(guard, call_of(call))
+    }
+    assert met == ALIKE
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "told"),
+    [
+        ("relctl cut v1", "relctl cut --no-rehearse v1", "`relctl cut` without `--no-rehearse`"),
+        ("docker-compose up -d db", "docker compose up -d db", "`docker-compose`"),
+        ("npm install zod", "pnpm add zod", "`npm install` or `npm i`"),
+        ("tsc -p .", "npx tsc --noEmit", "`tsc` without `--noEmit`"),
+        ("pip install x", "sudo pip install x", "`pip install` without `sudo ...`"),
+        ("python3.12 -m pytest", "uv run pytest", "`pytest` with `python -m ...`"),
+    ],
+)
+def test_a_guard_is_said_in_words(wrong: str, right: str, told: str) -> None:
+    guard = derive(call_of(wrong), call_of(right))
+    assert guard is not None
+    assert guard.told == told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("make test", "make test"),
+        ("git push", "git status"),
+        ("git stash", "git stash -u"),  # and not `git stash pop`
+        ("./rows read", "./rows read --from 251 --to 500"),
+        ("kubectl get pods", "kubectl --context staging get pods"),
+        ("git tag v1", "git tag -a v1 -m 'Release 1'"),
+        ("a 'open", "a --x 'open'"),
+        ("billing pay 3", "identity check 3"),
+    ],
+)
+def test_what_leaves_a_doubt_gives_no_guard(wrong: str, right: str) -> None:
+    assert derive(call_of(wrong), call_of(right)) is None
