@@ -1,21 +1,23 @@
 """Read and write files that a person names and files of hosts, without destroying what is there.
 
-In files of hosts other entries stay, and in TOML and YAML also comments, order and quotes: tomlkit and ruamel.yaml
-change those. A JSON file is rewritten with its own indentation; one with comments is refused, because they would be
-lost.
+In files of hosts other entries stay: in JSON and TOML every byte of them (`json_text`, `toml_text`), in YAML what
+ruamel.yaml keeps. A JSON file with comments is refused: most hosts cannot read it either.
 """
 
 import json
 import os
-import re
 import stat
 import sys
 import tempfile
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Any, Final, Literal, cast
 
+from mcp_reflect.cli.json_text import changed_json
+from mcp_reflect.cli.toml_text import toml_values, with_table, without_table
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
 
@@ -89,6 +91,9 @@ def read_text(name: str, limits: Limits) -> str:
         ) from None
 
 
+_MARK: Final = "\ufeff"
+"""The byte order mark, which Windows puts before UTF-8."""
+
 _BY_HAND: Final = "Correct the file, or write the entry by hand (--print)."
 
 Language = Literal["json", "toml", "yaml"]
@@ -102,6 +107,8 @@ def set_entry(
 
     Raises InputError if the text is not in the language, or `block` is not a table.
     """
+    if language == "toml":
+        return _set_toml(text, block, name, entry)
     document = parse(language, text)
     if document.get(block) is None:
         document[block] = {}
@@ -117,12 +124,61 @@ def set_entry(
     return write(language, document, text) if document else ""
 
 
+def _set_toml(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    """Do so in TOML: as text, so that every other byte stays; by tomlkit where the table stands within a value."""
+    before = _toml(text)
+    servers = table(before.get(block, {}), block)
+    if servers.get(name) == entry:
+        return text
+    others = {key: value for key, value in servers.items() if key != name}
+    wanted = {**before, block: {**others, **({name: dict(entry)} if entry is not None else {})}}
+    for change in (_as_text, _by_tomlkit):
+        with suppress(InputError):
+            changed = change(text, block, name, entry)
+            if _comparable(_toml(changed), block) == _comparable(wanted, block):
+                return changed if changed.strip("\ufeff\r\n\t ") else ""
+    raise InputError(block, "an entry cannot be added to it without changing others", _BY_HAND)
+
+
+def _as_text(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    if entry is None:
+        return without_table(text, block, name)
+    return with_table(text, block, name, entry)
+
+
+def _by_tomlkit(text: str, block: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    from tomlkit import dumps  # noqa: PLC0415 - few files need it
+
+    document = parse("toml", text)
+    servers = table(document.setdefault(block, {}), block)
+    if entry is None:
+        del servers[name]
+    else:
+        servers[name] = dict(entry)
+    return ("\ufeff" if text.startswith("\ufeff") else "") + dumps(document)
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text says; InputError if it is none."""
+    try:
+        return toml_values(text)
+    except (TOMLDecodeError, RecursionError) as error:
+        raise InputError("the file", f"it is not TOML: {error}", _BY_HAND) from None
+
+
+def _comparable(values: Mapping[str, Any], block: str) -> str:
+    """Return what a document says as one text; a table without entries is none."""
+    present = {name: value for name, value in values.items() if name != block or value}
+    return json.dumps(present, sort_keys=True, default=repr)
+
+
 def parse(language: Language, text: str) -> Table:
     """Return a document; an empty text has no entries. Raises InputError for what is not a table in the language."""
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - only an installation needs it
     from tomlkit import parse as parse_toml  # noqa: PLC0415 - same
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - same
 
+    text = text.removeprefix(_MARK)
     try:
         match language:
             case "json":
@@ -130,7 +186,7 @@ def parse(language: Language, text: str) -> Table:
             case "toml":
                 document = parse_toml(text)
             case "yaml":
-                document = _yaml().load(text)
+                document = _yaml().load(text.replace("\r\n", "\n"))
     except json.JSONDecodeError as error:
         fault = (
             f"it is not JSON{' (comments are not)' * ('//' in text or '/*' in text)}: {error.msg}"
@@ -144,19 +200,11 @@ def parse(language: Language, text: str) -> Table:
 
 def write(language: Language, document: Table, before: str) -> str:
     """Return a document as text, in the form that it had before."""
+    mark, before = before[: before.startswith(_MARK)], before.removeprefix(_MARK)
     if language == "json":
-        indent = re.search(r"\n([ \t]+)\S", before)
-        end = "" if before and not before.endswith("\n") else "\n"
-        has_half = (
-            re.search(r"\\u[dD][89a-fA-F]", before) is not None
-        )  # half a pair can only be written as an escape
-        return (
-            json.dumps(document, ensure_ascii=has_half, indent=indent[1] if indent else "  ") + end
-        )
-    if language == "toml":
-        from tomlkit import dumps  # noqa: PLC0415 - only an installation needs it
-
-        return dumps(document)
+        if before.strip():
+            return mark + changed_json(before, json.loads(before), document)
+        return mark + json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     yaml = _yaml()
     if any(
         line.startswith("  - ") for line in before.splitlines()
@@ -164,7 +212,8 @@ def write(language: Language, document: Table, before: str) -> str:
         yaml.indent(mapping=2, sequence=4, offset=2)
     stream = StringIO()
     yaml.dump(document, stream)
-    return stream.getvalue()
+    text = stream.getvalue()
+    return mark + (text.replace("\n", "\r\n") if "\r\n" in before else text)
 
 
 def table(value: Any, name: str) -> Table:
