@@ -311,15 +311,14 @@ class Settings(Limits):
 
     @property
     def bank_path(self) -> Path:
-        """The bank's file, absolute and without links: SQLite keeps its log beside the file.
+        """The bank's file, absolute; a link under this name is refused when it is opened.
 
         For a bank on a server, a name for the files that this machine keeps about it; no such file is made.
         """
         bank = self.bank or Path(data_folder()) / "bank.db"
         if isinstance(bank, ServerUrl):
             return Path(data_folder()) / f"postgresql-{sha256(str(bank).encode()).hexdigest()[:12]}"
-        path = bank.expanduser().absolute()
-        return Path(os.path.realpath(path)) if path.is_symlink() else path
+        return bank.expanduser().absolute()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -23,8 +23,8 @@ def data_folder() -> str:
 
 
 def bank_file(named: str | None) -> str | None:
-    """Return the bank's file, absolute and without links; None for a bank on a server."""
+    """Return the bank's file, absolute; None for a bank on a server."""
     bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
     if "://" in bank:
         return None
-    return os.path.realpath(os.path.expanduser(bank))  # noqa: PTH111 - same
+    return os.path.abspath(os.path.expanduser(bank))  # noqa: PTH100, PTH111 - same

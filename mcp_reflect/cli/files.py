@@ -5,10 +5,8 @@ ruamel.yaml keeps. A JSON file with comments is refused: most hosts cannot read 
 """
 
 import json
-import os
 import stat
 import sys
-import tempfile
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from io import StringIO
@@ -20,6 +18,7 @@ from mcp_reflect.cli.json_text import changed_json
 from mcp_reflect.cli.toml_text import toml_values, with_table, without_table
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
+from mcp_reflect.whole_files import replace_whole
 
 _HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
 
@@ -29,19 +28,7 @@ def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
 
     A link stays, and the file it leads to is replaced. OSError if the disk refuses: `path` is as it was then.
     """
-    target = path.resolve()
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(mode)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    replace_whole(str(path.resolve()), text.encode("utf-8", "surrogateescape"), mode)
 
 
 def write_output(name: str, argument: str, text: str, *, mark: str, force: bool) -> None:

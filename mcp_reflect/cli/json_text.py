@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
-from json.decoder import scanstring
 from typing import Any, Final, cast
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -170,7 +169,7 @@ class _Editor:
         while self._text[place] not in "]}":
             item = _Item(place, place, place)
             if is_object:
-                item.key, place = scanstring(self._text, place + 1, True)  # noqa: FBT003 - it takes no names
+                item.key, place = _string(self._text, place)
                 item.value = self._skip(self._skip(place) + 1)  # behind the colon
             item.end = self._end(item.value)
             items.append(item)
@@ -183,7 +182,7 @@ class _Editor:
         """Return where the value at `start` ends."""
         first = self._text[start]
         if first == '"':
-            return scanstring(self._text, start + 1, True)[1]  # noqa: FBT003 - it takes no names
+            return _string(self._text, start)[1]
         if first not in "{[":
             found = _SCALAR.match(self._text, start)
             return found.end() if found else start
@@ -191,12 +190,17 @@ class _Editor:
         while True:
             char = self._text[place]
             if char == '"':
-                place = scanstring(self._text, place + 1, True)[1]  # noqa: FBT003 - it takes no names
+                place = _string(self._text, place)[1]
                 continue
             depth += (char in "{[") - (char in "]}")
             place += 1
             if depth == 0:
                 return place
+
+
+def _string(text: str, start: int) -> tuple[str, int]:
+    """Return the string that begins at `start` with its quote, and where it ends."""
+    return json.JSONDecoder().raw_decode(text, start)
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -332,18 +332,10 @@ async def _promote(engine: Engine, options: Namespace) -> int:
     if options.undo:
         plans = await promote.undo_plans(context, options.file, options.skill)
     else:
-        root = promote.root_of(context)
-        paths = {name: promote.path_of(root, name) for name in promote.FILES}
-        there = {
-            path.resolve(): name for name, path in paths.items() if path.exists()
-        }  # one may be a link to another
-        names = (
-            [options.file]
-            if options.file
-            else [""]
-            if options.skill
-            else [*there.values()] or ["CLAUDE.md"]
-        )
+        if options.file or options.skill:
+            names = [options.file or ""]
+        else:
+            names = promote.files_there(promote.root_of(context)) or ["CLAUDE.md"]
         plans = [
             await promote.plan(context, name, subject=options.skill, ids=options.lesson)
             for name in names

@@ -1,6 +1,8 @@
 """Look after the bank: `mcp-reflect doctor | projects | dream | embed`."""
 
+import os
 import platform
+import stat
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -113,6 +115,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     }
     if isinstance(opened, files.OpenedFile):
         degraded += _examine_file(engine.bank.path, report)
+        degraded += _open_to_others(engine.bank.path)
     embeddings = engine.bank.embeddings
     if embeddings is not None and await embeddings.embedder.embed(["?"], _PROBE_SECONDS) is None:
         degraded.append(f"Recall compares word vectors only. {embeddings.embedder.problem}")
@@ -147,6 +150,31 @@ def _examine_file(path: Path, report: dict[str, Any]) -> Iterator[str]:
     if aside:
         fault = f"{aside[-1]} was set aside because it is damaged."
         yield f"{fault} docs/operations.md says how SQLite reads what was written since the last copy. Then delete it."
+
+
+def _open_to_others(path: Path) -> Iterator[str]:
+    """Yield a sentence for each folder in which somebody else could put another file in the bank's place."""
+    if os.name != "posix":
+        return
+    for folder in path.parents:
+        found = folder.stat()
+        is_sticky = folder != path.parent and found.st_mode & stat.S_ISVTX
+        if not is_sticky and (found.st_mode & stat.S_IWOTH or _is_shared_by_group(found)):
+            yield f"Others can write into {folder}, and so replace the bank. Run: chmod go-w {folder}"
+
+
+def _is_shared_by_group(folder: os.stat_result) -> bool:
+    """Return whether a group of more than the person may write into a folder."""
+    import grp  # noqa: PLC0415 - not on Windows
+    import pwd  # noqa: PLC0415 - same
+
+    if not folder.st_mode & stat.S_IWGRP or folder.st_gid == 0:
+        return False
+    try:
+        person, group = pwd.getpwuid(os.getuid()), grp.getgrgid(folder.st_gid)
+    except KeyError:
+        return True
+    return bool({*group.gr_mem} - {person.pw_name}) or person.pw_gid != folder.st_gid
 
 
 def add_projects_arguments(parser: CliParser) -> None:

@@ -23,6 +23,7 @@ from mcp_reflect.sessions.text import clip
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import same_text
 from mcp_reflect.text.signature import digest
+from mcp_reflect.whole_files import replace_whole
 
 FILES: Final = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules")
 MOST_LINES: Final = 40  # of a block, with its markers
@@ -31,10 +32,10 @@ _FRAME: Final = 4  # lines of a block that are no lessons
 _MOST_LESSON: Final = 300  # characters of a lesson in a block
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
 _END: Final = "<!-- mcp-reflect: end -->"
-_MARKER: Final = re.compile(rf"<!-- mcp-reflect: lessons [0-9a-f]{{12}}[^\n]*-->|{_END}")
-_BLOCK: Final = re.compile(
-    rf"<!-- mcp-reflect: lessons ([0-9a-f]{{12}})[^\n]*-->(.*?){_END}(?:\r?\n)?", re.DOTALL
-)
+_START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]*?-->")
+_LAST: Final = re.compile(rf"{_END}(?:\r?\n)?")
+_IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
+_MOST_MARKERS: Final = 200  # in a file whose block is looked for
 _ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
 _RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
 _SKILL: Final = (
@@ -60,23 +61,34 @@ class Plan:
 # The block in a text.
 
 
-def _block_in(text: str, name: str) -> re.Match[str] | None:
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where our block stands in a text, with its markers and the end of its last line."""
+
+    start: int
+    end: int
+
+
+def _block_in(text: str, name: str) -> Block | None:
     """Return our block in a text, None if there is none.
 
-    InputError if its markers are not one whole pair, or somebody changed it by hand.
+    A lesson that was written by an earlier release may have a marker in its words: the block is what its digest says.
+    InputError if there are other markers than its own, or somebody changed it by hand.
     """
-    markers, block = _MARKER.findall(text), _BLOCK.search(text)
-    if not markers:
+    starts, ends = [*_START.finditer(text)], [*_LAST.finditer(text)]
+    if not starts and not ends:
         return None
-    if block is None or len(markers) != 2:
-        fault = f"{name} has {len(markers) - markers.count(_END)} start markers of our block and {markers.count(_END)}"
-        raise InputError(
-            "file", f"{fault} end markers", "Leave one pair, or remove them all and promote again."
-        )
-    if block[1] != _digest(block[2]):
+    if starts and ends and len(starts) + len(ends) <= _MOST_MARKERS:
+        first, last = starts[0], ends[-1]
+        body = text[first.end() : last.start()]
+        is_whole = first.end() <= last.start() and _digest(body) == first[1]
+        if is_whole and starts[-1].end() <= last.start():
+            return Block(first.start(), last.end())
+    if (len(starts), len(ends)) == (1, 1) and starts[0].end() <= ends[0].start():
         fix = "Move your lines out of it and remove the rest of the block, or undo your change; then try again."
         raise InputError("file", f"somebody edited our block in {name} by hand", fix)
-    return block
+    fault = f"{name} has {len(starts)} start markers of our block and {len(ends)} end markers"
+    raise InputError("file", fault, "Leave one pair, or remove them all and promote again.")
 
 
 def _digest(body: str) -> str:
@@ -85,21 +97,21 @@ def _digest(body: str) -> str:
 
 def block_of(lessons: Sequence[Lesson]) -> str:
     """Return the block with a line for each lesson."""
-    lines = [
-        f"- {clip(lesson.text, _MOST_LESSON).replace('<!--', '').replace('-->', '')}"
-        for lesson in lessons
-    ]
+    lines = [f"- {_without_markers(clip(lesson.text, _MOST_LESSON))}" for lesson in lessons]
     body = "\n".join(["## Lessons of this project", *lines])
     return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
 
 
-def _without(block: re.Match[str], text: str, lead: str) -> str:
-    start = (
-        block.start() - len(lead)
-        if lead and text[: block.start()].endswith(lead)
-        else block.start()
-    )
-    rest = text[block.end() :]
+def _without_markers(text: str) -> str:
+    """Return a text in which no comment begins or ends, so that it can hold none of our markers."""
+    return text.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
+
+
+def _without(block: Block, text: str, lead: str) -> str:
+    start = block.start
+    if lead and text[:start].endswith(lead):
+        start -= len(lead)
+    rest = text[block.end :]
     # The file had no line end: what was added after the block begins a line of its own.
     between = lead[: len(lead) // 2] if rest and start and text[start - 1] != "\n" else ""
     return text[:start] + between + rest
@@ -120,6 +132,39 @@ def path_of(root: Path, name: str, subject: str | None = None) -> Path:
         slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
         return root / ".claude" / "skills" / slug / "SKILL.md"
     return root / name / "mcp-reflect.mdc" if name == ".cursor/rules" else root / name
+
+
+def files_there(root: Path) -> list[str]:
+    """Return the names in FILES of files that are there, each once, without those that import another one of them."""
+    there: dict[Path, str] = {}  # one may be a link to another
+    for name in FILES:
+        if (path := path_of(root, name)).exists():
+            there[path.resolve()] = name
+    return [name for path, name in there.items() if not _imported(path) & {*there} - {path}]
+
+
+def _imported(path: Path) -> set[Path]:
+    """Return the files that an instruction file imports: `@AGENTS.md` in its text, as Claude Code reads it."""
+    with suppress(InputError, OSError):
+        names = {found[1].rstrip(".,;:)") for found in _IMPORT.finditer(_text(path))}
+        return {(path.parent / Path(name).expanduser()).resolve() for name in names}
+    return set()
+
+
+def _refuse_second_block(root: Path, path: Path) -> None:
+    """InputError if a file that `path` imports, or that imports it, has our block: it would be loaded twice."""
+    for name in FILES:
+        other = path_of(root, name).resolve()
+        if other == path or not other.is_file() or not _START.search(_text(other)):
+            continue
+        if other in _imported(path):
+            fault = f"{path.name} imports {name}, which has the lessons already"
+            raise InputError("file", fault, f"Promote into {name} alone.")
+        if path in _imported(other):
+            fault = f"{name} imports {path.name}, and has the lessons already"
+            raise InputError(
+                "file", fault, f"Take them out first: mcp-reflect promote {name} --undo"
+            )
 
 
 def _resolved(root: Path, path: Path) -> Path:
@@ -146,7 +191,11 @@ def _text(path: Path) -> str:
         raise InputError(
             "file", f"{path.name} has more than {_MOST_FILE} bytes", "Promote into another file."
         )
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    content = path.read_bytes()
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content:
+        fix = "Save it as UTF-8, or promote into another file."
+        raise InputError("file", f"{path} is not UTF-8 (it looks like UTF-16)", fix)
+    return content.decode("utf-8", "surrogateescape")
 
 
 def write(path: Path, text: str | None) -> None:
@@ -157,13 +206,8 @@ def write(path: Path, text: str | None) -> None:
             path.parent.rmdir()  # the folder of a skill, if nothing else is in it
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(text.encode("utf-8", "surrogateescape"))
-        draft.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    replace_whole(str(path), text.encode("utf-8", "surrogateescape"), mode)
 
 
 # The lessons.
@@ -183,6 +227,8 @@ async def plan(
         one.file: one for one in await context.bank.findings.promotions(context.scopes.own)
     }.get(str(path))
     text = _text(path)
+    if not subject:
+        _refuse_second_block(root, path)
     block = _block_in(text, path.name)
     lessons = await _chosen(context, subject, ids)
     rest = _without(block, text, known.lead if known else "") if block else text
@@ -223,8 +269,9 @@ def _planned(
     elif block is None:
         after = f"{text or known.head}{known.lead}{new}"
     else:
-        ending = "" if block[0].endswith("\n") else "\r\n" if "\r\n" in text else "\n"
-        after = text[: block.start()] + new.removesuffix(ending) + text[block.end() :]
+        has_line_end = text[: block.end].endswith("\n")
+        ending = "" if has_line_end else "\r\n" if "\r\n" in text else "\n"
+        after = text[: block.start] + new.removesuffix(ending) + text[block.end :]
     kept = replace(known, lessons=tuple(lesson.id for lesson in lessons)) if lessons else None
     return Plan(path=path, before=text, after=after, promotion=kept, left_out=left_out)
 
@@ -331,5 +378,5 @@ async def refresh(context: Context) -> None:
                 lessons.append(await context.bank.lessons.get(scope, lesson_id))
         with suppress(InputError, OSError):
             made = _planned(known, [lesson for lesson in lessons if _is_usable(lesson)])
-            if made.after != made.before and _MARKER.search(made.before):
+            if made.after != made.before and _START.search(made.before):
                 await apply(context, made)

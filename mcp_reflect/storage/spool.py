@@ -4,12 +4,16 @@ A later process stores the calls in the bank. The projects are kept because a ho
 """
 
 import _thread
+import errno
 import json
 import os
+import stat
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from mcp_reflect.whole_files import replace_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +44,7 @@ def append(bank: str, *records: dict[str, Any]) -> bool:
 def waiting(bank: str) -> list[dict[str, Any]]:
     """Return the records of the spool of a bank, which stay in it."""
     try:
-        with open(bank + ENDING, "rb") as file:  # noqa: PTH123 - hooks import no pathlib
+        with os.fdopen(_opened(bank + ENDING, os.O_RDONLY), "rb") as file:
             return list(_records(file))
     except OSError:
         return []
@@ -108,12 +112,29 @@ def _records(lines: "Iterable[bytes]") -> "Iterator[dict[str, Any]]":
 @contextmanager
 def _locked(path: str) -> Generator[BinaryIO]:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - hooks import no pathlib
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+    with os.fdopen(_opened(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
         with suppress(ImportError):
             import fcntl  # noqa: PLC0415 - not on Windows
 
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         yield file
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file beside the bank. OSError, which names it, if it is a link or a pipe: somebody else put it there."""
+    flags |= (
+        getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        if os.path.islink(path):  # noqa: PTH114 - hooks import no pathlib
+            raise OSError(error.errno, "it is a link. Remove it", path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file. Remove it", path)
+    return descriptor
 
 
 _FOLDERS: Final = ".folders"
@@ -141,12 +162,7 @@ def note_project(bank: str, folder: str, project: str) -> None:
         return
     known.pop(folder, None)
     kept = dict([*known.items(), (folder, project)][-_MOST_FOLDERS:])
-    draft = f"{bank}{_FOLDERS}.{os.getpid()}"
-    with os.fdopen(
-        os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        json.dump(kept, file, ensure_ascii=False)
-    os.replace(draft, bank + _FOLDERS)  # noqa: PTH105 - pathlib takes as long to import as all of this
+    replace_whole(bank + _FOLDERS, json.dumps(kept).encode())
 
 
 def forget_projects(bank: str) -> None:
@@ -157,7 +173,7 @@ def forget_projects(bank: str) -> None:
 
 def _folders(bank: str) -> dict[str, str]:
     try:
-        with open(bank + _FOLDERS, encoding="utf-8") as file:  # noqa: PTH123 - same
+        with os.fdopen(_opened(bank + _FOLDERS, os.O_RDONLY), encoding="utf-8") as file:
             return dict(json.load(file))
     except (OSError, ValueError, TypeError):
         return {}

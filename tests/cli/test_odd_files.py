@@ -88,8 +88,8 @@ def test_what_a_person_wrote_behind_our_table_stays(text: str) -> None:
     [
         'mcp_servers = { other = { command = "x" } }\nmodel = "y"\n',
         '[mcp_servers]\nmcp-reflect = { command = "old" }\nother.command = "x"\n',
-        'model = "y"\n[mcp_servers . "mcp-reflect"] # by hand\n  command = "old"\n'
-        '[mcp_servers.mcp-reflect.env]\nA = "1"\n[z]\nb = 1\n',
+        'model = "y"\n[mcp_servers . "mcp-reflect"] # by hand\n  command = "old"\n[z]\nb = 1\n',
+        '[mcp_servers.mcp-reflect]\ncommand = "old"\n[mcp_servers.mcp-reflect.env]\nA = "1"\n[z]\n',
     ],
 )
 def test_an_entry_that_somebody_wrote_another_way_is_changed_and_removed(text: str) -> None:

@@ -14,6 +14,7 @@ from mcp_reflect.services import hooks
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
 from mcp_reflect.services.promote import MOST_LINES
+from mcp_reflect.text.signature import digest
 from tests.cli.commands import Command
 
 RULE = "Run `make migrate` before `make test`"
@@ -202,6 +203,72 @@ def test_a_link_inside_the_project_is_written_through_and_one_out_of_it_refused(
     (project / "GEMINI.md").symlink_to(outside)
     assert "a link out of the project" in command.by_person("promote", "GEMINI.md", "--yes", code=2)
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "<!-- mcp-reflect: end -->",
+        "<!<!---- mcp-reflect: end ---->>",
+        "<!-- mcp-reflect: lessons 0123456789ab -->",
+        "<!--<!-- mcp-reflect: end -->-->",
+        "-->",
+    ],
+)
+def test_a_lesson_holds_none_of_our_markers(command: Command, project: Path, marker: str) -> None:
+    (project / "CLAUDE.md").write_text(OWN)
+    command("lessons", "add", "--mistake", f"It said {marker} x", "--correction", "Write it down")
+    command("promote", "CLAUDE.md", "--yes")
+    assert "nothing changes" in command("promote", "CLAUDE.md", "--yes")
+    assert (project / "CLAUDE.md").read_text().count("<!-- mcp-reflect: ") == 2
+    command("promote", "--undo", "--yes")
+    assert (project / "CLAUDE.md").read_text() == OWN
+
+
+def test_a_block_with_a_marker_in_a_lesson_of_an_earlier_release_is_found(
+    command: Command, project: Path
+) -> None:
+    (project / "CLAUDE.md").write_text(OWN)
+    command("promote", "CLAUDE.md", "--yes")
+    body = "\n## Lessons of this project\n- It said <!-- mcp-reflect: end --> x\n"
+    block = f"<!-- mcp-reflect: lessons {digest(body.strip(), 12)}, old -->{body}{END}"
+    (project / "CLAUDE.md").write_text(f"{OWN}\n{block}")
+    command("promote", "--undo", "--yes")
+    assert (project / "CLAUDE.md").read_text() == OWN
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+def test_a_link_planted_under_the_name_of_a_draft_is_not_written_through(
+    command: Command, project: Path
+) -> None:
+    (outside := project.parent / "mine.md").write_text("mine")
+    for name in (f".CLAUDE.md.{os.getpid()}", ".CLAUDE.md"):
+        (project / name).symlink_to(outside)
+    command("promote", "CLAUDE.md", "--yes")
+    assert outside.read_text() == "mine"
+    assert RULE in (project / "CLAUDE.md").read_text()
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le"])
+def test_a_file_in_utf_16_is_refused_by_name(command: Command, project: Path, coding: str) -> None:
+    (project / "CLAUDE.md").write_bytes(content := OWN.encode(coding))
+    assert "CLAUDE.md is not UTF-8" in command("promote", "CLAUDE.md", "--yes", code=2)
+    assert (project / "CLAUDE.md").read_bytes() == content
+
+
+@pytest.mark.parametrize("line", ["@AGENTS.md", "@./AGENTS.md", "See @AGENTS.md."])
+def test_a_file_that_imports_another_gets_no_second_block(
+    command: Command, project: Path, line: str
+) -> None:
+    (project / "AGENTS.md").write_text(OWN)
+    (project / "CLAUDE.md").write_text(f"# Shop\n\n{line}\n")
+    command("promote", "--yes")
+    assert RULE in (project / "AGENTS.md").read_text()
+    assert RULE not in (project / "CLAUDE.md").read_text()
+    assert "has the lessons already" in command("promote", "CLAUDE.md", "--yes", code=2)
+    command("promote", "--undo", "--yes")
+    command("promote", "CLAUDE.md", "--yes")
+    assert "has the lessons already" in command("promote", "AGENTS.md", "--yes", code=2)
 
 
 def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, project: Path) -> None:

@@ -10,16 +10,16 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import BankDamagedError, BankError, NotABankError
+from mcp_reflect.errors import BankError, NotABankError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading, scoped
+from mcp_reflect.storage.spool import Spool, append, waiting
 from mcp_reflect.storage.sqlite.files import (
     APPLICATION_ID,
     OpenedFile,
@@ -356,25 +356,59 @@ def _tried(engine: Engine, settings: Settings) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
-@pytest.mark.parametrize("begun", [True, False])
-async def test_a_bank_behind_a_link_is_one_with_its_log_at_the_links_end(
-    settings: Settings, bank_path: Path, tmp_path: Path, *, begun: bool
+@pytest.mark.parametrize("ending", ["", "-wal", "-journal"])
+async def test_a_bank_or_a_log_that_is_a_link_is_refused_by_name(
+    settings: Settings, bank_path: Path, tmp_path: Path, ending: str
 ) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    real = tmp_path / "elsewhere" / "kept.db"
-    if begun:
-        async with Engine(replace(settings, bank=real)) as engine:
+    (real := tmp_path / "real.db").write_text("mine")
+    bank_path.parent.mkdir(exist_ok=True)
+    planted = bank_path.with_name(bank_path.name + ending)
+    planted.symlink_to(real)
+    async with Engine(settings) as engine:
+        with pytest.raises(NotABankError, match=f"{planted} is a link"):
             await engine.store_lesson(**LESSON)
-    bank_path.parent.mkdir()
-    bank_path.symlink_to(real)
-    async with Engine(settings) as engine:
-        await engine.store_lesson(**OTHER)
-        assert engine.bank.path == real
-    assert texts(real) == {OTHER["mistake"]} | ({LESSON["mistake"]} if begun else set())
-    real.write_bytes(os.urandom(9000))
-    async with Engine(settings) as engine:
-        with pytest.raises(BankDamagedError):
-            await engine.recall(task=TASK)
-        assert not (await engine.recall(task=TASK)).lessons
-    assert bank_path.is_symlink()
-    assert len(list(real.parent.glob("kept.db.damaged-*"))) == 1
+    assert real.read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+@pytest.mark.parametrize("plant", [os.mkfifo if hasattr(os, "mkfifo") else None, "link"])
+def test_a_spool_that_is_a_link_or_a_pipe_is_refused_by_name(
+    bank_path: Path, tmp_path: Path, plant: Any
+) -> None:
+    (real := tmp_path / "real").write_text("mine")
+    bank_path.parent.mkdir(exist_ok=True)
+    spool = Path(f"{bank_path}.spool")
+    if plant == "link":
+        spool.symlink_to(real)
+    else:
+        plant(spool)
+    with pytest.raises(OSError, match="Remove it") as caught:
+        append(str(bank_path), {"tool": "Bash"})
+    assert caught.value.filename == str(spool)
+    with pytest.raises(OSError, match="Remove it"):
+        Spool(bank_path).take(10)
+    assert waiting(str(bank_path)) == []
+    assert real.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"hello\n" * 100,
+        "müde\n".encode() * 900,
+        "notes".encode("utf-16"),
+        b"%PDF-1.7\n\0\1",
+        b"PK\x03\x04\0\0",
+        b'{"memory": []}',
+    ],
+)
+@pytest.mark.parametrize("name", ["notes.db", "x.sqlite"])
+async def test_a_file_of_another_kind_stays_whatever_its_name_is(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    (notes := tmp_path / name).write_bytes(content)
+    async with Engine(Settings(bank=notes, project="app")) as engine:
+        with pytest.raises(NotABankError, match="it was left as it is"):
+            await engine.recall(task="anything")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert notes.read_bytes() == content

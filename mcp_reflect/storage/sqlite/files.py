@@ -1,5 +1,6 @@
 """The file of a bank: made private, opened, switched to a log, migrated, copied, and set aside if it is damaged."""
 
+import codecs
 import os
 import re
 import shutil
@@ -154,6 +155,7 @@ def prepare(path: Path, busy_seconds: float) -> OpenedFile:
     Raises NotABankError for a file that is something else (it stays as it is), BankDamagedError for one that should be
     set aside, OSError or sqlite3.Error: it is locked while another process switches it to a log.
     """
+    _refuse_links(path)
     _make_private(path)
     _refuse_foreign(path)
     if not _may_write(path):
@@ -183,6 +185,16 @@ def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
+def _refuse_links(path: Path) -> None:
+    """Refuse a bank, or a log of it, that is a link: who planted it has SQLite write into another file."""
+    for file in (beside(path, ending) for ending in ENDINGS):
+        if file.is_symlink():
+            fix = f"Set MCP_REFLECT_BANK to the file itself: {file.resolve()}"
+            if file != path:
+                fix = "Remove it"
+            raise NotABankError(f"{file} is a link, which a bank must not be. {fix}.")
+
+
 def _make_private(path: Path) -> None:
     """Make an empty file that only this user can read, or remove the rights of others, before it is used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -206,13 +218,38 @@ def _refuse_foreign(path: Path) -> None:
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB:
             return  # half of a log may be in the file: then opening it adds the rest, or says what is wrong
-        if path.suffix.lower() not in _DATABASE_ENDINGS and not log_bytes(path):
+        is_named_so = path.suffix.lower() in _DATABASE_ENDINGS
+        if (not is_named_so and not log_bytes(path)) or _is_of_another_kind(path):
             raise NotABankError(
                 f"{path} is not an SQLite database; it was left as it is. Set MCP_REFLECT_BANK to another file."
             ) from error
         raise BankDamagedError(
             f"The bank {path} does not begin like an SQLite database."
         ) from error
+
+
+_HEAD_BYTES: Final = 4096
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_OTHER_KINDS: Final = (
+    *(b"\xff\xfe", b"\xfe\xff"),  # text in UTF-16
+    *(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\x7fELF", b"MZ"),
+)
+"""How other kinds of files begin."""
+
+
+def _is_of_another_kind(path: Path) -> bool:
+    """Return whether a file that does not begin like a database is a text, or says what else it is.
+
+    Damage leaves blocks of zeros or of other files, and no whole text.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(_OTHER_KINDS):
+        return True
+    with suppress(UnicodeDecodeError):
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+        return bool(text) and not _CONTROL.search(text)
+    return False
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
