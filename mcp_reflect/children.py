@@ -137,6 +137,18 @@ def write_output(
     return run.returncode == 0
 
 
+def output_of(name: str, *words: str) -> str | None:
+    """Return what a program of the system prints; None where there is none, or it fails."""
+    path = find_program(name)
+    if path is None:
+        return None
+    try:
+        run = subprocess.run([path, *words], capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return run.stdout.decode("utf-8", "replace") if run.returncode == 0 else None
+
+
 def edit_file(command: str, file: Path) -> None:
     """Let a person edit a file in the editor that they named; OSError or ValueError where that fails."""
     words = shlex.split(command)

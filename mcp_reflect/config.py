@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from mcp_reflect.errors import InputError, did_you_mean
-from mcp_reflect.places import data_folder
+from mcp_reflect.places import data_folder, filled_in
 
 PREFIX: Final = "MCP_REFLECT_"
 
@@ -274,7 +274,7 @@ class Settings(Limits):
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
-                given[item.name] = _read(name, text, item)
+                given[item.name] = _read(name, _filled_in(name, text), item)
         prefixes = _provider_prefixes(env)
         provider_env = {name: text for name, text in env.items() if name.startswith(prefixes)}
         names = {PREFIX + item.name.upper() for item in documented()}
@@ -371,6 +371,18 @@ def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
 def documented() -> tuple[Field[Any], ...]:
     """Return the fields that a person can set, in the order of the documentation."""
     return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
+
+
+def _filled_in(name: str, text: str) -> str:
+    """Return a setting with the variables in it filled in; InputError if one is not set.
+
+    An address may have a password with such signs, which stays as it is.
+    """
+    filled = text if "://" in text else filled_in(text)
+    if filled is None:
+        fault = f"'{_quoted(text)}' has a variable that is not set here, or that the host does not fill in"
+        raise InputError(name, fault, "Write the name or the whole path itself.")
+    return filled
 
 
 _TRUTH: Final = {

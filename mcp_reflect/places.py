@@ -10,6 +10,30 @@ NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 
 
+def filled_in(text: str) -> str | None:
+    """Return a setting with the variables in it filled in: `$HOME`, `${HOME}`, `${env:HOME}`, `${HOME:-/x}`, `%APPDATA%`.
+
+    None if one of them is not set, or is a place of a host's (`${workspaceFolder}`) that the host did not fill in.
+    """
+    if "$" not in text and "%" not in text:
+        return text
+    import re  # noqa: PLC0415 - hooks need it only then
+
+    is_known = True
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal is_known
+        name, _, default = (
+            (found[1] or found[2] or found[3] or "").removeprefix("env:").partition(":-")
+        )
+        known = os.environ.get(name) or default
+        is_known = is_known and bool(known)
+        return known
+
+    filled = re.sub(r"\$\{([^{}]*)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%", value, text)
+    return filled if is_known else None
+
+
 def data_folder() -> str:
     """Return the folder of a person's application data on this platform, as `platformdirs` does in 40 ms more."""
     home = os.path.expanduser("~")  # noqa: PTH111 - pathlib takes as long to import as all of this
@@ -23,8 +47,8 @@ def data_folder() -> str:
 
 
 def bank_file(named: str | None) -> str | None:
-    """Return the bank's file, absolute; None for a bank on a server."""
+    """Return the bank's file, absolute; None for a bank on a server, or a name that cannot be read."""
     bank = named or os.path.join(data_folder(), "bank.db")  # noqa: PTH118 - same
-    if "://" in bank:
+    if "://" in bank or (bank := filled_in(bank) or "") == "":
         return None
     return os.path.abspath(os.path.expanduser(bank))  # noqa: PTH100, PTH111 - same

@@ -79,7 +79,7 @@ def answer_event(
         else:
             answer = _answer(hook, settings, spool, left, watch.began)
         if answer:
-            sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps(answer) + "\n")  # in ASCII, whatever the console's encoding
             sys.stdout.flush()
     finally:
         keep()

@@ -57,15 +57,33 @@ class Remote:
     project: str | None = None
 
 
+_MOVED: Final[Mapping[str, tuple[str, str]]] = {
+    ".claude.json": ("CLAUDE_CONFIG_DIR", ".claude.json"),
+    ".claude/": ("CLAUDE_CONFIG_DIR", ""),
+    ".codex/": ("CODEX_HOME", ""),
+    ".gemini/": ("GEMINI_CLI_HOME", ".gemini/"),
+}
+"""What of the home directory a variable of its host moves, and where that is in the folder which the variable names."""
+
+
+def person_file(name: str) -> Path:
+    """Return a person's file of a host, by its name below the home directory: where the host reads it."""
+    for start, (variable, there) in _MOVED.items():
+        folder = os.environ.get(variable, "").strip()
+        if folder and name.startswith(start):
+            return Path(folder).expanduser() / (there + name.removeprefix(start))
+    return Path.home() / name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostConfig:
     """A host and its file.
 
-    `place` is that of a person's file: `~/` is the home directory, `@/` the folder of programs' settings; `windows` is
-    the one there if it is another, `project` the file that a project shares, if the host has one. `typed`: the entry of
-    a program names its type. `variable` is how the host writes a variable of the environment, with NAME, in the headers
-    of a service; None where it reads no address from its file. `url` is the name of that address, `kind` the type of
-    such an entry.
+    `place` is that of a person's file: `~/` is the home directory, `@/` the folder of programs' settings; `windows` and
+    `mac` are the ones there if they are others, `project` the file that a project shares, if the host has one.
+    `typed`: the entry of a program names its type. `variable` is how the host writes a variable of the environment,
+    with NAME, in the headers of a service; None where it reads no address from its file. `url` is the name of that
+    address, `kind` the type of such an entry.
     """
 
     title: str
@@ -73,6 +91,7 @@ class HostConfig:
     block: str
     place: str
     windows: str | None = None
+    mac: str | None = None
     project: str | None = None
     typed: bool = False
     variable: str | None = None
@@ -82,12 +101,16 @@ class HostConfig:
 
     def file(self, system: str = sys.platform) -> Path:
         """Return the file of a person on an operating system, which is named as `sys.platform` does."""
-        place = self.windows if self.windows and system == "win32" else self.place
+        others = {"win32": self.windows, "darwin": self.mac}
+        place = others.get(system) or self.place
+        if place.startswith("~/"):
+            return person_file(place.removeprefix("~/"))
         programs = {
             "win32": os.environ.get("APPDATA", "~/AppData/Roaming"),
             "darwin": "~/Library/Application Support",
         }
-        return Path(place.replace("@", programs.get(system, "~/.config"), 1)).expanduser()
+        shared = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+        return Path(place.replace("@", programs.get(system, shared), 1)).expanduser()
 
     def set_entry(self, text: str, command: Command | None) -> str:
         """Return the file's text with the server's entry in it; without it if there is no command."""
@@ -153,8 +176,9 @@ HOSTS: Final[Mapping[str, HostConfig]] = {
         project=".gemini/settings.json", variable="${NAME}", url="httpUrl", restart=_NEW_SESSIONS,
     ),
     "goose": HostConfig(
-        title="goose", language="yaml", block="extensions", place="~/.config/goose/config.yaml",
-        windows="@/Block/goose/config/config.yaml", variable="${NAME}", url="uri", kind="streamable_http",
+        title="goose", language="yaml", block="extensions", place="@/goose/config.yaml",
+        mac="~/.config/goose/config.yaml", windows="@/Block/goose/config/config.yaml",
+        variable="${NAME}", url="uri", kind="streamable_http",
         restart=_NEW_SESSIONS,
     ),
     "windsurf": HostConfig(
@@ -286,7 +310,7 @@ def set_hooks(
         if not isinstance(entries, list):
             fix = "Correct the file, or write the entry by hand (--print)."
             raise InputError(f"hooks/{event}", "it is not a list", fix)
-        others = [entry for entry in cast("list[Any]", entries) if not _is_ours(entry)]
+        others = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
         hooks[event] = [*others, _entry(event, settings, command, distil)] if command else others
         if not hooks[event]:
             del hooks[event]
@@ -342,7 +366,7 @@ def _input(event: str) -> dict[str, str]:
     return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 
-def _is_ours(entry: Any) -> bool:
+def is_our_hook(entry: Any) -> bool:
     """Return whether an entry runs nothing but `mcp-reflect hook`, or asks our server's tool."""
     if not isinstance(entry, dict):
         return False

@@ -14,6 +14,7 @@ from typing import Final
 from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import replace_file
+from mcp_reflect.cli.host_state import hooks_switched_off, running
 from mcp_reflect.cli.hosts import (
     AGENT_RULES,
     HOOK_SETTINGS,
@@ -23,6 +24,7 @@ from mcp_reflect.cli.hosts import (
     Remote,
     find_hooks,
     find_program,
+    person_file,
     set_hooks,
 )
 from mcp_reflect.cli.output import confirm, diff, write_line, write_result
@@ -179,7 +181,8 @@ def run_install(options: Namespace) -> int:
 def _said(host: HostConfig, options: Namespace) -> str:
     if options.uninstall:
         kept = "" if options.url else f" What was learned stays in {Settings.from_env().bank_path}."
-        return f"Removed from {host.title}.{kept}"
+        warned = running(options.host)
+        return f"Removed from {host.title}.{kept}{f' {warned}' if warned else ''}"
     notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
     notes += [_LOADED] if options.host == "claude-code" else []
     notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []
@@ -188,6 +191,9 @@ def _said(host: HostConfig, options: Namespace) -> str:
         if options.distil
         else []
     )
+    if options.hooks:
+        notes += hooks_switched_off(options.host)
+    notes.append(running(options.host) or "")
     return " ".join(filter(None, notes))
 
 
@@ -205,7 +211,7 @@ def _changes(
         place = (
             Path.cwd() / (hooks.project_file or hooks.file)
             if options.here
-            else Path.home() / hooks.file
+            else person_file(hooks.file)
         )
         edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
     changes = [

@@ -5,6 +5,7 @@ Only the module of that command is imported, because `recall` and hooks must ans
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Final
 
 from mcp_reflect import __version__
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done. 1: it could not be done, or was declined. 2: the arguments are wrong. 130: Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _speak_utf8()
     try:
         return _run(words)
     except McpReflectError as error:
@@ -41,6 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
     except KeyboardInterrupt:
         return _fail("interrupted.", 130)
+
+
+def _speak_utf8() -> None:
+    """Read and write UTF-8, whatever the console says: a pipe on Windows has an encoding without most characters."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _run(words: list[str]) -> int:

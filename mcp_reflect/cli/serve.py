@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from typing import TYPE_CHECKING
 
 from mcp_reflect.places import NESTED
@@ -37,4 +38,6 @@ def run_serve(options: "Namespace | None" = None) -> None:
     server = build()
     gc.freeze()
     gc.enable()
+    # Python's own handler would wait for the thread that reads stdin, and so until the host closes it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     server.run()

@@ -13,6 +13,7 @@ from typing import Any, Final
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
+from mcp_reflect.cli.host_state import hooks_switched_off, hosts_with_our_hooks
 from mcp_reflect.cli.output import (
     GREEN,
     RED,
@@ -73,6 +74,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
     `degraded` has a sentence for each thing that is wrong, `notes` one for each that could be better but does no harm.
     """
     degraded = [*engine.settings.misspelled(), *engine.context.runner.problems()]
+    degraded += [told for host in hosts_with_our_hooks() for told in hooks_switched_off(host)]
     report: dict[str, Any] = {
         "version": __version__,
         "python": platform.python_version(),

@@ -103,7 +103,7 @@ _Call: TypeAlias = Annotated[
     AfterValidator(fields.not_blank),
     fields.most("max_lesson_chars"),
     BeforeValidator(_as_call),
-    WithJsonSchema({}),
+    WithJsonSchema({"type": ["string", "object"]}),
 ]
 """A call: a shell command as text, or {tool, arguments}."""
 
@@ -388,7 +388,7 @@ class OutcomeArguments(Arguments):
     success: Annotated[
         Literal[True, False, "partial", "irrelevant"],
         BeforeValidator(_outcome),
-        WithJsonSchema({"enum": ["helped", "irrelevant", "wrong", "partial"]}),
+        WithJsonSchema({"type": "string", "enum": ["helped", "irrelevant", "wrong", "partial"]}),
     ]
     recall_id: fields.Label | None = None
     lesson_ids: Annotated[

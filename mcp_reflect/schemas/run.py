@@ -316,7 +316,8 @@ class ReflectArguments(Arguments):
     analysis: Annotated[
         fields.Judgment,
         Field(
-            description="Any of {mistake, correction, why, strategy, symptoms, keywords, importance}, or text"
+            json_schema_extra={"type": ["object", "string"]},
+            description="Any of {mistake, correction, why, strategy, symptoms, keywords, importance}, or text",
         ),
     ] = None
     reflection_id: fields.Label | None = None

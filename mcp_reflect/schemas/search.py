@@ -258,7 +258,11 @@ class ReplanArguments(Arguments):
     ] = Field(default_factory=list[Any])
     suggestions: Annotated[fields.Phrases, Field(description="What the search tool proposed")] = ()
     analysis: Annotated[
-        fields.Judgment, Field(description="Your own: {strategy, user_message, new_queries}")
+        fields.Judgment,
+        Field(
+            json_schema_extra={"type": ["object", "string"]},
+            description="Your own: {strategy, user_message, new_queries}",
+        ),
     ] = None
     search_id: fields.Label | None = None
     detail: fields.Detail = False
