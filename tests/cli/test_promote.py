@@ -217,11 +217,11 @@ def test_a_link_inside_the_project_is_written_through_and_one_out_of_it_refused(
 )
 def test_a_lesson_holds_none_of_our_markers(command: Command, project: Path, marker: str) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    command("lessons", "add", "--mistake", f"It said {marker} x", "--correction", "Write it down")
-    command("promote", "CLAUDE.md", "--yes")
-    assert "nothing changes" in command("promote", "CLAUDE.md", "--yes")
+    command.by_person("lessons", "add", "--mistake", f"It said {marker} x", "--correction", "Write it down")
+    command.by_person("promote", "CLAUDE.md", "--yes")
+    assert "nothing changes" in command.by_person("promote", "CLAUDE.md", "--yes")
     assert (project / "CLAUDE.md").read_text().count("<!-- mcp-reflect: ") == 2
-    command("promote", "--undo", "--yes")
+    command.by_person("promote", "--undo", "--yes")
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
@@ -229,11 +229,11 @@ def test_a_block_with_a_marker_in_a_lesson_of_an_earlier_release_is_found(
     command: Command, project: Path
 ) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     body = "\n## Lessons of this project\n- It said <!-- mcp-reflect: end --> x\n"
     block = f"<!-- mcp-reflect: lessons {digest(body.strip(), 12)}, old -->{body}{END}"
     (project / "CLAUDE.md").write_text(f"{OWN}\n{block}")
-    command("promote", "--undo", "--yes")
+    command.by_person("promote", "--undo", "--yes")
     assert (project / "CLAUDE.md").read_text() == OWN
 
 
@@ -244,7 +244,7 @@ def test_a_link_planted_under_the_name_of_a_draft_is_not_written_through(
     (outside := project.parent / "mine.md").write_text("mine")
     for name in (f".CLAUDE.md.{os.getpid()}", ".CLAUDE.md"):
         (project / name).symlink_to(outside)
-    command("promote", "CLAUDE.md", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
     assert outside.read_text() == "mine"
     assert RULE in (project / "CLAUDE.md").read_text()
 
@@ -252,7 +252,7 @@ def test_a_link_planted_under_the_name_of_a_draft_is_not_written_through(
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le"])
 def test_a_file_in_utf_16_is_refused_by_name(command: Command, project: Path, coding: str) -> None:
     (project / "CLAUDE.md").write_bytes(content := OWN.encode(coding))
-    assert "CLAUDE.md is not UTF-8" in command("promote", "CLAUDE.md", "--yes", code=2)
+    assert "CLAUDE.md is not UTF-8" in command.by_person("promote", "CLAUDE.md", "--yes", code=2)
     assert (project / "CLAUDE.md").read_bytes() == content
 
 
@@ -262,13 +262,13 @@ def test_a_file_that_imports_another_gets_no_second_block(
 ) -> None:
     (project / "AGENTS.md").write_text(OWN)
     (project / "CLAUDE.md").write_text(f"# Shop\n\n{line}\n")
-    command("promote", "--yes")
+    command.by_person("promote", "--yes")
     assert RULE in (project / "AGENTS.md").read_text()
     assert RULE not in (project / "CLAUDE.md").read_text()
-    assert "has the lessons already" in command("promote", "CLAUDE.md", "--yes", code=2)
-    command("promote", "--undo", "--yes")
-    command("promote", "CLAUDE.md", "--yes")
-    assert "has the lessons already" in command("promote", "AGENTS.md", "--yes", code=2)
+    assert "has the lessons already" in command.by_person("promote", "CLAUDE.md", "--yes", code=2)
+    command.by_person("promote", "--undo", "--yes")
+    command.by_person("promote", "CLAUDE.md", "--yes")
+    assert "has the lessons already" in command.by_person("promote", "AGENTS.md", "--yes", code=2)
 
 
 def test_a_file_that_is_read_only_or_no_file_is_refused(command: Command, project: Path) -> None:
