@@ -217,7 +217,9 @@ def test_a_link_inside_the_project_is_written_through_and_one_out_of_it_refused(
 )
 def test_a_lesson_holds_none_of_our_markers(command: Command, project: Path, marker: str) -> None:
     (project / "CLAUDE.md").write_text(OWN)
-    command.by_person("lessons", "add", "--mistake", f"It said {marker} x", "--correction", "Write it down")
+    command.by_person(
+        "lessons", "add", "--mistake", f"It said {marker} x", "--correction", "Write it down"
+    )
     command.by_person("promote", "CLAUDE.md", "--yes")
     assert "nothing changes" in command.by_person("promote", "CLAUDE.md", "--yes")
     assert (project / "CLAUDE.md").read_text().count("<!-- mcp-reflect: ") == 2
