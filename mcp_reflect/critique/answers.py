@@ -222,7 +222,7 @@ def _texts(claims: Sequence[Claim], counts: Sequence[int], *, has_evidence: bool
 
 def _tool(name: str) -> str:
     """Return the start of a command without `cd FOLDER &&`, or the end of a path."""
-    name = re.sub(r"^(?:\(?\s*cd\s[^;&|\n]{1,300}(?:&&|;)\s*)+(?=\S)", "", name)
+    name = re.sub(r"^(?:\(?\s*+cd\s[^;&|\n]{1,300}(?:&&|;)\s*+)+(?=\S)", "", name)
     if len(name) > _TOOL_CHARS and " " not in name and "/" in name:
         return f"…{name[1 - _TOOL_CHARS :]}"
     return quoted_claim(name, _TOOL_CHARS)

@@ -39,7 +39,7 @@ _WORDS: Final = {
 }
 _MEANINGS: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 _NONE: Final = re.compile(
-    r"\W*(?:none|n/a|nothing|(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?|"
+    r"\W*+(?:none|n/a|nothing|(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?|"
     r"problems?)(?: (?:was|were))?(?: found)?)?\W*",
     re.IGNORECASE,
 )

@@ -156,7 +156,7 @@ def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
     ]
 
 
-_QUOTED: Final = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|«[^»]{2,}»|„[^“]{2,}“")
+_QUOTED: Final = re.compile(r"\"[^\"]{2,500}\"|“[^”]{2,500}”|«[^»]{2,500}»|„[^“]{2,500}“")
 
 
 def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
@@ -184,7 +184,7 @@ _NUMERALS: Final = {
         "no one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
-_N: Final = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,7}}|{'|'.join(_NUMERALS)})"
+_N: Final = rf"(?:\d{{1,3}}(?:,\d{{3}}){{1,6}}|\d{{1,7}}|{'|'.join(_NUMERALS)})"
 _TESTS: Final = r"(?:unit |integration )?(?:tests?|test cases?|specs?)"
 _CATEGORIES: Final = {
     "passed": r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|green",

@@ -159,7 +159,7 @@ _END: Final = re.compile(
 )
 _TEXT_IN_QUOTES: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»")
 _CLAUSE: Final = re.compile(
-    r"[,;:—–](?:\s+|$)|\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|(?<!\()\)|"
+    r"[,;:—–](?:\s+|$)|(?<!\s)\s+and\s+(?=(?:should|would|could|might|may|will|can|i'll)\b)|\s\(|(?<!\()\)|"
     r"(?<!\s)(?<!\ball)\s+(?:but|so|because|while|although|though|whereas|since|therefore|hence)\s+",
     re.IGNORECASE,
 )

@@ -80,7 +80,7 @@ _UNCHANGED: Final = lazy_compile(
     r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
 )
 _CHANGED: Final = lazy_compile(
-    r"\breformatted\b|\bFixed [1-9]|[1-9]\d* (?:file|error)s? (?:changed|fixed)|[1-9]\d* fixed"
+    r"\breformatted\b|\bFixed [1-9]|(?<!\d)[1-9]\d* (?:(?:file|error)s? (?:changed|fixed)|fixed)"
 )
 
 # Commands of git that change files of the working tree, and the words with which they do not.

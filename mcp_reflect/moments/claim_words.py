@@ -61,7 +61,7 @@ ALL_GREEN: Final = _any(
 _TESTS: Final = (
     r"\b\w{1,3}unit\b|\b\w{1,20}suite\b|\btests?\b(?! (?:data|case for|file|for|server|coverage|user|account)\b)|\btest[ -]?(?:suites?|runs?|cases)\b|\bsuite\b|"
     r"\b\w{0,20}specs?\b(?!ific)|\b\w{0,14}tests?\b|\btestsuite\b|(?-i:\bTest[A-Z]\w+)|\btest_\w+|"
-    r"\bpruebas?\b|\btestes?\b|\btesten\b|\d+ passed\b|\b\d+ (?:examples|assertions)\b|\bscenarios\b|テスト|测试"
+    r"\bpruebas?\b|\btestes?\b|\btesten\b|\b\d+ (?:passed\b|examples|assertions)\b|\bscenarios\b|テスト|测试"
 )
 _BUILD: Final = r"\b\w{0,20}-?builds?\b(?! (?:an?|the|its|their|script|step|file|on|upon|system|tool)\b)|\bcompilation\b|\bcompilaci[óo]n\b|\bcompilação\b|\bcompilazione\b|\bcompiles\b|\bkompilierung\b|ビルド|构建|编译|コンパイル"
 _TYPES: Final = (

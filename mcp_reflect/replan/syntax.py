@@ -28,7 +28,7 @@ _NAMES: Final = {
     Tool.WEB: set("web google bing duckduckgo brave tavily internet".split()),
 }
 _SELECT: Final = re.compile(r"\s*(?:select|with)\b.+\bfrom\b", re.IGNORECASE | re.DOTALL)
-_COMMAND: Final = re.compile(r"\s*(git\s+grep|[ef]?grep|rg|ag|ack)\s+(?=\S)")
+_COMMAND: Final = re.compile(r"(?<!\s)\s*(git\s+grep|[ef]?grep|rg|ag|ack)\s+(?=\S)")
 _SCOPE: Final = re.compile(r"(?<!\S)(?:site|file|path|repo|lang|language|ext|filetype):\S+")
 _EXCLUDED: Final = re.compile(r"(?<!\S)(?:NOT\s+|-(?=[\w\"])(?!\d)|!(?=\w))(?:\"[^\"]*\"|\S+)")
 _MARKS: Final = re.compile(
@@ -36,15 +36,15 @@ _MARKS: Final = re.compile(
 )
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
-_PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]*\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
+_PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]{0,200}\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
 _LOOSE: Final = "[-_. /]*"
 _RARE: Final = 290  # weight of a word that may be looked for alone
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
 _DATED: Final = re.compile(
-    r"[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE
+    r"(?<![\w.\"`])[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE
 )
 _CONDITION: Final = re.compile(
-    r"([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE
+    r"(?<![\w.\"`])([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE
 )
 
 
@@ -108,8 +108,8 @@ def variants(term: str) -> tuple[str, ...]:
     words = [word.lower() for word in parts(term)]
     joined, spaced, snake = (sign.join(words) for sign in ("", " ", "_"))
     forms = [joined, spaced, snake] if "-" in term else [snake, spaced, " ".join(words[1:])]
-    if ticket := re.fullmatch(r"([A-Za-z]{0,10})[-_ #]?0*(\d+)", term):
-        prefix, number = ticket.groups()
+    if ticket := re.fullmatch(r"([A-Za-z]{0,10})[-_ #]?(\d+)", term):
+        prefix, number = ticket[1], ticket[2].lstrip("0") or "0"
         forms = [prefix + sign + number for sign in (" ", "-", "") if prefix] + [number]
     return tuple(dict.fromkeys(form for form in forms if form and form not in (term, term.lower())))
 

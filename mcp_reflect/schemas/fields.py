@@ -44,7 +44,7 @@ _WRAPPERS: Final = ("arguments", "args", "input", "params", "parameters", "kwarg
 _MOST_IGNORED: Final = 5
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PERCENT: Final = 100
-_NUMBER: Final = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)\s*(%|percent|(?:/|out of)\s*(\d+))?\s*")
+_NUMBER: Final = re.compile(r"\s*+([+-]?\d+(?:[.,]\d+)?)\s*+(%|percent|(?:/|out of)\s*(\d+))?\s*")
 _BULLET: Final = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+")
 _CLASS: Final = re.compile(r"^\s*[A-Z]\w*\.(?=\w)")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z _-]{1,40}|\w{1,5}")

@@ -58,7 +58,7 @@ _NAMED: Final = lazy_compile("{([A-Z]+)}")
 _GAP: Final = r"[\s\S]{0,140}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
-    r"|und|dann|y|et|e|и|tu|,? you) )(?:\w+ly )?"
+    r"|und|dann|y|et|e|и|tu|,? you) )(?:\w{1,20}ly )?"
 )
 
 
@@ -165,13 +165,22 @@ def suspicion(texts: Iterable[str | None], *, own: bool = False) -> str | None:
     return None
 
 
+_WORD: Final = lazy_compile(r"\w+")
+_LATIN: Final = lazy_compile("[A-Za-z]")
+
+
+def _with_latin_letters(word: re.Match[str]) -> str:
+    """Return a word that mixes scripts with Latin letters for their look-alikes."""
+    return word[0].translate(_LIKE) if _LATIN.search(word[0]) else word[0]
+
+
 @lru_cache(maxsize=64)  # a lesson's parts are judged as they are sent, and as they are stored
 def _judge(text: str, own: bool) -> str | None:
     if hides_text(text):
         return HIDES_TEXT
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
     if not text.isascii():
-        text = re.sub(r"\w*[A-Za-z]\w*", lambda word: word[0].translate(_LIKE), text)
+        text = _WORD.sub(_with_latin_letters, text)
     lines = "\n".join(map(_unquoted, text.split("\n")))
     sentences = [*filter(None, map(str.strip, _SENTENCE.split(lines))), ""]
     return next(filter(None, (_judge_sentence(*pair, own) for pair in pairwise(sentences))), None)
@@ -213,7 +222,7 @@ def _in_order(sequence: str, sentence: str) -> bool:
     return bool(unordered or _sequence(sequence).search(sentence))
 
 
-_SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W*[^\W\d_])|\n|(?<=[。！？।])")
+_SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W{0,20}[^\W\d_])|\n|(?<=[。！？।])")
 # Words that a sentence quotes. Commands stand in quotation marks too, and so does what a reader is told to say.
 _QUOTED: Final = lazy_compile(
     r"(?:(?<=[A-Za-zÀ-ÿ,][A-Za-zÀ-ÿ,:] )(?<!echo )(?<!\b[Ss]ay )(?<![Rr]eply )(?<![Aa]nswer )|^|(?<=[\u3040-\u9fff]))(?:\"[^\"$\]]{4,300}\"|'[^']{4,300}'(?!\w)"

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, holds, named_secrets
+from mcp_reflect.security.secret_phrases import phrased_secrets
 from mcp_reflect.security.secret_shapes import (
     long_words,
     placed_secrets,
@@ -113,6 +114,7 @@ def _find(text: str) -> list[Secret]:
         *shaped_secrets(text),
         *named,
         *placed_secrets(text, folded, words),
+        *phrased_secrets(text, folded),
     ]
 
 

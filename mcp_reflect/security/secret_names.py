@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_defaults import default_of
 from mcp_reflect.security.secret_values import START, Secret
 
 Holds = Literal["password", "key", "any key", ""]
@@ -29,9 +30,9 @@ _KEY: Final = lazy_compile(
 )
 # Tokens that anybody may see, and keys that open nothing: of a table, a cache, a map
 _OPEN: Final = lazy_compile(
-    r"(?:(?:page|next|continuation|cursor|sync|cancel\w*|eos|bos|pad|unk|stop|public)_?tokens?|(?:existing|pull)_?secrets?"
+    r"(?:(?:page|next|continuation|cursor|sync|cancel\w{0,20}|eos|bos|pad|unk|stop|public)_?tokens?|(?:existing|pull)_?secrets?"
     r"|(?:^|_)(?:the|a|this|that|your|my|each|public|pub|publishable|primary|foreign|trusted|web_socket|cache|sort|partition|range|hash|row"
-    r"|idempotency|dedup\w*|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
+    r"|idempotency|dedup\w{0,20}|object|s3|lookup|index|group|message|event|trace|build|store|site|host|map|dict|i18n"
     r"|translation|order|shard|file|blob|chunk|asset|commit|node|unique|query|search|bucket|registry|hot|short"
     r"|state|recv|item|data|project|issue|redis|config|feature|flag|env|locale|metric)_?keys?|^signingkey)$"
 )
@@ -88,6 +89,8 @@ _SIGN: Final = lazy_compile(
     r"(?:"
     # the type of a variable, before its value in quotes
     r"(?:[ \t]?:[ \t]?(?:&(?:'\w{1,20} )?)?(?=[A-Za-z])|[ \t](?=string|str\b|char))[\w.<>\[\]?| ]{1,40}=[ \t]{0,3}(?=[\"'`])"
+    # the same without its quotes, where something took them
+    r"|[ \t]?:[ \t]?(?:str|string|SecretStr|bytes)[ \t]?=[ \t]{1,3}"
     # an assignment; of YAML also a tag, an anchor or a block before the value
     r"|[ \t]{0,8}(?::=|=>|={1,3}|:(?![:?+-])|<-)[ \t]{0,8}(?:(?:[brfuNL@]{1,2}|\[\]byte\(|Buffer\.from\(|bytes\()(?=[\"']))?"
     r"(?:(?:!![a-z]{2,6}|&\w{1,20})[ \t]{1,3})?(?:[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,40})?"
@@ -118,6 +121,11 @@ _DRAWN: Final = lazy_compile(
 )  # its value is drawn; that of `auth` may be a method
 _PAIR: Final = lazy_compile(r"[A-Za-z_.-]{2,30}=[^=]")  # a cookie, or an argument
 _CALL: Final = lazy_compile(r"[\w.:$>-]{0,80}[(\[]")
+
+
+_COMPOUND: Final = lazy_compile(
+    r"(?i)(?<![\w-])(?:api|access|secret|auth|service|master|encryption|signing|license|deploy|account)[ \t]\Z"
+)
 
 
 class _Name(NamedTuple):
@@ -155,7 +163,11 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
         span = None
         if name.kind:
             sign = _SIGN.match(text, name.end, name.end + 120)
-            span = (_assigned(text, name, sign) if sign else None) or _told(text, name)
+            span = (
+                (_assigned(text, name, sign) if sign else None)
+                or _told(text, name)
+                or default_of(text, name.end, is_password=name.kind == "password")
+            )
         if span:
             spans.append(span)
             done = span[1]
@@ -176,6 +188,8 @@ def _name(text: str, label: re.Match[str], done: int) -> _Name:
         return _Name(start, end, "key" if label.lastgroup == "key" else "password", foreign=True)
     if before:
         start = before.start()
+    elif compound := _COMPOUND.search(text, max(start - 20, done), start):
+        start = compound.start()  # `api key`, where `key` alone may be one of a map
     marked = (
         text.startswith(START, start - len(START)) or text[start - 1 : start] == "!"
     )  # of ours, a tag of YAML
@@ -315,18 +329,6 @@ _OF: Final = lazy_compile(
 _WINDOW: Final = 150  # characters after the name
 _MOST_WORDS: Final = 10  # before the value
 _FIELD: Final = lazy_compile(r"[a-z]+(?:[_-][a-z]+)*$")
-_STATES: Final = frozenset(
-    """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad right
-    yours mine same different unique now still what where this that something someone blank random simple complex
-    file files hash hashes box form page store list dialog screen change check checks column entry common easy hard sure минимум mínimo minimum mindestens
-    unsafe lost known part just being hint policy bcrypt argon2 scrypt ascii https vault produktion production
-    producción produzione produção staging secrets
-    falsch richtig leer lang kurz schwach stark neu alt gleich hier dort unten oben nicht noch nur immer nie weg sehr
-    faux bon vide trop faible fort nouveau ancien vrai ici toujours jamais encore plus dans très court longue
-    incorrecta correcta vacía débil fuerte nueva vieja corta larga aquí igual siempre nunca todavía demasiado falsa
-    sbagliata giusta vuota debole forte nuova vecchia lunga qui molto uguale sempre ancora troppo errata
-    errada certa vazia fraca nova velha curta longa aqui muito ainda demais incorreta""".split()
-)
 _STATED: Final = lazy_compile(  # by its ending: a participle, an adverb, an adjective
     r"(?i)(?:\w+(?:ed|ing|able|ible|ful|less|tory|ional|ly|isch|lich|bar|iert|sicher)|\w{5,}(?:[aiu]d[ao]|[aiu]t[ao]|ées?|és?)"
     r"|\w{5,}(?:i?vel|ível|ável|ente?|ori[ao]|oire)|ge\w{3,}t|ge\w{4,}en|(?:ver|ab|zurück)\w{3,}(?:t|en))$"
@@ -386,10 +388,10 @@ def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
     words = value.split()
     if form is _QUOTED and 1 < len(words) <= 6:  # a passphrase
         return values.word(value) and not any(
-            values.is_said(part) or part in _STATES for part in words
+            values.is_said(part) or values.is_state(part) for part in words
         )
     if values.in_prose(value) or (
-        name.foreign and sign in (":", "=") and values.word(value) and value.lower() not in _STATES
+        name.foreign and sign in (":", "=") and values.word(value) and not values.is_state(value)
     ):
         return True
     return (
@@ -403,6 +405,6 @@ def _is_told(value: str, name: _Name, sign: str, form: re.Pattern[str]) -> bool:
 
 def _is_plain(value: str) -> bool:
     """True for a word that a sentence gives as the password: neither a state of one nor a word about secrets."""
-    if not values.word(value) or values.is_reference(value) or value.lower() in _STATES:
+    if not values.word(value) or values.is_reference(value) or values.is_state(value):
         return False
     return not _STATED.match(value)

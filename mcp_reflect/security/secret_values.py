@@ -44,6 +44,19 @@ _SAID: Final = frozenset(
     username user admin login account email config settings environment function return await lambda async const
     interactive interactively hashing hunting reuse policy manager managers rotation strength""".split()
 )
+# What a sentence says of a password instead of telling it.
+_STATES: Final = frozenset(
+    """wrong weak strong long short safe secure correct case-sensitive here there below above gone fine good bad right
+    yours mine same different unique now still what where this that something someone blank random simple complex
+    file files hash hashes box form page store list dialog screen change check checks column entry common easy hard sure минимум mínimo minimum mindestens
+    unsafe lost known part just being hint policy bcrypt argon2 scrypt ascii https vault produktion production
+    producción produzione produção staging secrets
+    falsch richtig leer lang kurz schwach stark neu alt gleich hier dort unten oben nicht noch nur immer nie weg sehr
+    faux bon vide trop faible fort nouveau ancien vrai ici toujours jamais encore plus dans très court longue
+    incorrecta correcta vacía débil fuerte nueva vieja corta larga aquí igual siempre nunca todavía demasiado falsa
+    sbagliata giusta vuota debole forte nuova vecchia lunga qui molto uguale sempre ancora troppo errata
+    errada certa vazia fraca nova velha curta longa aqui muito ainda demais incorreta""".split()
+)
 _ASKS: Final = lazy_compile(r"(?i)change[_-]?me|placeholder|your[_-][a-z]|\$2[abxy]\$\d\d\$")
 # Example keys of documents, which are not in use: jwt.io's, Stripe's, reCAPTCHA's for tests, those of RFC 6750 and 7617
 _SHOWN: Final = ("EXAMPLE", "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "4eC39HqLyjWDarjtT1zdp7dc", "6LeIxAcTAAAAA",
@@ -52,6 +65,8 @@ _ATTRIBUTE: Final = lazy_compile(r"[A-Za-z_$]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*
 _PATH: Final = lazy_compile(
     r"(?:[A-Za-z]:)?[./~\\]|[a-z][a-z0-9+.-]{1,20}://|arn:|[a-z_.-]{2,40}/[\w.-]{1,40}$"
     r"|[\w.-]{1,80}(?:/[\w.-]{1,80}){1,12}\.[a-z]{1,5}$|[A-Za-z_]\w*(?:/[A-Za-z_]+)+$|[a-z][a-z0-9/-]*(?::latest|/versions/\w+)$|[a-z_-]+:[a-z/._#:-]+$"
+    # an image or a package on a host: `ghcr.io/acme/tools:2024.11`
+    r"|[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){1,4}(?::\d{2,5})?(?:/[\w.-]{1,80}){2,6}(?::[\w.-]{1,60})?$"
 )
 _FOLDER: Final = lazy_compile(r"(?:~|\.{1,2})?(?:/[\w.-]{1,40}){2,12}/?$")
 _SETTING: Final = lazy_compile(  # at most three digits
@@ -90,6 +105,11 @@ def is_placeholder(value: str) -> bool:
 def is_said(value: str) -> bool:
     """True for a word about secrets."""
     return value.strip(".,;:!?").lower() in _SAID
+
+
+def is_state(value: str) -> bool:
+    """True for a word that a sentence says of a secret: `wrong`, `here`, `leer`."""
+    return value.strip(".,;:!?").lower() in _STATES
 
 
 def is_reference(value: str) -> bool:

@@ -68,12 +68,12 @@ _PREFIX = lazy_compile(
 _TAG = lazy_compile(r"</?\w{1,40}>|\x1b?\[[\d;]{1,12}m")
 # Lines that name no error: rules, headings such as `ERRORS:`, warnings, what a runner says of itself.
 _NO_ERROR = lazy_compile(
-    r"\W*$|={3,}.*={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b|> |platform \w+ --|(?:cachedir|rootdir|configfile|plugins): "
+    r"\W*$|={3}(?:.*[^=])?={3,}$|[A-Z ]{4,40}:$|WARN(?:ING)?\b|> |platform \w+ --|(?:cachedir|rootdir|configfile|plugins): "
     r"|collect(?:ed|ing) (?!.*\b0 selected)|asyncio: mode="
     r"|npm (?:ERR!|error) (?:command|code|errno|path|A complete log|Lifecycle|in workspace)"
 )
 _NO_OUTPUT = lazy_compile(
-    r"(?i)\s*(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$"
+    r"(?i)\s*+(?:\(?no output\)?|\(empty\)|(?:command )?exit(?:ed with)? code:? 1)?\s*$"
 )
 _EXIT = _FORMS["exit"]
 _STATUS = _FORMS["status"]

@@ -92,24 +92,27 @@ def _used(node: ast.AST) -> re.Pattern[str] | None:
             return None
 
 
-def searched(name: str, source: str) -> bool:
-    """Whether a pattern looks for its match in the whole of a text, or begins at a place that it is given.
+def uses_of(name: str, source: str) -> set[str]:
+    """Return how a pattern is used: `match`, `fullmatch`, `search`, for each way that finds a place by itself.
 
-    A private name is looked for in its own module, where the same name of another module means something else.
+    A private name is looked for in its own module, where the same name of another module means something else. A
+    pattern of which no use is found is taken for a searched one.
     """
     module, _, short = name.partition("[")[0].rpartition(".")
     own = PACKAGE.parent / f"{module.replace('.', '/')}.py"
     if short.startswith("_") and own.is_file():
         source = own.read_text(encoding="utf-8")
-    uses = set(re.findall(rf"\b{re.escape(short)}\.(\w+)\(", source))
-    return bool(uses - {"match", "fullmatch", "pattern", "groups"})
+    methods = set(re.findall(rf"\b{re.escape(short)}\.(\w+)\b", source)) - {"pattern", "groups"}
+    anchored = methods & {"match", "fullmatch"}
+    return anchored | ({"search"} if methods - anchored or not anchored else set())
 
 
 def attacks(pattern: re.Pattern[str], size: int) -> Iterator[str]:
     """Texts of about `size` characters, one for each way in which a part of the pattern can be repeated."""
     made: set[str] = set()
     for before, part in _repeats(sre.parse(pattern.pattern, pattern.flags & ~re.UNICODE.value | 0)):
-        for unit in {part, part[:1]} - {""}:
+        # The part alone, its first sign, and what begins it over and over, which nothing closes.
+        for unit in {part, part[:1], before + part, before} - {""}:
             for start in {"", before}:
                 text = f"{start}{unit * max(1, size // len(unit))}{FAILING}"
                 if text not in made:

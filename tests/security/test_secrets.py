@@ -17,6 +17,8 @@ from tests.security.disguise import DISGUISES, readable, survives
 Case = dict[str, Any]
 SECRETS = list(cases("secrets"))
 LOOK_ALIKES = list(cases("lookalikes"))
+# Cases of missed_secrets.jsonl that are still missed, each on its own, so that no other one regresses in silence.
+OPEN_SECRETS = frozenset({"m032", "m060"})
 SECRET = "ghp" + "_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI"
 PIECES = [case["text"] for case in (*SECRETS, *LOOK_ALIKES)]
 GLUE = st.sampled_from(
@@ -32,6 +34,15 @@ def test_secrets_are_cut_out_and_look_alikes_are_not() -> None:
     ]
     assert len(missed) <= 0.08 * len(SECRETS)
     assert len(touched) <= 0.02 * len(LOOK_ALIKES)
+
+
+def test_of_sets_written_before_the_rules_nearly_all_secrets_go_and_look_alikes_stay() -> None:
+    """The second half of each set was not looked at while the rules were made."""
+    secrets, others = cases("missed_secrets"), cases("missed_lookalikes")
+    missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
+    touched = {case["id"] for case in others if not readable(clean_text(case["text"]), case["keep"])}
+    assert missed <= OPEN_SECRETS
+    assert touched == set()
 
 
 @pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
