@@ -36,12 +36,15 @@ _MARKS: Final = re.compile(
 )
 _SEPARATORS: Final = re.compile(r"[-_./:\\]+|(?<=\d) (?=\d)")
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}s|[A-Z][a-z]*[A-Z]")  # LLMs, GmbH
-_PATTERN_SIGN: Final = re.compile(r"\\[dswbDSWB][+*?]?|\[[^\]]{0,200}\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\")
+_PATTERN_SIGN: Final = re.compile(
+    r"\\[dswbDSWB][+*?]?|\[[^\]]{0,200}\][+*?]?|\.[*+?]|[(){}+?|^$*]|\\"
+)
 _LOOSE: Final = "[-_. /]*"
 _RARE: Final = 290  # weight of a word that may be looked for alone
 _TABLE: Final = re.compile(r"\bFROM\s+([\w.\"`]+)", re.IGNORECASE)
 _DATED: Final = re.compile(
-    r"(?<![\w.\"`])[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'", re.IGNORECASE
+    r"(?<![\w.\"`])[\w.\"`]+\s*(?:\bBETWEEN\s*'\d{4}-[^']*'\s*AND|[<>]=?)\s*'\d{4}-[^']*'",
+    re.IGNORECASE,
 )
 _CONDITION: Final = re.compile(
     r"(?<![\w.\"`])([\w.\"`]+)\)?\s*(?:=|\b(?:I?LIKE|GLOB)\b)\s*'((?:[^']|'')*)'", re.IGNORECASE

@@ -12,7 +12,9 @@ from mcp_reflect.security import secret_values as values
 from mcp_reflect.security.secret_values import Secret
 
 _CUES: Final = Path(__file__).with_name("secret_cues.txt")
-_WINDOW: Final = 400  # characters behind a cue; 24 words of a seed phrase with their numbers have some 250
+_WINDOW: Final = (
+    400  # characters behind a cue; 24 words of a seed phrase with their numbers have some 250
+)
 _LEAST_SEED: Final = 12  # words of a seed phrase
 _MOST_SEED: Final = 27  # with a little room for "and" forgotten between two words
 _MOST_BEFORE: Final = 60  # characters between a cue and the first word

@@ -33,7 +33,8 @@ _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
 _START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
 _SCORE: Final = re.compile(
-    r"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]{0,20}(?:is|of|at)?\s{0,20}
+    r"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]{0,20}
+    (?:is|of|at)?\s{0,20}
     (\d{1,20}(?:\.\d{1,20})?(?:\s{0,20}(?:/|out\ of)\s{0,20}\d{1,20}|\s{0,20}%)?)[*_]{0,4}\.?(?!\d)
     |(?<![\d/])(\d{1,20}(?:\.\d{1,20})?\s{0,20}(?:/|out\ of)\s{0,20}(?:5|10|100))(?=\s{0,200}(?:[.,;:!)\n-]|$))\.?"""
 )

@@ -37,7 +37,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if pattern := _used(node):
-                found.setdefault(f"{file.relative_to(PACKAGE)}:{node.lineno}", pattern)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+                method = node.func.attr  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownVariableType]
+                found.setdefault(f"{file.relative_to(PACKAGE)}:{node.lineno} {method}", pattern)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
     once = {(pattern.pattern, pattern.flags): name for name, pattern in reversed(found.items())}
     return {name: found[name] for name in once.values()}
 
@@ -98,7 +99,10 @@ def uses_of(name: str, source: str) -> set[str]:
     A private name is looked for in its own module, where the same name of another module means something else. A
     pattern of which no use is found is taken for a searched one.
     """
-    module, _, short = name.partition("[")[0].rpartition(".")
+    place, _, method = name.partition(" ")
+    if method:  # used on the spot
+        return {method} if method in ("match", "fullmatch") else {"search"}
+    module, _, short = place.partition("[")[0].rpartition(".")
     own = PACKAGE.parent / f"{module.replace('.', '/')}.py"
     if short.startswith("_") and own.is_file():
         source = own.read_text(encoding="utf-8")

@@ -22,7 +22,6 @@ BOUNDED = {
     "mcp_reflect.llm.prompts._PARTS": "templates of the person who runs the server",
     "mcp_reflect.services.promote._BLOCK": "a file of the project that has two of our marks",
     "mcp_reflect.evidence.outcomes._READERS": "lines cut at 1,000 characters",
-    "mcp_reflect.guards.reading._IDENTIFIER": "words of a lesson",
 }
 
 
