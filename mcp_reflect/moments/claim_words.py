@@ -131,17 +131,17 @@ _APPLIED: Final = _any(
 )  # fmt: skip
 _UP: Final = _any(
     r"\b(?:is|are|'s) (?:now |all |back |still |again |both )*(?:healthy|up|running|live|reachable|online|active|responding)\b(?! (?:to|in production|with|under|behind|as|on an?|until|while)\b)",
-    r"\b(?:responds?|responded|answers?|answered|returns?|returned) (?:with |an? |HTTP |status )*(?:200|ok\b|successfully|correctly|as expected)", r"\b(?:health|readiness|liveness)[ -]?(?:checks?|probes?) (?:\w+ )?(?:pass(?:es|ed)?|ok|green|fine|good)\b",
+    r"\b(?:responds?|responded|answers?|answered|returns?|returned) (?:with |an? |HTTP |status ){0,4}(?:200|ok\b|successfully|correctly|as expected)", r"\b(?:health|readiness|liveness)[ -]?(?:checks?|probes?) (?:\w+ )?(?:pass(?:es|ed)?|ok|green|fine|good)\b",
     r"\b(?:responds|answers)(?: again| now| correctly)*\W*$",
     r"\b(?:läuft|erreichbar|antwortet|gesund)\b", r"\b(?:répond|tourne|est (?:en ligne|opérationnel|actif|sain))\b", r"\b(?:responde|está (?:activ[oa]|en marcha|funcionando|arriba|san[oa]|disponible|no ar|ativ[oa]|rodando|saudável))\b",
     r"\b(?:risponde|è (?:attiv[oa]|online|in esecuzione|san[oa]|raggiungibile))\b", r"\b(?:draait|reageert|is (?:bereikbaar|gezond|online))\b", r"稼働し|動作してい|起動してい|正常に|応答し", r"正常|已启动|在线|可访问",
 )  # fmt: skip
 _MADE: Final = _any(
-    r"\b(?:is|was|are|were|has been|have been|now|image) (?:now |been |successfully )*(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\b(?:image (?:now |still )?builds|images (?:now |still )?build)\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
+    r"\b(?:is|was|are|were|has been|have been|now|image) (?:now |been |successfully ){0,3}(?:built|tagged)\b", r"\b(?:I|we|I've|we've|have) (?:re)?built (?:the|an?)\b|\b(?:image (?:now |still )?builds|images (?:now |still )?build)\b(?! (?:the|an?|on|from|in)\b)", r"\bbuild (?:passes|succeeds|works|is green)\b", r"\bgebaut\b", r"\bconstruite?\b|\bse construit\b",
     r"\b(?:se construye|construid[oa]|construíd[oa]|costruit[oa]|creata|criada)\b", r"\bgebouwd\b", r"ビルド(?:でき|し|され|が完了)", r"构建(?:已)?(?:完成|成功|好)",
 )  # fmt: skip
 _DEPLOYED_WORDS: Final = _any(
-    r"\b(?:is|was|has been|are) (?:now |fully )*(?:complete[d]?|finished|done|successful)\b|\bsucceeded\b|\bwent through\b|\b(?:finished|completed|done)\W*$", r"\b(?:terminé|réussi|effectué|fait)\b", r"\b(?:hecho|completad[oa]|terminad[oa]|conclu[ií]d[oa]|feito|realizad[oa])\b",
+    r"\b(?:is|was|has been|are) (?:now |fully ){0,3}(?:complete[d]?|finished|done|successful)\b|\bsucceeded\b|\bwent through\b|\b(?:finished|completed|done)\W*$", r"\b(?:terminé|réussi|effectué|fait)\b", r"\b(?:hecho|completad[oa]|terminad[oa]|conclu[ií]d[oa]|feito|realizad[oa])\b",
     r"\b(?:completat[oa]|eseguit[oa]|distribuit[oa])\b", r"\bausgerollt\b|\berfolgreich\b|\babgeschlossen\b", r"完了|成功", r"完成|成功",
 )  # fmt: skip
 
@@ -203,7 +203,7 @@ UNSURE: Final = _any(
     r"\b(?:should|would|could|can|may|might|will|'ll|must|shall|needs? to|have to|has to|going to|about to|want(?:s|ed)? to|to (?:be|get|make|have|see|keep|let|ensure|verify|confirm|check)|hope\w*|expect\w*|probably|presumably|likely|perhaps|maybe|seems?|"
     r"appears?|ready to|in order to|try(?:ing)? to|so (?:that )?(?:it|they|the)|let's|let me|please|i think|i believe|assume\w*|ideally|supposed)\b",
     r"\b(?:if|once|when|whenever|until|unless|before|whether|in case|as soon as|as long as|provided|assuming|ensures?|mak(?:es?|ing) sure|depends|so that|only|every time|each time|which is why|says?|claims?|requires?|means)\b",
-    r"\b(?:make(?! (?:test|check|lint|build)\b)|makes|making|get|getting|let|have) (?:the |all |these |those )*(?:\w+ )?(?:tests?|suite|build|specs?) (?:pass|green|succeed|work)",
+    r"\b(?:make(?! (?:test|check|lint|build)\b)|makes|making|get|getting|let|have) (?:the |all |these |those ){0,3}(?:\w+ )?(?:tests?|suite|build|specs?) (?:pass|green|succeed|work)",
     r"(?:^|\b(?:to|then|and|please|will|we|I) )(?:verify|check|confirm)\b(?! (?:passes|out|is)\b)",
     r"\bafter (?!(?:the |this |that |my |these |all |both )?(?:\w+ )?(?:fix|change|edit|refactor|updat|rename|switch))", r"(?<!/)(?<!make )(?<!just )(?<!run )\b(?:you|your|user|ci|pipeline|workflow|action|job|script|bot|reviewer)\b",
     r"\b(?:soll|sollte|sollten|wird|werden|würde|könnte|können|muss|müssen|sobald|wenn|falls|bevor|ob|damit|bitte|werde|kann|sie können|vermutlich|wahrscheinlich)\b",
@@ -228,7 +228,7 @@ PLAN: Final = _any(
 
 BAD: Final = _any(
     r"\b(?:fails|is failing|are failing|still fail(?:s|ing)?|fail\b|keeps? (?:failing|crashing)|red\b|broken|breaks|crashes|complains?|flags|lists one|errors out|hangs)\b", r"\b(?:one|two|three|some|several|\d+|last) (?:\w+ ){0,3}?(?:fail|fails|failing|failed|failures?|errors?)\b",
-    r"\b(?:still|reports?|finds?|found|has|have|shows?|remain\w*) (?:an? |one |two |three |some |\d+ )(?:\w+ )*?(?:errors?|failures?|issues?|problems?|offenses?|unused)\b",
+    r"\b(?:still|reports?|finds?|found|has|have|shows?|remain\w*) (?:an? |one |two |three |some |\d+ )(?:\w+ ){0,8}?(?:errors?|failures?|issues?|problems?|offenses?|unused)\b",
     r"\b(?:did|does|do|have|has|is|are|was|were|could|can|would) ?(?:not|n't|n’t)\b.{0,40}\b(?:run|ran|pass|passing|tested|verified|built?|compile|work|go through|get|happen|start|deployed?|pushed?|committed?|migrated|applied|clean|formatted|verify|"
     r"test|finish|answer|respond|running|commit|push|deploy|reach|connect|execute[d]?|been)\b", r"\b(?:cannot|can't|couldn't|unable to|untested|unverified|not (?:yet )?(?:run|tested|verified|deployed|committed|pushed|applied|built|clean|formatted|passing|green))\b",
     r"\b(?:nothing (?:is|was) (?:committed|pushed|deployed|staged)|nothing to commit|stuck|is down|crashloop\w*|needs? (?:formatting|fixing)|would (?:still )?(?:reformat|change)|blocks?|aborts?|times out|stops at)\b", r"\bleft in\b", r"\b(?:does|do|did|is|are|was|were) ?(?:not|n't|n’t)\W*$",

@@ -81,9 +81,9 @@ def _used(node: ast.AST) -> re.Pattern[str] | None:
     """What is compiled on the spot, without flags."""
     match node:
         case ast.Call(
-            func=ast.Attribute(value=ast.Name(id="re")),
+            func=ast.Attribute(value=ast.Name(id="re"), attr=method),
             args=[ast.Constant(value=str() as text), *_],
-        ):
+        ) if method != "compile":
             flagged = any(
                 isinstance(part, ast.Attribute)
                 for part in [*node.args, *(one.value for one in node.keywords)]
