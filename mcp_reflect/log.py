@@ -51,8 +51,11 @@ class Log:
         self._write("error", event, keys)
 
     def _write(self, level: str, event: str, keys: Mapping[str, Any]) -> None:
-        if _LEVELS[level] >= self._least:
-            getattr(self._logger().bind(**_CALL.get()), level)(event, **keys)
+        if _LEVELS[level] < self._least:
+            return
+        from mcp_reflect.security.redact import clean  # noqa: PLC0415 - only an event needs it
+
+        getattr(self._logger().bind(**clean(dict(_CALL.get()))), level)(event, **clean(dict(keys)))
 
     def _logger(self) -> Any:
         """Return a logger on what stderr is now: it may be another one later."""

@@ -29,12 +29,13 @@ from pathlib import Path
 
 from mcp_reflect.errors import PromptError
 from mcp_reflect.models.common import Json, json_of
+from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.injection import DATA_RULE, fence, seal
 
 NONE = "(none given)"
 """The text in the place of an input that is None or empty."""
 
-Input = str | int | float | None
+Input = Clean | int | float | None
 """A value for a place: text is fenced as data; numbers and enum members stand as they are."""
 
 _USER_MARK = "---user---"

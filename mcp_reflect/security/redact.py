@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final, cast
 
 from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.security.clean import Clean
 from mcp_reflect.security.secret_names import CORES, FOREIGN_CORES, holds, named_secrets
 from mcp_reflect.security.secret_phrases import phrased_secrets
 from mcp_reflect.security.secret_shapes import (
@@ -68,12 +69,12 @@ def _without_overstrikes(line: str) -> str:
     return "".join(kept)
 
 
-def clean_text(text: str) -> str:
+def clean_text(text: str) -> Clean:
     """Return the normal form of a text, each secret replaced by `[redacted:KIND]`."""
     text = normalize(text)
     if len(text) < _LEAST and text.isalnum():
-        return text
-    return _cleaned(text) if len(text) <= _LONGEST_KEPT else _without_secrets(text)
+        return Clean(text)
+    return Clean(_cleaned(text) if len(text) <= _LONGEST_KEPT else _without_secrets(text))
 
 
 def _without_secrets(text: str, *, keep_lines: bool = False) -> str:
@@ -286,9 +287,9 @@ def _is_broken(text: str, end: int) -> bool:
     )
 
 
-def quoted(value: object, most: int = 80) -> str:
+def quoted(value: object, most: int = 80) -> Clean:
     """Return what an error may repeat of a value: redacted first, then cut, because half a secret is not recognized."""
-    return clean_text(str(value)[: most * 50])[:most]
+    return Clean(clean_text(str(value)[: most * 50])[:most])
 
 
 def clean(value: Any) -> Any:
@@ -334,7 +335,7 @@ def cuts(value: Any) -> str:
 def _cuts(before: Any, after: Any, place: str) -> Iterator[str]:
     match before, after:
         case dict(), dict():
-            names = {
+            names: dict[str, Any] = {
                 clean_text(str(name)): item for name, item in cast("dict[Any, Any]", before).items()
             }
             for name, item in cast("dict[str, Any]", after).items():

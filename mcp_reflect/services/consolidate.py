@@ -26,6 +26,7 @@ from mcp_reflect.models.lesson import (
 )
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import LessonArguments
+from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import clip
@@ -130,7 +131,7 @@ async def by_rules(context: Context, scope: Scope) -> tuple[DreamPlan, list[Less
 async def prompt(context: Context) -> str:
     """Return the prompt for a model of the host or of a person; its answer is sent as `analysis`."""
     rendered = context.runner.render(
-        "dream", await _inputs(context, *await by_rules(context, context.scopes.own))
+        "dream", clean_inputs(await _inputs(context, *await by_rules(context, context.scopes.own)))
     )
     return f"{rendered.system}\n\n{rendered.user}"
 
@@ -158,7 +159,7 @@ async def _asked(context: Context, scope: Scope) -> tuple[dict[str, Any], dict[s
         return {}, {"note": "nothing changed since the last dream"}
     inputs = await _inputs(context, plan, records)
     reply = await context.runner.generate(
-        Role.DREAMER, "dream", inputs, host=NO_CLIENT, read=_object
+        Role.DREAMER, "dream", clean_inputs(inputs), host=NO_CLIENT, read=_object
     )
     told = {"note": clean(reply.note), "tokens": reply.input_tokens + reply.output_tokens}
     if reply.value is None or reply.thinker is None:

@@ -24,6 +24,7 @@ from mcp_reflect.models.common import HOST, RULES, Scope, from_json, plain
 from mcp_reflect.models.critique import NO_OUTPUT, Claim, Critique, Opinion, Stopped, ToolResult
 from mcp_reflect.schemas.critique import CritiqueArguments
 from mcp_reflect.schemas.fields import read
+from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.transcripts import read_outputs
@@ -175,7 +176,7 @@ class _Call:
             "seconds": left,
         }
         result = await self.context.runner.generate(
-            role, prompt, {**common, **inputs}, read=read, **about
+            role, prompt, clean_inputs({**common, **inputs}), read=read, **about
         )
         self.tokens["input"] += result.input_tokens
         self.tokens["output"] += result.output_tokens

@@ -19,6 +19,7 @@ from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.projects import Scopes
+from mcp_reflect.security.gate import clean_arguments
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context, open_bank
 from mcp_reflect.storage.bank import Bank
@@ -171,6 +172,8 @@ class Engine:
         context = self.context
         if client is not None and client.confirm is not None and tool in _MAY_CONFIRM:
             context = replace(context, confirm=client.confirm)
+        # Redaction comes first: the parts of a secret, or one in JSON, would not be recognized.
+        arguments = await asyncio.to_thread(clean_arguments, arguments)
         result = await function(
             context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
         )

@@ -24,6 +24,7 @@ from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
 from mcp_reflect.models.finding import Finding, FindingKind, Seen, StoredFinding
 from mcp_reflect.projects import project_of, stored_name
+from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
@@ -290,7 +291,7 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
     for found, seen in pairs:
         finding = found
         if found.kind in (FindingKind.SAID, FindingKind.CORRECTION):
-            words = sorted({*terms_of(found.thing)} - STOP_WORDS)
+            words = sorted({*terms_of(clean_text(found.thing))} - STOP_WORDS)
             least = 1 if found.kind is FindingKind.CORRECTION else 2
             if len(words) < least or len(found.thing) > _LONGEST_SAID:
                 continue
@@ -326,7 +327,9 @@ async def undrafted(context: Context) -> list[StoredFinding]:
 
 def estimated_tokens(context: Context, found: Sequence[StoredFinding]) -> int:
     """Return the tokens that a model will use for these findings, more or less."""
-    rendered = [context.runner.render("learn", _inputs(batch)) for batch in _batches(found)]
+    rendered = [
+        context.runner.render("learn", clean_inputs(_inputs(batch))) for batch in _batches(found)
+    ]
     read = sum(len(one.system) + len(one.user) for one in rendered) // _CHARS
     return read + _ANSWER_TOKENS * len(found)
 
@@ -341,7 +344,7 @@ async def redraft(context: Context, found: Sequence[StoredFinding]) -> tuple[int
     written = tokens = 0
     for batch in _batches(found):
         reply = await context.runner.generate(
-            Role.REFLECTOR, "learn", _inputs(batch), host=NO_CLIENT, read=_drafts
+            Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_drafts
         )
         tokens += reply.input_tokens + reply.output_tokens
         if reply.value is None:

@@ -35,6 +35,7 @@ from mcp_reflect.schemas.analysis import ScoreArguments, read_analysis, read_eva
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
 from mcp_reflect.schemas.run import ReflectArguments, plain_run
+from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
@@ -295,7 +296,7 @@ class _Run:
         result = await self.context.runner.generate(
             Role.EVALUATOR,
             "evaluate",
-            inputs,
+            clean_inputs(inputs),
             host=self.client,
             read=lambda value: read_evaluation(clean(value)),
             same_call=bool(self.tokens),

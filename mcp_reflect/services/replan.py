@@ -23,6 +23,7 @@ from mcp_reflect.schemas.search import (
     read_queries,
     read_results,
 )
+from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
@@ -248,7 +249,7 @@ async def _ask(context: Context, call: _Call, host: ClientCapabilities) -> Model
     return await context.runner.generate(
         Role.PLANNER,
         "replan",
-        inputs,
+        clean_inputs(inputs),
         host=host,
         read=lambda value: read_proposal(clean(value), "reply"),
     )

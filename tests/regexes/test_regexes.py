@@ -25,6 +25,7 @@ BOUNDED = {
     "mcp_reflect.sessions.drafts._SHAPES": "values of arguments, matched at their beginning",
     "mcp_reflect.sessions.drafts._ASSIGNED": "words of a command",
     "mcp_reflect.security.secret_names._BARE": "matched at one place, behind the sign of a sentence",
+    "mcp_reflect.security.secret_names._TO": "matched at one place, behind the name of a secret",
 }
 
 

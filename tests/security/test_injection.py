@@ -76,6 +76,15 @@ def test_attacks_are_recognized_and_honest_texts_are_not() -> None:
     assert sum(suspicion([text]) is not None for text in HONEST) / len(HONEST) <= 0.01
 
 
+def test_orders_to_do_harm_wait_and_honest_lessons_about_the_same_do_not() -> None:
+    """Sets that were written before the rules; every second line was not looked at while they were made."""
+    orders, honest = texts("harm_orders"), texts("harm_honest")
+    held = [text for text in orders if suspicion([text])]
+    assert len(held) / len(orders) >= 0.85
+    assert len([text for text in orders[1::2] if suspicion([text])]) >= 30  # of 34
+    assert [text for text in honest if suspicion([text])] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,0 +1,87 @@
+"""The gate: every text from outside passes here once, whole, before anything is derived from it.
+
+A secret that was split, sorted, put into JSON, unquoted or shortened is not recognized any more. So what leaves the gate
+has a type of its own, which prompts, the spool and what is written down of a session ask for, and every method of str
+gives a plain str again. Only the functions of this module keep the type, and only `security` makes a `Clean`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias, cast
+
+from mcp_reflect.security.clean import Clean
+from mcp_reflect.security.redact import clean, clean_text
+
+CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | float | bool | None"
+"""A JSON value in which every text is clean."""
+
+LONGEST_SECRET: Final = 20_000
+"""Characters of the longest secret that is found: a private key."""
+_READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
+
+
+def clean_value(value: Any) -> CleanJson:
+    """Return a JSON value with every text in it cleaned, and every value of a secret's name cut out."""
+    return cast("CleanJson", clean(value))
+
+
+def clean_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call, cleaned before anything looks at them.
+
+    A longer one is the trace of a run or the output of tools: its reader shortens it with a margin for the longest
+    secret, cleans it and shortens it again.
+    """
+    short = {name: value for name, value in arguments.items() if _is_short(value)}
+    cleaned = cast("dict[str, Any]", clean(short))
+    long = {name: value for name, value in arguments.items() if name not in short}
+    return {**cleaned, **long}
+
+
+def _is_short(value: object) -> bool:
+    left = _READ_AT_ONCE
+    waiting = [value]
+    while waiting and left >= 0:
+        item = waiting.pop()
+        left -= 1
+        if isinstance(item, str):
+            left -= len(item)
+        elif isinstance(item, Mapping):
+            waiting += [part for pair in cast("Mapping[Any, Any]", item).items() for part in pair]
+        elif isinstance(item, list | tuple):
+            waiting += cast("list[Any]", item)[: left + 1]
+    return left >= 0
+
+
+def clean_ends(text: str, most: int) -> Clean:
+    """Return a text clean, a long one as its two ends of `most` characters, with a mark between them.
+
+    The ends are cut wide enough to hold the longest secret that begins in them, cleaned, and then cut.
+    """
+    if len(text) <= 2 * (most + LONGEST_SECRET):
+        whole = clean_text(text)
+        if len(whole) <= 2 * most:
+            return whole
+        return Clean(f"{whole[:most]}\n...\n{whole[-most:]}")
+    head = clean_text(text[: most + LONGEST_SECRET])
+    tail = clean_text(text[-most - LONGEST_SECRET :])
+    return Clean(f"{head[:most]}\n...\n{tail[-most:]}")
+
+
+def shortened(text: Clean, most: int) -> Clean:
+    """Return the beginning of a clean text."""
+    return Clean(text[:most])
+
+
+def joined(sign: str, parts: Iterable[Clean]) -> Clean:
+    """Return clean texts as one."""
+    return Clean(sign.join(parts))
+
+
+def clean_inputs(inputs: Mapping[str, Any]) -> dict[str, Clean | int | float | None]:
+    """Return what fills the places of a prompt: texts clean, numbers as they are."""
+    return {name: _input_of(value) for name, value in inputs.items()}
+
+
+def _input_of(value: Any) -> Clean | int | float | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    return clean_text(str(value))
