@@ -1,4 +1,4 @@
-"""The claims of a piece of work with the lines that decide them, and the result of `critique`."""
+"""The claims of a piece of work, the outputs that bear on it, and the result of `critique`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,27 +29,34 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line of a tool result that decides a claim. `result` is the number of the result, from 1."""
+class Shown:
+    """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines."""
 
-    text: str
-    tool: str | None = None
+    result: int
+    tool: str
     exit_code: int | None = None
-    result: int = 1
+    lines: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The output in one line."""
+        exit_code = "" if self.exit_code is None else f", exit {self.exit_code}"
+        return f"{self.tool}{exit_code}: {' | '.join(self.lines)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A claim of the work, the lines that decide it, and the verdict on it. Numbers and steps count from 1.
+    """A statement of the work and the verdict on it. Numbers and steps count from 1.
 
-    `computes` marks a computation that holds; if it is the one to make is for the judge. `judge` gave the verdict:
-    `rules`, `host` or a model. `reason` is what shows it, `correction` what would be right.
+    `outputs` are the numbers of the outputs that plainly bear on it. `computes` marks an equation that holds; if it is
+    the one to make is for the judge. `judge` gave the verdict: `rules`, `host` or a model. `reason` is what shows it,
+    `correction` what would be right.
     """
 
     number: int
     step: int
     text: str
-    lines: tuple[Line, ...] = ()
+    outputs: tuple[int, ...] = ()
     computes: bool = False
     verdict: Verdict | None = None
     judge: str | None = None
@@ -77,10 +84,7 @@ class Stopped(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """The critique of the host or a model, as read. `quality_score` is in 0..1.
-
-    `accepts` marks one in plain words that finds no fault in the whole.
-    """
+    """The critique of the host or a model, as read. `quality_score` is in 0..1."""
 
     accepts: bool = False
     verdicts: tuple[Claim, ...] = ()
@@ -96,7 +100,8 @@ class Critique:
     """The result of `critique`.
 
     Claims, score (0..1), gate and first_error_step (from 1) describe the work as it was sent. Gate and score are None
-    until the host or a model has judged every claim; where a rule is certain that one is wrong, the gate is False.
+    until the host or a model has judged every claim; where one is certainly wrong, the gate is False. `outputs` are
+    those that bear on the work, `other_outputs` counts the rest; `left_out` says which sentences are no statements.
     `corrected_steps` is the better version, if there is one; `corrected_by` is its author: `rules`, `host` or a model.
     `evidence` says where the outputs came from, if not from the call: those of the session, or none.
     """
@@ -109,6 +114,9 @@ class Critique:
     quality_score: float | None = None
     action: Action
     claims: tuple[Claim, ...] = ()
+    outputs: tuple[Shown, ...] = ()
+    other_outputs: int | None = None
+    left_out: str | None = None
     first_error_step: int | None = None
     issues: tuple[str, ...] = ()
     suggested_fix: str | None = None

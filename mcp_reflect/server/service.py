@@ -305,7 +305,9 @@ _MOST_COUNTED: Final = 3
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280
 _NO_LESSON: Final = "no lesson in it: send reflection_id with analysis {mistake, correction}"
-_CRITIQUE_DETAILS: Final = set("iterations stopped tokens triggered_by reflection_time_ms".split())
+_CRITIQUE_DETAILS: Final = set(
+    "iterations stopped tokens triggered_by reflection_time_ms other_outputs".split()
+)
 _PLAN_DETAILS: Final = {"reasoning", "original_queries", "retry_count"}
 
 
@@ -379,11 +381,19 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
 
 
 def _critique(critique: "Critique") -> dict[str, Any]:
-    from mcp_reflect.critique.answers import short_claims  # noqa: PLC0415 - same as in `answer`
+    from mcp_reflect.evidence.answers import (  # noqa: PLC0415 - same as in `answer`
+        short_claims,
+        short_outputs,
+    )
 
     values = {name: item for name, item in plain(critique).items() if name not in _CRITIQUE_DETAILS}
-    fix = None if critique.issues else critique.suggested_fix
-    return {**values, "claims": short_claims(critique), "suggested_fix": fix, "should_retry": None}
+    return {
+        **values,
+        "claims": short_claims(critique),
+        "outputs": short_outputs(critique),
+        "suggested_fix": None if critique.issues else critique.suggested_fix,
+        "should_retry": None,
+    }
 
 
 def _hit(hit: "Hit") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp_reflect.services import consolidate as consolidate
     from mcp_reflect.services import critique as critique
+    from mcp_reflect.services import critique_models as critique_models
     from mcp_reflect.services import findings as findings
     from mcp_reflect.services import guards as guards
     from mcp_reflect.services import hooks as hooks

@@ -233,7 +233,7 @@ class Engine:
         tool_results: Sequence[Mapping[str, Any]] = (),
     ) -> "Rendered":
         """Build the prompt that asks a language model to correct `steps`; `critique` may be issues or one issue."""
-        return services.critique.improvement_prompt(
+        return services.critique_models.improvement_prompt(
             self.context, goal, steps, critique, tool_results
         )
 

@@ -250,7 +250,7 @@ async def _by_proof(
 
     Each part has the reason why it counts for less than was sent.
     """
-    from mcp_reflect.critique.runs import agrees, doubt_of
+    from mcp_reflect.evidence.runs import agrees, doubt_of
 
     if draft.evidence is Evidence.SELF:
         return [(draft, None)]

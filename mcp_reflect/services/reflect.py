@@ -9,9 +9,9 @@ from typing import Any, Final, cast
 
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Limits, Settings
-from mcp_reflect.critique.runs import read_runs
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.runs import read_runs
 from mcp_reflect.llm.prompts import Input, Rendered
 from mcp_reflect.llm.protocol import Role
 from mcp_reflect.llm.runner import NO_CLIENT, ClientCapabilities, ModelResult

@@ -5,7 +5,6 @@ that the bank size that the document wants archives no lesson of anybody else.
 """
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -14,16 +13,17 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
 from mcp_reflect.config import Settings
-from mcp_reflect.critique.judging import FIELDS, PRAISE, read_opinion
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.judging import FIELDS, PRAISE, read_opinion
+from mcp_reflect.evidence.scores import read_score, score_in_words
 from mcp_reflect.llm.json_replies import read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.schemas.fields import as_text, share_of
+from mcp_reflect.schemas.fields import as_text
 from mcp_reflect.schemas.run import StepArguments
 from mcp_reflect.security.redact import context_hash
-from mcp_reflect.services.critique import improvement_prompt, review_prompt
+from mcp_reflect.services.critique_models import improvement_prompt, review_prompt
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
 from mcp_reflect.systems import run
@@ -32,12 +32,7 @@ from mcp_reflect.text.signature import digest
 _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
 _START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
-_SCORE: Final = re.compile(
-    r"""(?ix)(?<![*_`"'#])[*_`"'#]*\b(?:(?:overall|final|quality)[ _]){0,2}(?:score|rating)\b[*_`"':=\s]{0,20}
-    (?:is|of|at)?\s{0,20}
-    (\d{1,20}(?:\.\d{1,20})?(?:\s{0,20}(?:/|out\ of)\s{0,20}\d{1,20}|\s{0,20}%)?)[*_]{0,4}\.?(?!\d)
-    |(?<![\d/])(\d{1,20}(?:\.\d{1,20})?\s{0,20}(?:/|out\ of)\s{0,20}(?:5|10|100))(?=\s{0,200}(?:[.,;:!)\n-]|$))\.?"""
-)
+_NOTHING_SAID: Final = "The reply says nothing of the work: ask for the critique again."
 _COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
 _OF_BANK: Final = (
     "lessons_stored",
@@ -164,10 +159,16 @@ class ReflectionEngine:
     def parse_reflection(
         self, llm_response: str, trigger: ReflectionTrigger | str
     ) -> ReflectionResult:
-        """Read a critique: JSON, headings or prose. Where it names no score, its words give one: .3, .5 or .8."""
+        """Read a critique: JSON, headings or prose. Where it names no score, its words give one: .3 or .8.
+
+        A reply that says nothing of the work scores 0, does not pass and is to be asked for again.
+        """
         began = time.perf_counter()
-        opinion, named = _read(llm_response)
-        score = _score_of_words(opinion, llm_response) if named is None else named
+        opinion, score = _read(llm_response)
+        if opinion is None:
+            opinion, score = Opinion(issues=(_NOTHING_SAID,)), 0.0
+        if score is None:
+            score = _score_of_words(opinion, llm_response)
         passes = score >= self.settings.quality_threshold
         guidance = (
             opinion.suggested_fix
@@ -282,39 +283,37 @@ def _lesson(lesson: Lesson) -> ReflectionLesson:
     )
 
 
-def _read(reply: str) -> tuple[Opinion, float | None]:
-    """Read a reply and its score. The score is read apart: models write `8`, `"7/10"` and `80%` as well as .8."""
-    found: dict[str, Json] | None = read_object(reply, {*FIELDS})
-    sent: Json = None
-    text: Json = reply
+def _read(reply: str) -> tuple[Opinion | None, float | None]:
+    """Read a reply and its score; no opinion where the reply says nothing of the work."""
+    found: dict[str, Json] | None = read_object(reply, {*FIELDS, "score"})
     if found is not None:
-        sent, issues = found.get("quality_score", found.get("score")), found.get("issues")
-        issues = (
-            [_issue(item) for item in cast("list[Json]", issues)]
-            if isinstance(issues, list)
-            else issues
-        )
-        text = {"issues": issues, "suggested_fix": as_text(found.get("suggested_fix"))}
-    elif match := _SCORE.search(reply):
-        sent = match[1] or match[2]
-        text = f"{reply[: match.start()]}\n{reply[match.end() :].lstrip(' ,;')}".strip()
-    share = share_of(sent)
-    score = float(share) if isinstance(share, int | float) and 0 <= share <= 1 else None
-    try:
-        opinion = read_opinion(text, "reply")
-    except InputError:
-        opinion = Opinion()
-    if (
-        isinstance(text, str)
-        and not opinion.issues
-        and score is not None
-        and score < _START
-        and " " in text
-    ):
-        opinion = replace(
-            opinion, issues=(text,)
-        )  # a low score in prose: the words beside it are the fault
+        return _read_fields(found)
+    score, rest = score_in_words(reply)
+    opinion = _opinion(rest) if rest.strip() else None
+    if opinion is None:
+        opinion = Opinion() if score is not None else None
+    is_low = score is not None and score < _START
+    if opinion is not None and is_low and not opinion.issues and " " in rest:
+        opinion = replace(opinion, issues=(rest,))  # the words beside a low score are the fault
     return opinion, score
+
+
+def _read_fields(found: Mapping[str, Json]) -> tuple[Opinion | None, float | None]:
+    issues = found.get("issues")
+    if isinstance(issues, list):
+        issues = [_issue(item) for item in cast("list[Json]", issues)]
+    fields: dict[str, Json] = {
+        "issues": issues,
+        "suggested_fix": as_text(found.get("suggested_fix")),
+    }
+    return _opinion(fields), read_score(found.get("quality_score", found.get("score")))
+
+
+def _opinion(value: Json) -> Opinion | None:
+    try:
+        return read_opinion(value, "reply")
+    except InputError:
+        return None
 
 
 def _issue(item: Json) -> Json:
@@ -328,4 +327,7 @@ def _issue(item: Json) -> Json:
 
 
 def _score_of_words(opinion: Opinion, reply: str) -> float:
-    return 0.3 if opinion.issues else 0.8 if PRAISE.search(reply) else 0.5
+    """Return the score of a reply that names none: the document reads it from words of fault and of praise."""
+    if opinion.issues:
+        return 0.3
+    return 0.8 if PRAISE.search(reply) or opinion.accepts else 0.0

@@ -1,4 +1,4 @@
-"""The agent judges the claims that critique points to: gate, score, action and corrections follow from its verdicts."""
+"""The agent judges the claims that critique lists: gate, score, action and corrections follow from its verdicts."""
 
 import time
 from typing import Any
@@ -19,7 +19,7 @@ RESULTS = [
 ]
 WORK = {
     "goal": "Raise the coverage",
-    "response": "All 13 tests pass. Coverage is 85 %. I pushed the branch. You may want to look at the docs.",
+    "response": "All 13 tests pass. Coverage is 85 %. I pushed the branch. Shall I merge it?",
     "tool_results": RESULTS,
 }
 
@@ -30,18 +30,20 @@ async def judged(client: Client, first: dict[str, Any], *verdicts: Any) -> dict[
     )
 
 
-async def test_each_claim_comes_with_the_line_that_decides_it_and_nothing_is_judged_yet(
+async def test_claims_come_with_the_outputs_that_bear_on_them_and_nothing_is_judged_yet(
     client: Client,
 ) -> None:
     found = await answered(client, "critique", WORK)
-    assert found["claims"][0].startswith(
-        "1. All 13 tests pass. <- pytest --cov, exit 0: 13 passed in 1.0s"
-    )
-    assert found["claims"][1].startswith(
-        "2. Coverage is 85 %. <- pytest --cov, exit 0: TOTAL 200 40 80%"
-    )
-    assert found["claims"][2] == "3. I pushed the branch. (no output about this)"
-    assert len(found["claims"]) == 3
+    assert found["claims"] == [
+        "1. All 13 tests pass. <- 1",
+        "2. Coverage is 85 %.",
+        "3. I pushed the branch.",
+    ]
+    assert found["outputs"] == [
+        "1. pytest --cov, exit 0: collected 13 items | TOTAL 200 40 80% | 13 passed in 1.0s",
+        "(1 other output is left out)",
+    ]
+    assert found["left_out"] == "no statements, left out: 1 question"
     assert found["action"] == "verify_first"
     assert found["next"]["send"].startswith(
         "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown"
@@ -129,31 +131,45 @@ async def test_output_that_was_missing_may_be_sent_alone(client: Client) -> None
     found = await told(
         client, "critique", {"critique_id": first["critique_id"], "tool_results": RESULTS}
     )
-    assert found["claims"][0]["lines"][0]["text"] == "13 passed in 1.0s"
+    assert found["outputs"][0]["lines"][-1] == "13 passed in 1.0s"
 
 
-async def test_work_that_claims_nothing_is_judged_as_a_whole(client: Client) -> None:
+async def test_every_step_of_a_plan_is_judged(client: Client) -> None:
     first = await told(
         client,
         "critique",
         {"goal": "A plan for the move", "steps": ["Pack the books", "Call a van"]},
     )
-    assert [claim["text"] for claim in first["claims"]] == [
-        "The work does what the goal asks: A plan for the move"
-    ]
-    assert (await judged(client, first, {"claim": 1, "verdict": "holds"}))[
-        "passes_quality_gate"
-    ] is True
+    assert [claim["text"] for claim in first["claims"]] == ["Pack the books", "Call a van"]
+    found = await judged(client, first, {"claim": "others", "verdict": "holds"})
+    assert found["passes_quality_gate"] is True
+
+
+async def test_a_premise_and_a_false_conclusion_are_claims_like_all_others(client: Client) -> None:
+    steps = ["All managers have a badge", "Tom has a badge", "So Tom is a manager"]
+    first = await told(client, "critique", {"goal": "Is Tom a manager?", "steps": steps})
+    assert [claim["text"] for claim in first["claims"]] == steps
+    one = await judged(client, first, {"claim": 1, "verdict": "holds"})
+    assert not {"passes_quality_gate", "quality_score"} & one.keys()
+    wrong = {"claim": 3, "verdict": "wrong", "reason": "others may have a badge"}
+    found = await judged(client, first, wrong, {"claim": "others", "verdict": "holds"})
+    assert (found["passes_quality_gate"], found["first_error_step"]) == (False, 3)
+
+
+async def test_where_no_output_bears_on_the_work_nothing_is_asked(client: Client) -> None:
+    work = {"response": "The moon is bright tonight.", "tool_results": RESULTS}
+    found = await answered(client, "critique", work)
+    assert set(found) == {"critique_id", "thinker", "note", "action"}
+    assert found["note"] == "no output bears on this work; nothing was judged"
 
 
 async def test_open_claims_are_listed_beside_a_fault_that_a_rule_found(client: Client) -> None:
     work = {
-        "response": "The build takes 3 s. I pushed the branch. 15% of 80 is 14.",
+        "response": "The build takes 3 s. I pushed the branch. 15% of 80 = 14.",
         "tool_results": RESULTS,
     }
     first = await answered(client, "critique", work)
-    assert first["claims"][1] == "2. I pushed the branch. (no output about this)"
-    assert len(first["claims"]) == 2
+    assert first["claims"] == ["1. The build takes 3 s.", "2. I pushed the branch."]
     assert "Not judged yet: claim 1, 2." in first["retry_guidance"]
     assert first["next"]["send"].startswith("critique_id with verdicts")
     holds = [{"claim": number, "verdict": "holds"} for number in (1, 2)]
@@ -162,7 +178,7 @@ async def test_open_claims_are_listed_beside_a_fault_that_a_rule_found(client: C
     )
     assert "next" not in found
     assert "Not judged" not in found["retry_guidance"]
-    assert "15% of 80 is 12." in found["corrected_steps"][0]
+    assert "15% of 80 = 12." in found["corrected_steps"][0]
 
 
 async def test_a_wrong_claim_without_a_correction_is_asked_for_by_its_number(
@@ -181,12 +197,12 @@ async def test_a_wrong_claim_without_a_correction_is_asked_for_by_its_number(
     assert "correction" not in found["retry_guidance"]
 
 
-async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(
+async def test_work_that_states_nothing_leaves_nothing_to_judge(
     client: Client,
 ) -> None:
     found = await answered(client, "critique", {"response": "I will look at it tomorrow."})
     assert not {"claims", "next"} & {name for name, value in found.items() if value}
-    assert (found["action"], found["note"][:28]) == ("keep", "it states nothing to check; ")
+    assert (found["action"], found["note"][:28]) == ("keep", "it states nothing that could")
     call = {"critique_id": found["critique_id"], "verdicts": [{"claim": 1, "verdict": "holds"}]}
     assert "critique the work with its goal" in await refused(client, "critique", call)
 
@@ -223,7 +239,7 @@ async def test_work_that_claims_nothing_and_has_no_goal_leaves_nothing_to_judge(
         ({"response": "1 + 1 = 2", "analysis": "None"}, "response"),
         ({"response": "x", "steps": ["y"]}, "steps"),
         ({"analysis": {"qualty_score": 1}}, "analysis.qualty_score"),
-        ({"analysis": {"quality_score": 7}}, "analysis.quality_score"),
+        ({"analysis": {"quality_score": 700}}, "analysis.quality_score"),
         ({}, "verdicts"),
     ],
 )
@@ -293,14 +309,12 @@ async def test_a_correction_is_verified_and_asks_nothing_more(client: Client) ->
 
 
 async def test_corrections_are_counted_across_calls_until_the_budget(client: Client) -> None:
-    first = await begun(
-        client, max_iterations=2, steps=["All 3 tests pass", "2 + 2 = 4"], tool_results=[FAILED]
-    )
+    first = await begun(client, max_iterations=2, steps=["2 + 2 = 5", "Total: 40"])
     found = [
         await analyzed(
-            client, first["critique_id"], {"corrected_steps": [f"All {n} tests pass", "2 + 2 = 4"]}
+            client, first["critique_id"], {"corrected_steps": [f"2 + 2 = {n}", "Total: 40"]}
         )
-        for n in (4, 5)
+        for n in (6, 7)
     ]
     assert [one["iterations"] for one in found] == [1, 2]
     assert found[1]["stopped"] == "budget"
@@ -356,4 +370,29 @@ async def test_own_criteria_are_kept_and_a_certain_fault_keeps_the_gate_shut(
 async def test_evidence_that_was_missing_may_come_with_the_analysis(client: Client) -> None:
     first = await told(client, "critique", {"goal": "Report", "response": "All 2 tests pass"})
     more = {"critique_id": first["critique_id"], "analysis": "None", "tool_results": [FAILED]}
-    assert (await told(client, "critique", more))["first_error_step"] == 1
+    found = await told(client, "critique", more)
+    assert found["outputs"][0]["lines"] == ["1 failed, 1 passed in 0.10s"]
+    assert "passes_quality_gate" not in found
+
+
+@pytest.mark.parametrize(
+    ("words", "score", "issues"),
+    [
+        ("Looks good, but auth is missing. 6/10", 0.6, ["Looks good, but auth is missing."]),
+        ({"quality_score": "8 of 10", "issues": []}, 0.8, None),
+        ({"quality_score": 8, "issues": []}, 0.8, None),
+        ("1. Missing auth\n2. No rate limit", None, ["Missing auth", "No rate limit"]),
+    ],
+)
+async def test_a_reply_is_read_for_its_score_and_its_issues(
+    client: Client, words: Any, score: float | None, issues: list[str] | None
+) -> None:
+    work = {"goal": "Review the endpoint", "response": "The endpoint is ready.", "analysis": words}
+    found = await told(client, "critique", work)
+    assert (found.get("quality_score"), found.get("issues")) == (score, issues)
+
+
+@pytest.mark.parametrize("words", ["", "  ", "Hm.", "I cannot evaluate this.", {}])
+async def test_an_empty_or_useless_reply_gives_no_score(client: Client, words: Any) -> None:
+    work = {"goal": "Review", "response": "The endpoint is ready.", "analysis": words}
+    assert (await refused(client, "critique", work)).startswith("analysis: ")

@@ -73,24 +73,20 @@ async def test_a_solved_equation_is_left_for_the_judge(client: Client, work: Any
     } & set(found)
 
 
-async def test_a_claim_over_a_log_with_failures_is_contradicted(client: Client) -> None:
+async def test_a_claim_over_a_log_with_failures_stands_beside_the_log(client: Client) -> None:
     results = [{"tool": "pytest", "content": LOG, "exit_code": 1}]
     found = await told(
         client,
         "critique",
         {"goal": "Report", "response": "All 42 tests pass", "tool_results": results},
     )
-    (claim,) = found["claims"]
-    assert (claim["verdict"], claim["judge"], found["passes_quality_gate"]) == (
-        "wrong",
-        "rules",
-        False,
-    )
-    assert (found["action"], found["stopped"], found["should_retry"]) == (
-        "revise",
-        "no_change",
-        True,
-    )
+    assert [(claim["text"], claim["outputs"]) for claim in found["claims"]] == [
+        ("All 42 tests pass", [1])
+    ]
+    (shown,) = found["outputs"]
+    assert (shown["tool"], shown["exit_code"]) == ("pytest", 1)
+    assert shown["lines"] == ["FAILED tests/test_a.py::test_one", "3 failed, 39 passed in 1.20s"]
+    assert (found["action"], "passes_quality_gate" in found) == ("verify_first", False)
 
 
 async def test_a_claim_without_evidence_asks_for_it_first(client: Client) -> None:
@@ -222,7 +218,7 @@ async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     )
     work = {"goal": "Fix it", "response": "12 tests pass. The fix is in."}
     found = await answered(client, "critique", work)
-    assert found["evidence"] == "1 outputs of this session"
-    assert "<- pytest -q: 1 failed, 12 passed in 0.3s" in found["claims"][0]
+    assert found["evidence"] == "1 outputs of this session, as the host kept them"
+    assert found["outputs"] == ["1. pytest -q: F. | 1 failed, 12 passed in 0.3s"]
     sent = await answered(client, "critique", {**work, "tool_results": ["13 passed"]})
     assert "evidence" not in sent

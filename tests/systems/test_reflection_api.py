@@ -133,8 +133,11 @@ def test_a_step_has_two_reflections_until_the_next_task(reflector: ReflectionEng
         ("4 out of 10: there is no auth", 0.4, [": there is no auth"]),
         ('{"quality_score": "high", "issues": []}', 0.9, []),
         ("All of it is correct.", 0.8, []),
-        ("Hm.", 0.5, []),
-        ("", 0.5, []),
+        ("Quality: 85%. Well done.", 0.85, []),
+        ("Looks good, but auth is missing. 6/10", 0.6, ["Looks good, but auth is missing."]),
+        ("1. Missing auth\n2. No rate limit", 0.3, ["Missing auth", "No rate limit"]),
+        ("Hm.", 0.0, ["The reply says nothing of the work: ask for the critique again."]),
+        ("", 0.0, ["The reply says nothing of the work: ask for the critique again."]),
     ],
 )
 def test_a_reply_gives_a_score_and_its_issues_in_any_form(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
-from mcp_reflect.critique.verify import Verified, Verify, correct, letters, quoted_claim
+from mcp_reflect.evidence.verifying import Verified, Verify, letters
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import Claim, Opinion, Stopped, Verdict
 
@@ -24,6 +24,10 @@ Report = Callable[[int, Verified, tuple[str, ...] | None], Awaitable[None]]
 """Hears of version 0 as it was sent, of each correction as it starts, with its issues, and as it is verified."""
 
 
+MOST_QUOTED: Final = 300
+"""The most characters of a claim that is quoted."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """A version of the steps with the judge's opinion, and who wrote it (None: as it was sent)."""
@@ -34,27 +38,32 @@ class Version:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims with the judge's verdicts; what rules are certain of stays wrong."""
+        """The claims with the judge's verdicts; what is certainly wrong stays wrong."""
         said = {judged.number: judged for judged in self.opinion.verdicts} if self.opinion else {}
+        return tuple(_with_verdict(claim, said.get(claim.number)) for claim in self.verified.claims)
+
+    @property
+    def judged_wrong(self) -> tuple[Claim, ...]:
+        """The claims that the judge calls wrong."""
         return tuple(
-            replace(said[claim.number], lines=claim.lines)
-            if claim.verdict is None and claim.number in said
-            else claim
-            for claim in self.verified.claims
+            claim
+            for claim in self.claims
+            if claim.verdict is Verdict.WRONG and claim.judge != RULES
         )
 
     @property
     def issues(self) -> tuple[str, ...]:
         """What is certainly wrong, what the judge calls wrong, and its other issues."""
-        judged = [
-            _issue(claim)
-            for claim in self.claims
-            if claim.verdict is Verdict.WRONG and claim.judge != RULES
-        ]
-        issues = (*self.verified.issues, *judged, *(self.opinion.issues if self.opinion else ()))
+        said = self.opinion.issues if self.opinion else ()
+        issues = (*self.verified.issues, *map(issue_of, self.judged_wrong), *said)
+        return issues or self._corrected_without_a_word
+
+    @property
+    def _corrected_without_a_word(self) -> tuple[str, ...]:
+        """A judge that corrects steps and names no issue does not accept them."""
         corrected = self.opinion.corrected_steps if self.opinion else ()
-        if issues or corrected in ((), self.verified.steps):
-            return issues
+        if corrected in ((), self.verified.steps):
+            return ()
         pairs = enumerate(zip_longest(self.verified.steps, corrected), start=1)
         return tuple(
             f"Step {place}: the judge corrects it"
@@ -66,40 +75,51 @@ class Version:
     def unjudged(self) -> tuple[Claim, ...]:
         """The claims without a verdict.
 
-        An opinion judges the whole work if the work claims nothing. An opinion that finds no fault also covers all
-        claims if there is no evidence to compare them with.
+        An opinion in plain words that finds no fault covers all claims if there is no evidence to compare them with.
         """
-        opinion = self.opinion
-        if opinion and (
-            self.verified.claims_nothing or (opinion.accepts and not self.verified.has_evidence)
-        ):
+        if self.opinion and self._covers_all(self.opinion):
             return ()
         return tuple(claim for claim in self.claims if claim.verdict is None)
+
+    def _covers_all(self, opinion: Opinion) -> bool:
+        return not self.verified.claims or (opinion.accepts and not self.verified.has_evidence)
+
+    @property
+    def share_that_holds(self) -> float:
+        """The share of claims that hold, in 0..1."""
+        holds = sum(claim.verdict in (Verdict.HOLDS, None) for claim in self.claims)
+        return holds / max(len(self.claims), 1)
 
     @property
     def rank(self) -> tuple[int, bool, float]:
         """The sort key: fewer certain faults, then no fault at all, then a higher score of the judge."""
-        faults, sound = -len(self.verified.wrong), self.opinion is not None and not self.issues
+        faults = -len(self.verified.faults)
         if self.opinion is None:
-            return faults, sound, 0.0
-        holds = sum(claim.verdict is Verdict.HOLDS for claim in self.claims) / max(
-            len(self.claims), 1
-        )
+            return faults, False, 0.0
         said = self.opinion.quality_score
-        return faults, sound, holds if said is None else said
+        return faults, not self.issues, self.share_that_holds if said is None else said
 
 
-def _issue(claim: Claim) -> str:
-    reason = (
-        f" {claim.correction}" if claim.correction else f" {claim.reason}" if claim.reason else ""
-    )
-    return (
-        f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong{":" if reason else ""}{reason}'
-    )
+def _with_verdict(claim: Claim, judged: Claim | None) -> Claim:
+    if claim.verdict is not None or judged is None:
+        return claim
+    return replace(judged, outputs=claim.outputs, computes=claim.computes)
+
+
+def issue_of(claim: Claim) -> str:
+    """Return a sentence that says which claim is wrong, and what is right."""
+    reason = claim.correction or claim.reason
+    ending = f": {reason}" if reason else ""
+    return f'Step {claim.step}: "{quoted_claim(claim.text)}" is wrong{ending}'
+
+
+def quoted_claim(claim: str, most: int = MOST_QUOTED) -> str:
+    """Return a claim cut to so many characters."""
+    return claim if len(claim) <= most else f"{claim[: most - 1]}…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class LoopResult:
     """The result of a loop: the version as it was sent, the best one, the number of corrections, why it ended.
 
     `uncorrected` are the numbers of claims that the host calls wrong and that its corrections leave as they are.
@@ -115,14 +135,13 @@ class Run:
 async def run(
     steps: Sequence[str],
     *,
-    goal: str,
     verify: Verify,
     critic: Critic,
     corrector: Corrector,
     max_iterations: int,
     report: Report,
     until: float,
-) -> Run:
+) -> LoopResult:
     """Correct until no issue is left, nothing changes, `max_iterations` are used, or `until` (monotonic seconds)."""
     verified = await asyncio.to_thread(verify, steps)
     await report(0, verified, None)
@@ -135,14 +154,14 @@ async def run(
             break
         iteration += 1
         await report(iteration, current.verified, current.issues)
-        corrected = await _corrected(current, goal, verify, corrector)
+        corrected = await _corrected(current, verify, corrector)
         if corrected is None:
             stopped = Stopped.NO_CHANGE
             break
         before, current = current, replace(corrected, opinion=await critic(corrected.verified))
         await report(iteration, current.verified, None)
         best = max(best, current, key=lambda version: version.rank)
-        if current.opinion is None and before.opinion is not None and not current.verified.wrong:
+        if current.opinion is None and before.opinion is not None and not current.verified.faults:
             # The critic had spoken and gave no opinion now: nobody knows if its issues are gone.
             stopped = Stopped.DEADLINE if time.monotonic() >= until else Stopped.BUDGET
             break
@@ -150,52 +169,55 @@ async def run(
         if current.issues and set(current.issues) == set(before.issues):
             stopped = Stopped.SAME_ISSUES
             break
-    return Run(first=first, best=best, iterations=iteration, stopped=stopped)
+    return LoopResult(first=first, best=best, iterations=iteration, stopped=stopped)
 
 
-async def _corrected(
-    version: Version, goal: str, verify: Verify, corrector: Corrector
-) -> Version | None:
+async def _corrected(version: Version, verify: Verify, corrector: Corrector) -> Version | None:
     """Return the next version, None if nothing changes.
 
-    Insert what rules can compute, then the judge's corrections of claims. For other issues use the judge's corrected
+    Insert what code can compute, then the judge's corrections of claims. For other issues use the judge's corrected
     steps, else ask the corrector.
     """
     steps = version.verified.steps
-    computed = await asyncio.to_thread(correct, steps, version.verified.wrong, goal=goal)
+    computed = await asyncio.to_thread(version.verified.corrected)
     computed, author = with_corrections(computed, version.claims), RULES
     after = version.verified
     if computed != steps:
         after = await asyncio.to_thread(verify, computed)
-    opinion = version.opinion or Opinion()
-    proposed = opinion.corrected_steps if len(opinion.corrected_steps) >= len(steps) else ()
-    if proposed in ((), steps):
-        judged = [
-            claim
-            for claim in version.claims
-            if claim.verdict is Verdict.WRONG and claim.judge != RULES
-        ]
-        open_issues = [
-            _issue(claim)
-            for claim in judged
-            if not (claim.correction and claim.text in steps[claim.step - 1])
-        ]
-        issues = (*after.issues, *open_issues, *opinion.issues)
-        proposed = await corrector(after, issues) if issues else ()
+    proposed = _steps_of_the_judge(version) or await _steps_of_the_corrector(
+        version, after, corrector
+    )
     if proposed:
         after, author = await asyncio.to_thread(verify, proposed), MODEL
     return None if after.steps == steps else Version(verified=after, author=author)
 
 
+def _steps_of_the_judge(version: Version) -> tuple[str, ...]:
+    """Return the steps that the judge corrected, if it gave all of them and changed any."""
+    steps = version.verified.steps
+    proposed = version.opinion.corrected_steps if version.opinion else ()
+    return proposed if len(proposed) >= len(steps) and proposed != steps else ()
+
+
+async def _steps_of_the_corrector(
+    version: Version, after: Verified, corrector: Corrector
+) -> tuple[str, ...]:
+    """Return what the corrector makes of the issues that are still open; empty if there are none."""
+    steps = version.verified.steps
+    still_open = [
+        issue_of(claim)
+        for claim in version.judged_wrong
+        if not (claim.correction and claim.text in steps[claim.step - 1])
+    ]
+    said = version.opinion.issues if version.opinion else ()
+    issues = (*after.issues, *still_open, *said)
+    return await corrector(after, issues) if issues else ()
+
+
 def uncorrected(version: Version, after: Verified) -> tuple[int, ...]:
     """Return the numbers of the claims that the judge calls wrong and that still stand in later steps."""
-    if after.claims_nothing:
-        return ()
     standing = {letters(claim.text) for claim in after.claims}
-    wrong = (
-        claim for claim in version.claims if claim.verdict is Verdict.WRONG and claim.judge != RULES
-    )
-    return tuple(claim.number for claim in wrong if letters(claim.text) in standing)
+    return tuple(claim.number for claim in version.judged_wrong if letters(claim.text) in standing)
 
 
 def with_corrections(steps: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mcp_reflect.critique.runs import Run, agrees, read_runs
 from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.runs import RunReport, agrees, read_runs
 from mcp_reflect.models.critique import ToolResult
-from tests.critique.cases import output
+from tests.evidence.case_files import output
 
 COMMANDS = {
     "pytest": "pytest", "unittest": "python -m unittest", "jest": "npx jest", "vitest": "vitest run", "mocha": "mocha",
@@ -14,7 +14,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
-def read(name: str, exit_code: int | None = None) -> Run:
+def read(name: str, exit_code: int | None = None) -> RunReport:
     """Return the first run of an output of the program that its name begins with."""
     tool = COMMANDS[name.partition("_")[0]]
     return read_runs([ToolResult(content=output(name), tool=tool, exit_code=exit_code)])[0]

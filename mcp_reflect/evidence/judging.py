@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from typing import Any, Final, cast
 
 from mcp_reflect.config import DEFAULT, Limits, characters
-from mcp_reflect.critique.verify import letters
-from mcp_reflect.critique.work import split
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.scores import read_score, score_in_words
+from mcp_reflect.evidence.verifying import letters
+from mcp_reflect.evidence.work import split
 from mcp_reflect.llm.json_replies import as_mapping, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.critique import Claim, Opinion, Verdict
@@ -40,7 +41,7 @@ _WORDS: Final = {
 _MEANINGS: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 _NONE: Final = re.compile(
     r"\W*+(?:none|n/a|nothing|(?:there (?:are|were) )?no (?:\w+ )?(?:issues?|faults?|errors?|"
-    r"problems?)(?: (?:was|were))?(?: found)?)?\W*",
+    r"problems?)(?: (?:was|were))?(?: found)?)\W*",
     re.IGNORECASE,
 )
 _HEAD: Final = re.compile(
@@ -80,6 +81,7 @@ def read_verdicts(
     if not isinstance(value, list | tuple):
         raise InputError(field, "it is not a list", _EXAMPLE)
     found: dict[int, Claim] = {}
+    for_others: Claim | None = None
     for place, entry in enumerate(cast("Sequence[Any]", value)):
         name = f"{field}[{place}]"
         if not isinstance(entry, dict):
@@ -92,8 +94,21 @@ def read_verdicts(
         if judged.number in found:
             fault = f"claim {judged.number} has a verdict already"
             raise InputError(f"{name}.claim", fault, "Send one verdict for a claim.")
-        found[judged.number] = replace(judged, judge=judge)
+        if judged.number == _OTHERS:
+            for_others = judged
+        else:
+            found[judged.number] = replace(judged, judge=judge)
+    if for_others is not None:
+        for claim in claims:
+            if claim.number not in found and claim.verdict is None:
+                found[claim.number] = replace(claim, verdict=for_others.verdict, judge=judge)
     return tuple(found.values())
+
+
+_OTHERS: Final = 0
+"""Stands for the number of all claims that have no verdict of their own."""
+
+_ALL_OTHERS: Final = frozenset("others other all rest the_rest all_others".split())
 
 
 def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Claim:
@@ -102,6 +117,8 @@ def _judged(entry: Mapping[str, Any], claims: Sequence[Claim], name: str) -> Cla
         for keys in _NAMES
     )
     claim = _named(named, claims)
+    if claim is None and str(named).strip().lower().replace(" ", "_") in _ALL_OTHERS:
+        claim = Claim(number=_OTHERS, step=1, text="")
     if claim is None:
         fix = f"Send a number from 1 to {len(claims)}, as critique listed them."
         fix = fix if claims else "It lists none: critique the work with its goal."
@@ -143,51 +160,65 @@ def read_opinion(
     InputError names the field, the fault and the fix. Without `claims`, verdicts are passed over.
     """
     limits.refuse_more("max_analysis_chars", field, characters(value))
-    accepts = False
     if isinstance(value, str):
-        if _NONE.fullmatch(value):
-            return Opinion(accepts=True)
-        parsed = (
-            read_object(value, {*FIELDS, "claims"}) or _read_headings(value) or _read_prose(value)
-        )
-        if parsed is None:
-            raise InputError(field, "it names no score, no issue and no correction", _FIX)
-        accepts, value = parsed == {"issues": []}, parsed
+        return _read_words(value, field, limits, claims, judge)
     if not isinstance(value, dict):
         raise InputError(field, "it is not an object", _FIX)
-    for name in (
-        value if field == "analysis" else ()
-    ):  # a model's own extra fields are not worth asking again
-        if name not in (*FIELDS, "claims"):
-            near = get_close_matches(name[:80], FIELDS, n=1)
-            fix = f"Did you mean {near[0]}?" if near else _FIX
-            raise InputError(f"{field}.{quoted(name)}", "there is no such field", fix)
-    limits.refuse_long_texts("max_judgment_chars", field, value)
-    for name in ("verdicts", "claims", "issues", "corrected_steps"):
-        if isinstance(items := value.get(name), list | dict):
-            limits.refuse_more("max_steps", f"{field}.{name}", len(items), "items")
+    _refuse_what_is_no_opinion(value, field, limits)
     said = value.get("verdicts") or value.get("claims")
-    steps, steps_field = (
-        value.get("corrected_steps"),
-        f"{field}.corrected_steps",
-    )  # one text is split as a response is
+    verdicts: tuple[Claim, ...] = ()
+    if said and claims is not None:
+        verdicts = read_verdicts(said, claims, judge, f"{field}.verdicts")
+    issues = _texts(value.get("issues"), f"{field}.issues")
+    score = value.get("quality_score", value.get("score"))
     return Opinion(
-        accepts=accepts,
-        verdicts=read_verdicts(said, claims, judge, f"{field}.verdicts")
-        if said and claims is not None
-        else (),
-        issues=tuple(
-            text
-            for text in _texts(value.get("issues"), f"{field}.issues")
-            if not _NONE.fullmatch(text)
-        ),
-        quality_score=_score(value.get("quality_score"), f"{field}.quality_score"),
+        verdicts=verdicts,
+        issues=tuple(text for text in issues if not _NONE.fullmatch(text)),
+        quality_score=_score(score, f"{field}.quality_score"),
         suggested_fix=_text(value.get("suggested_fix"), f"{field}.suggested_fix"),
         criteria=_criteria(value.get("criteria"), f"{field}.criteria"),
-        corrected_steps=_unnumbered(split(steps))
-        if isinstance(steps, str) and not _NONE.fullmatch(steps)
-        else _texts(steps, steps_field),
+        corrected_steps=_corrected_steps(value.get("corrected_steps"), f"{field}.corrected_steps"),
     )
+
+
+def _read_words(
+    text: str, field: str, limits: Limits, claims: Sequence[Claim] | None, judge: str
+) -> Opinion:
+    """Read the opinion from text: with JSON in it, with headings, as a list, or in prose."""
+    if not text.strip():
+        raise InputError(field, "it is empty", _FIX)
+    if _NONE.fullmatch(text):
+        return Opinion(accepts=True)
+    parsed = read_object(text, {*FIELDS, "claims", "score"}) or _read_text(text)
+    if parsed is None:
+        raise InputError(field, "it names no score, no issue and no correction", _FIX)
+    opinion = read_opinion(parsed, field, limits, claims, judge)
+    return replace(opinion, accepts=parsed == {"issues": []})
+
+
+def _refuse_what_is_no_opinion(value: Mapping[str, Json], field: str, limits: Limits) -> None:
+    """Raise InputError for too much, for a field that is not known, and for an object without any that is."""
+    names = {*FIELDS, "claims", "score"}
+    unknown = [name for name in value if name not in names]
+    # A model's own extra fields are not worth asking again.
+    if unknown and field == "analysis":
+        near = get_close_matches(unknown[0][:80], FIELDS, n=1)
+        fix = f"Did you mean {near[0]}?" if near else _FIX
+        raise InputError(f"{field}.{quoted(unknown[0])}", "there is no such field", fix)
+    if not value.keys() & names:
+        raise InputError(field, "it names no score, no issue and no correction", _FIX)
+    limits.refuse_long_texts("max_judgment_chars", field, value)
+    for name in ("verdicts", "claims", "issues", "corrected_steps"):
+        items = value.get(name)
+        if isinstance(items, list | dict):
+            limits.refuse_more("max_steps", f"{field}.{name}", len(items), "items")
+
+
+def _corrected_steps(steps: Json, field: str) -> tuple[str, ...]:
+    """Return the steps; one text, a numbered list perhaps, is split as a response is."""
+    if isinstance(steps, str) and not _NONE.fullmatch(steps):
+        return _unnumbered(split(steps))
+    return _texts(steps, field)
 
 
 def read_steps(text: str) -> tuple[str, ...]:
@@ -210,18 +241,28 @@ def _unnumbered(steps: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_STEP_NUMBER.sub("", step, count=1) for step in steps)
 
 
+def _read_text(text: str) -> dict[str, Json] | None:
+    """Read plain words: headings that name the fields, a list of issues, or prose with a score."""
+    fields = _read_headings(text)
+    if fields:
+        return fields
+    score, rest = score_in_words(text[:20_000])
+    found = _read_list(rest) or _read_prose(rest)
+    if score is None:
+        return found
+    return {"issues": [], **(found or {}), "quality_score": score}
+
+
 def _read_headings(text: str) -> dict[str, Json]:
     """Read markdown whose headings name the fields: `## Issues`, `**Suggested fix:** …`, `Quality score: 0.8`."""
     fields: dict[str, Json] = {}
     heads = list(_HEAD.finditer(text))
     for place, head in enumerate(heads):
         name = re.sub(r"[ _]+", "_", head[1].lower())
-        body = text[
-            head.end() : heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        ].strip()
+        end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
+        body = text[head.end() : end].strip()
         if name.endswith("score"):
-            number = re.match(r"[*\s]*(\d+(?:\.\d+)?)", body)
-            fields["quality_score"] = float(number[1]) if number else None
+            fields["quality_score"] = read_score(body.split("\n", 1)[0].strip("*` ."))
         elif name == "issues":
             fields[name] = [
                 _BULLET.sub("", line).strip() for line in body.splitlines() if line.strip()
@@ -231,11 +272,19 @@ def _read_headings(text: str) -> dict[str, Json]:
     return fields
 
 
+def _read_list(text: str) -> dict[str, Json] | None:
+    """Read a list of issues, as "List issues (or 'None')" asks for: every line is one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    items = [line for line in lines if _BULLET.match(line)]
+    if not items or len(items) < len(lines) - 1:
+        return None
+    texts: list[Json] = [_BULLET.sub("", item).strip() for item in items]
+    return {"issues": texts}
+
+
 def _read_prose(text: str) -> dict[str, Json] | None:
     """Read plain prose: sentences that name a fault are issues; praise without a fault is an opinion without any."""
-    parts = [
-        _BULLET.sub("", part).strip() for part in _SENTENCE.split(text[:20_000]) if part.strip()
-    ]
+    parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
     faults: list[Json] = [
         part for part in parts if _FAULT.search(part) and not _NONE.fullmatch(part)
     ]
@@ -245,15 +294,17 @@ def _read_prose(text: str) -> dict[str, Json] | None:
 
 
 def _score(value: Json, field: str) -> float | None:
+    """Return a share in 0..1; of ten, of a hundred or in percent where the text says so."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    score = read_score(value)
+    if score is None:
         raise InputError(
             field,
             f"{quoted(value, 40)} is not in 0..1",
-            "Send a number from 0 to 1, or leave it out.",
+            'Send a number from 0 to 1, or "8 of 10", or leave it out.',
         )
-    return float(value)
+    return score
 
 
 def _text(value: Json, field: str) -> str | None:

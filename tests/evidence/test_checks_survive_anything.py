@@ -9,19 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_reflect.critique.certain import check
-from mcp_reflect.critique.runs import check_reports
-from mcp_reflect.critique.verify import correct, verifier
-from mcp_reflect.critique.work import Work
+from mcp_reflect.evidence.checks import check_steps
+from mcp_reflect.evidence.correcting import correct_steps
+from mcp_reflect.evidence.runs import read_runs
+from mcp_reflect.evidence.verifying import verifier
+from mcp_reflect.evidence.work import Work
 from mcp_reflect.models.critique import ToolResult
-from tests.critique.cases import HERE, lines
+from tests.evidence.case_files import HERE, lines
 
 
 def check_claims(work: Work) -> object:
     return verifier(work)(work.steps).claims
 
 
-CHECKS: tuple[Callable[[Work], Any], ...] = (check, check_reports, check_claims)
+def check_sums_of(work: Work) -> object:
+    return check_steps(work.steps, work.goal)
+
+
+def check_runs(work: Work) -> object:
+    return read_runs(work.tool_results)
+
+
+CHECKS: tuple[Callable[[Work], Any], ...] = (check_sums_of, check_runs, check_claims)
 LIMIT = 0.1  # seconds of processor time a text, on a machine that does the loop below in 8 ms
 LOOP = 0.008
 ENDS = 5.0  # seconds: the text ends at all, also on a machine that others share
@@ -139,9 +148,9 @@ def test_adversaries_and_ten_thousand_random_texts_are_answered_each_within_100_
 def test_random_texts_are_answered_with_what_they_say() -> None:
     for text in random_texts(400):
         assert spent(of_text(text)) < ENDS
-        for finding in check(Work(goal="", steps=(text,))):
-            assert finding.claim in text or " block: " in finding.claim
-            assert finding.fix is None or 0 <= finding.fix.start <= finding.fix.end <= len(text)
+        for checked in check_steps((text,)):
+            assert checked.quote == text[checked.start : checked.end]
+            assert checked.fix is None or 0 <= checked.fix.start <= checked.fix.end <= len(text)
 
 
 def test_characters_of_every_block_are_survived() -> None:
@@ -158,4 +167,4 @@ def test_characters_of_every_block_are_survived() -> None:
     )
 )
 def test_correcting_any_text_ends_and_keeps_the_number_of_steps(steps: list[str]) -> None:
-    assert len(correct(steps, check(Work(goal="", steps=tuple(steps))), goal="")) == len(steps)
+    assert len(correct_steps(steps)) == len(steps)

@@ -1,1 +1,0 @@
-"""Checkers of a piece of work: evidence, arithmetic, units, dates, code."""

@@ -1,0 +1,234 @@
+"""From a loop to the answer of `critique`: gate, score, action, and what to do next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_reflect.evidence.loop import MODEL, LoopResult, Version, quoted_claim
+from mcp_reflect.models.critique import Action, Claim, Critique, Verdict
+
+_MOST_ISSUES: Final = 40
+_MOST_NUMBERS: Final = 5
+_SEND: Final = (
+    "critique_id with verdicts [{claim: 1, verdict: holds | wrong | not_shown, correction if wrong}]; "
+    'claim "others" stands for all that are left'
+)
+_SUMS: Final = "the result is right; judge if it is the sum to make"
+NOTHING_BEARS: Final = "no output bears on this work; nothing was judged"
+NO_STATEMENT: Final = "it states nothing that could be judged"
+NO_CRITERIA: Final = "criteria are for a judge to score"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What a critique is judged by: the least score that passes, the criteria, the most corrections."""
+
+    threshold: float
+    criteria: Sequence[str]
+    max_iterations: int
+
+
+def answer_of(
+    result: LoopResult, judging: Judging, *, thinker: str, note: str | None, **about: Any
+) -> Critique:
+    """Return the answer to a call. `about` are the fields of the answer that the loop does not decide."""
+    first, best = result.first, result.best
+    gate = gate_of(first, judging.threshold)
+    action = _action(first, gate, judging)
+    corrected = best.verified.steps if best.verified.steps != first.verified.steps else ()
+    is_done = bool(corrected) and not best.issues
+    tries_are_left = result.iterations < max(judging.max_iterations, 1)
+    return Critique(
+        thinker=thinker,
+        note="; ".join(_notes(first, judging, note)) or None,
+        passes_quality_gate=gate,
+        quality_score=score_of(first),
+        action=action,
+        claims=first.claims,
+        outputs=first.verified.digest.shown,
+        other_outputs=first.verified.digest.left_out,
+        left_out=first.verified.left_out,
+        first_error_step=_first_error(first),
+        issues=_at_most(first.issues),
+        suggested_fix=first.opinion.suggested_fix if first.opinion else None,
+        should_retry=action is not Action.KEEP and not is_done and tries_are_left,
+        retry_guidance=_guidance(result, action),
+        corrected_steps=corrected,
+        corrected_by=_author(best, thinker) if corrected else None,
+        criteria=first.opinion.criteria if first.opinion else {},
+        iterations=result.iterations,
+        stopped=result.stopped if result.iterations or gate is not None else None,
+        next=_next(result, judging.criteria),
+        **about,
+    )
+
+
+def gate_of(version: Version, threshold: float) -> bool | None:
+    """False if something is wrong or not shown, True if a judge found that everything holds, else None."""
+    if version.issues:
+        return False
+    if version.opinion is None or version.unjudged:
+        return None
+    if any(claim.verdict is Verdict.NOT_SHOWN for claim in version.claims):
+        return False
+    score = version.opinion.quality_score
+    return score is None or score >= threshold
+
+
+def score_of(version: Version) -> float | None:
+    """Return the score of the work.
+
+    A score that the judge names for the whole, without verdicts, is given as it is. Verdicts give the share of claims
+    that hold once all are judged, which the judge's own score can only lower.
+    """
+    opinion = version.opinion
+    if opinion is None:
+        return None
+    if opinion.quality_score is not None and not opinion.verdicts and not version.verified.faults:
+        return round(opinion.quality_score, 3)
+    if version.unjudged:
+        return None
+    if opinion.quality_score is None:
+        return round(version.share_that_holds, 3)
+    return round(min(version.share_that_holds, opinion.quality_score), 3)
+
+
+def _action(first: Version, gate: bool | None, judging: Judging) -> Action:
+    """Return what to do: hand it over, change it, or get evidence first."""
+    if gate or _states_nothing(first, judging) or _nothing_bears(first):
+        return Action.KEEP
+    if first.issues:
+        return Action.REVISE
+    has_unshown = any(claim.verdict is Verdict.NOT_SHOWN for claim in first.claims)
+    return Action.REVISE if gate is False and not has_unshown else Action.VERIFY_FIRST
+
+
+def _states_nothing(first: Version, judging: Judging) -> bool:
+    is_unjudged = first.opinion is None and not first.issues
+    return not first.verified.claims and is_unjudged and not judging.criteria
+
+
+def _nothing_bears(first: Version) -> bool:
+    """True where outputs are there, and none has to do with the work: then nothing is asked of the caller."""
+    has_outputs = first.verified.has_evidence and not first.verified.digest.shown
+    return has_outputs and first.opinion is None and not first.issues
+
+
+def _notes(first: Version, judging: Judging, note: str | None) -> list[str]:
+    notes = [note] if note else []
+    if judging.criteria and first.opinion is None and first.issues:
+        notes.append(NO_CRITERIA)
+    if _states_nothing(first, judging):
+        notes.append(NO_STATEMENT)
+    if _nothing_bears(first):
+        notes.append(NOTHING_BEARS)
+    return notes
+
+
+def _at_most(issues: Sequence[str]) -> tuple[str, ...]:
+    more = len(issues) - _MOST_ISSUES
+    return (*issues[:_MOST_ISSUES], f"and {more} more") if more > 0 else tuple(issues)
+
+
+def _author(best: Version, thinker: str) -> str | None:
+    return thinker if best.author == MODEL else best.author
+
+
+def _first_error(version: Version) -> int | None:
+    wrong = [fault.step for fault in version.verified.faults]
+    wrong += [claim.step for claim in version.claims if claim.verdict is Verdict.WRONG]
+    return min(wrong, default=None)
+
+
+def _guidance(result: LoopResult, action: Action) -> str | None:
+    """Say what to do next, in the order in which it is done."""
+    if action is Action.KEEP:
+        return None
+    unshown = [claim.number for claim in result.first.claims if claim.verdict is Verdict.NOT_SHOWN]
+    missing = (
+        f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out."
+        if unshown
+        else ""
+    )
+    if action is Action.VERIFY_FIRST:
+        return missing or None
+    sentences = [_correcting(result)]
+    if waiting := [claim.number for claim in _waiting(result)]:
+        sentences.append(f"Not judged yet: claim {_listed(waiting)}.")
+    if result.uncorrected:
+        sentences.append(
+            f"Claim {_listed(result.uncorrected)} still needs a correction: send it in verdicts, or corrected_steps."
+        )
+    return " ".join(sentence for sentence in (*sentences, missing) if sentence)
+
+
+def _correcting(result: LoopResult) -> str:
+    is_corrected = result.best.verified.steps != result.first.verified.steps
+    if is_corrected and not result.best.issues:
+        return "Take corrected_steps; nothing in them is certainly wrong."
+    return "Correct this and what follows from it, and critique the new work."
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - _MOST_NUMBERS} more" if len(numbers) > _MOST_NUMBERS else ""
+    return ", ".join(map(str, numbers[:_MOST_NUMBERS])) + more
+
+
+def _waiting(result: LoopResult) -> tuple[Claim, ...]:
+    """Return the claims to be judged; after a fault, only those that the judge has not reached yet."""
+    first, best = result.first, result.best
+    has_judged_as_a_whole = first.opinion is not None and not first.opinion.verdicts
+    is_judged_again = best is not first and best.opinion is not None
+    if first.issues and (has_judged_as_a_whole or is_judged_again):
+        return ()
+    return first.unjudged
+
+
+def _next(result: LoopResult, criteria: Sequence[str]) -> dict[str, object]:
+    """Return what the caller is asked for: verdicts, and scores of its criteria."""
+    waiting = _waiting(result)
+    first = result.first
+    wants_scores = bool(criteria) and first.opinion is None and not first.issues
+    if _nothing_bears(first):
+        return {"send": f"{_SEND}; analysis {{criteria: {{name: score}}}}"} if wants_scores else {}
+    if not waiting and not wants_scores:
+        return {}
+    send = f"{_SEND}; analysis {{criteria: {{name: score}}}}" if wants_scores else _SEND
+    if any(claim.computes for claim in waiting):
+        return {"send": send, "computes": _SUMS}
+    return {"send": send}
+
+
+_MOST_CHARS: Final = 2_000  # of the claims of a short answer
+_CLAIM_CHARS: Final = 110
+
+
+def short_claims(critique: Critique) -> list[str]:
+    """Return the claims without a verdict, as many as fit; "<- 2" names the output that bears on it."""
+    waiting = [claim for claim in critique.claims if claim.verdict is None and critique.next]
+    texts: list[str] = []
+    left = _MOST_CHARS
+    for claim in waiting:
+        text = _short_claim(claim)
+        if texts and len(text) > left:
+            texts.append(f"(more claims follow after these: {len(waiting) - len(texts)})")
+            break
+        texts.append(text)
+        left -= len(text)
+    return texts
+
+
+def _short_claim(claim: Claim) -> str:
+    text = f"{claim.number}. {quoted_claim(claim.text, _CLAIM_CHARS)}"
+    if claim.outputs:
+        return f"{text} <- {', '.join(map(str, claim.outputs))}"
+    return f"{text} (computes)" if claim.computes else text
+
+
+def short_outputs(critique: Critique) -> list[str]:
+    """Return the outputs that bear on the work, a line each, and one about those that are left out."""
+    lines = [f"{place}. {shown.text}" for place, shown in enumerate(critique.outputs, start=1)]
+    if lines and critique.other_outputs:
+        count = critique.other_outputs
+        lines.append(f"({count} other output{'s are' if count > 1 else ' is'} left out)")
+    return lines

@@ -1,0 +1,145 @@
+"""The value of a tree, in fractions: exact, or between two bounds where a number may have been rounded.
+
+Nothing grows without a bound: exponents are small whole numbers, and a value that needs too many bits has none.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from mcp_reflect.evidence.expressions import Negative, Operation, Plain, Tree, Unknown
+
+_MOST_EXPONENT: Final = 64
+_MOST_BITS: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the largest value that something may have; they are the same where it is exact."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value, if there is only one."""
+        return self.low if self.low == self.high else None
+
+    def meet(self, other: "Bounds") -> bool:
+        """True if both may have the same value."""
+        return self.low <= other.high and other.low <= self.high
+
+
+def bounds_of(
+    tree: Tree, *, rounded: Collection[Fraction] = (), round_all: bool = False
+) -> Bounds | None:
+    """Return the bounds of a tree; None if it has no value or one that is too large.
+
+    `rounded` are values that were rounded earlier in the work. With `round_all`, every number with decimals may be.
+    """
+    match tree:
+        case Plain():
+            return _of_number(tree, may_be_rounded=_may_be_rounded(tree, rounded, round_all))
+        case Unknown():
+            return None
+        case Negative():
+            inner = bounds_of(tree.inner, rounded=rounded, round_all=round_all)
+            return None if inner is None else Bounds(-inner.high, -inner.low)
+        case Operation():
+            left = bounds_of(tree.left, rounded=rounded, round_all=round_all)
+            right = bounds_of(tree.right, rounded=rounded, round_all=round_all)
+            if left is None or right is None:
+                return None
+            result = _OPERATIONS[tree.operator](left, right)
+            return result if result is not None and _is_small(result) else None
+
+
+def value_of(tree: Tree) -> Fraction | None:
+    """Return the value of a tree by the digits that it shows; None if it has none."""
+    match tree:
+        case Plain():
+            return tree.value / 100 if tree.is_percent else tree.value
+        case Unknown():
+            return None
+        case Negative():
+            inner = value_of(tree.inner)
+            return None if inner is None else -inner
+        case Operation():
+            left, right = value_of(tree.left), value_of(tree.right)
+            if left is None or right is None:
+                return None
+            result = _OPERATIONS[tree.operator](Bounds(left, left), Bounds(right, right))
+            return result.exact if result is not None and _is_small(result) else None
+
+
+def _may_be_rounded(number: Plain, rounded: Collection[Fraction], round_all: bool) -> bool:
+    # 3.33, 0.67 and 33 % are how thirds are written.
+    looks_like_thirds = number.text.endswith(("33", "67", "66"))
+    if number.is_percent and looks_like_thirds:
+        return True
+    if number.decimals == 0:
+        return False
+    looks_like_thirds = looks_like_thirds and number.decimals > 1
+    return round_all or looks_like_thirds or number.value in rounded
+
+
+def _of_number(number: Plain, *, may_be_rounded: bool) -> Bounds:
+    width = Fraction(1, 10**number.decimals) if may_be_rounded else Fraction(0)
+    low, high = number.value - width, number.value + width
+    return Bounds(low / 100, high / 100) if number.is_percent else Bounds(low, high)
+
+
+def _is_small(bounds: Bounds) -> bool:
+    return all(
+        number.bit_length() <= _MOST_BITS
+        for value in (bounds.low, bounds.high)
+        for number in (value.numerator, value.denominator)
+    )
+
+
+def _add(left: Bounds, right: Bounds) -> Bounds:
+    return Bounds(left.low + right.low, left.high + right.high)
+
+
+def _subtract(left: Bounds, right: Bounds) -> Bounds:
+    return Bounds(left.low - right.high, left.high - right.low)
+
+
+def _multiply(left: Bounds, right: Bounds) -> Bounds:
+    corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+    return Bounds(min(corners), max(corners))
+
+
+def _divide(left: Bounds, right: Bounds) -> Bounds | None:
+    if right.low <= 0 <= right.high:
+        return None
+    return _multiply(left, Bounds(1 / right.high, 1 / right.low))
+
+
+def _raise(left: Bounds, right: Bounds) -> Bounds | None:
+    exponent = right.exact
+    if exponent is None or exponent.denominator != 1 or abs(exponent) > _MOST_EXPONENT:
+        return None
+    power = int(exponent)
+    if power < 0 and left.low <= 0 <= left.high:
+        return None
+    if max(_bits(left.low), _bits(left.high)) * max(abs(power), 1) > _MOST_BITS:
+        return None
+    corners = [left.low**power, left.high**power]
+    if left.low < 0 < left.high and power > 0 and power % 2 == 0:
+        corners.append(Fraction(0))
+    return Bounds(min(corners), max(corners))
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+_OPERATIONS: Final[dict[str, Callable[[Bounds, Bounds], Bounds | None]]] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "^": _raise,
+}

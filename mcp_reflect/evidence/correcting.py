@@ -1,0 +1,120 @@
+"""The correction of a false equation, and of what was computed from it: all of it, or nothing.
+
+A number that stands in later text and comes from nowhere that is known may rest on the wrong one. Then nothing is
+corrected: a half-corrected work looks right and is not.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from mcp_reflect.evidence.checks import check_steps
+from mcp_reflect.evidence.equations import MOST_READ
+from mcp_reflect.evidence.exact import Fix
+from mcp_reflect.evidence.written_numbers import Style, read_number
+
+_MOST_ROUNDS: Final = 40
+_MOST_CHARACTERS: Final = 200_000  # that all rounds may read together
+_DIGITS: Final = r"\d+(?:[.,'’]\d+)*(?!\w)"
+_NUMBER: Final = re.compile(rf"(?<![\w.]){_DIGITS}")
+_NEGATIVE: Final = re.compile(rf"(?<![\w.)])[-−]{_DIGITS}")
+_LIST_MARK: Final = re.compile(r"(?m)^\s*(?:[Ss]tep\s+)?\d{1,3}[.):]\s|\b[Ss]tep \d{1,3}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A value that was corrected in a step, from a place on."""
+
+    step: int
+    place: int
+
+
+def correct_steps(steps: Sequence[str], goal: str = "") -> tuple[str, ...]:
+    """Return the steps with every false equation and all that follows from it corrected; else as they are."""
+    given = tuple(steps)
+    if sum(map(len, given)) > MOST_READ:
+        return given
+    current = given
+    first: _Change | None = None
+    rounds = min(_MOST_ROUNDS, _MOST_CHARACTERS // max(1, sum(map(len, given))))
+    for _ in range(rounds):
+        fault = next((one for one in check_steps(current, goal) if not one.holds), None)
+        if fault is None:
+            return current if first is None or _is_complete(current, goal, first) else given
+        if fault.fix is None or len(current) < fault.step:
+            return given
+        first = first or _Change(fault.step, fault.fix.start)
+        corrected = _with_fix(current, fault.step, fault.fix, goal)
+        if corrected == current:
+            return given
+        current = corrected
+    return given
+
+
+def _with_fix(steps: tuple[str, ...], number: int, fix: Fix, goal: str) -> tuple[str, ...]:
+    """Return the steps with a value in the place of a wrong one, there and wherever it was used later.
+
+    A value that stands in the goal, or before the mistake, may have another origin, and stays.
+    """
+    at = number - 1
+    step = steps[at]
+    head, wrong, tail = step[: fix.start], step[fix.start : fix.end], step[fix.end :]
+    later = [tail, *steps[at + 1 :]]
+    old, new = _last_number(wrong), _last_number(fix.text)
+    earlier = _values("\n".join((goal, *steps[:at], head)))
+    if old is not None and new is not None and _value(old) not in earlier:
+        later = [_replaced(text, old, new) for text in later]
+    return (*steps[:at], head + fix.text + later[0], *later[1:])
+
+
+def _last_number(text: str) -> str | None:
+    """Return the last number of a text, with its minus where one is glued to it."""
+    found = list(_NUMBER.finditer(text))
+    if not found:
+        return None
+    start = found[-1].start()
+    is_negative = (
+        start > 0 and text[start - 1] in "-−" and not text[: start - 1].rstrip()[-1:].isdigit()
+    )
+    return text[start - 1 if is_negative else start : found[-1].end()]
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    """Return a text with a new number in the place of an old one, wherever its value stands."""
+    wanted = _value(old)
+    pattern = _NEGATIVE if old[0] in "-−" else _NUMBER
+    return pattern.sub(lambda found: new if _value(found[0]) == wanted else found[0], text)
+
+
+def _value(text: str) -> Fraction | None:
+    plain = text.lstrip("-−")
+    value = read_number(plain, Style.POINT)
+    if value is None:
+        value = read_number(plain, Style.COMMA)
+    return -value if value is not None and text[:1] in ("-", "−") else value
+
+
+def _values(text: str) -> set[Fraction | None]:
+    found = {_value(one[0]) for one in _NUMBER.finditer(text)}
+    return found | {-value for value in found if value is not None}
+
+
+def _is_complete(steps: Sequence[str], goal: str, first: _Change) -> bool:
+    """True if each later number is given, stands before the mistake, or is part of an equation that holds."""
+    at = first.step - 1
+    known = _values("\n".join((goal, *steps[:at], steps[at][: first.place])))
+    checked = [one for one in check_steps(steps, goal) if one.holds]
+    for one in checked:
+        known |= _values(one.quote)
+    for place in range(at, len(steps)):
+        start = first.place if place == at else 0
+        rest = _LIST_MARK.sub(lambda found: " " * len(found[0]), steps[place])
+        for found in _NUMBER.finditer(rest, start):
+            is_computed = any(
+                one.step == place + 1 and one.start <= found.start() < one.end for one in checked
+            )
+            if not is_computed and _value(found[0]) not in known:
+                return False
+    return True

@@ -1,0 +1,293 @@
+"""The equations of a text: runs of signs around `=`, with what stands beside them.
+
+A run is taken only where its ends are plain: a number that belongs to a date, a label, a range or another number is no
+start and no end of a sum. Code, quotations and formulas are blanked before a text is read.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+from mcp_reflect.evidence.expressions import Sign, Token, is_currency, read_tokens
+from mcp_reflect.evidence.word_lists import read_word_list
+
+MOST_READ: Final = 20_000
+"""Characters of a step that are read."""
+
+_MOST_SENTENCE: Final = 2_000
+_FENCED: Final = re.compile(r"(?ms)^[ \t]{0,3}(```|~~~).*?(?:^[ \t]{0,3}\1|\Z)")
+_CODE: Final = re.compile(r"`[^`\n]{1,300}`|\$[^$\n]{0,200}[\\_^=][^$\n]{0,200}\$(?!\d)")
+_QUOTED: Final = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|„[^“\n]{1,300}“")
+_QUOTED_LINE: Final = re.compile(r"(?m)^[ \t]{0,3}>.*$")
+_SENTENCES: Final = re.compile(r"[^\n;]+")
+_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s)(?=\s++\S)")
+_LIST_MARK: Final = re.compile(r"\s*(?:[-*+•]\s+|(?:[Ss]tep\s+)?\d{1,3}[.):]\s+)?(?:\*\*|__)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of an equation: its signs, and where it stands in the step."""
+
+    tokens: tuple[Token, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """Two sides or more, as they stand in a step, with the word behind them, which may be a unit of the last side.
+
+    `at_start`: nothing but a mark of a list stands before it in its sentence.
+    """
+
+    sides: tuple[Side, ...]
+    unit_behind: str
+    at_start: bool
+    sentence: str
+
+
+@cache
+def words_for(heading: str) -> frozenset[str]:
+    """Return the words of a heading of words/arithmetic.txt."""
+    return frozenset(read_word_list("arithmetic")[heading])
+
+
+def blanked(step: str) -> str:
+    """Return the start of a step with blanks in the place of code and quotations, every other sign in its place."""
+    text = step[:MOST_READ]
+    for pattern in (_FENCED, _QUOTED_LINE, _CODE, _QUOTED):
+        text = pattern.sub(lambda found: re.sub(r"\S", " ", found[0][:-1]) + "\0", text)
+    return text
+
+
+def equations_in(step: str, letter: str = "") -> Iterator[Equation]:
+    """Yield the equations of a step. With `letter`, it may stand for a number in them."""
+    for sentence, place in _sentences(blanked(step)):
+        if "=" not in sentence or len(sentence) > _MOST_SENTENCE:
+            continue
+        mark = _LIST_MARK.match(sentence)
+        head = mark.end() if mark else 0
+        tokens = read_tokens(" " * head + sentence[head:])
+        if _is_stated(tokens):
+            yield from _equations(tokens, sentence, place, letter)
+
+
+def _sentences(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each sentence with its place; a point between digits ends none."""
+    for line in _SENTENCES.finditer(text):
+        start = line.start()
+        for stop in _STOP.finditer(text, line.start(), line.end()):
+            yield text[start : stop.end()], start
+            start = stop.end()
+        yield text[start : line.end()], start
+
+
+def _is_stated(tokens: Sequence[Token]) -> bool:
+    """False for a sentence that asks, supposes, quotes, or says what is wrong."""
+    if any(token.text == "?" for token in tokens):
+        return False
+    words = {token.text.lower() for token in tokens if token.kind is Sign.WORD}
+    if "base" in words and any(
+        one.text.lower() == "base"
+        and other.apart
+        and (other.kind is Sign.NUMBER or other.text in _BASES)
+        for one, other in pairwise(tokens)
+    ):
+        return False
+    return not words & (words_for("unstated") | words_for("other_arithmetic"))
+
+
+_BASES: Final = frozenset("two eight ten twelve sixteen".split())
+
+
+def is_of_another_arithmetic(goal: str) -> bool:
+    """True where the goal asks for remainders, binary numbers and the like, in which 3 + 4 may be 2."""
+    words = re.findall(r"[^\W\d_]+", goal[:MOST_READ].lower())
+    return not words_for("other_arithmetic").isdisjoint(words) or "mathbb" in words
+
+
+def _equations(
+    tokens: Sequence[Token], sentence: str, place: int, letter: str
+) -> Iterator[Equation]:
+    for first, last in _runs(tokens, letter):
+        run = tokens[first:last]
+        if not any(token.kind is Sign.EQUALS for token in run) or _is_conditional(tokens, first):
+            continue
+        starts_plainly = _starts_plainly(tokens, first)
+        if not _ends_plainly(tokens, last):
+            run = run[: _last_equals(run)]
+        sides = list(_sides(run, place))
+        if not starts_plainly:
+            sides = sides[1:]  # a side behind an equals sign is whole
+        if len(sides) < 2:
+            continue
+        behind = tokens[last] if last < len(tokens) else None
+        is_unit = behind is not None and behind.kind is Sign.WORD
+        yield Equation(
+            sides=tuple(sides),
+            unit_behind=behind.text if behind is not None and is_unit else "",
+            at_start=first == 0,
+            sentence=sentence,
+        )
+
+
+def _is_conditional(tokens: Sequence[Token], first: int) -> bool:
+    """True if the clause before a run begins with a condition: "if 2 + 2 = 5", not "if so, 2 + 2 = 5"."""
+    conditions = words_for("conditions")
+    for token in reversed(tokens[:first]):
+        if token.text in (",", ":", "then", "dann", "alors", "entonces"):
+            return False
+        if token.kind is Sign.WORD and token.text.lower() in conditions:
+            return True
+    return False
+
+
+def _last_equals(run: Sequence[Token]) -> int:
+    return max(at for at, token in enumerate(run) if token.kind is Sign.EQUALS)
+
+
+def _runs(tokens: Sequence[Token], letter: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and last place (not included) of signs that may belong to one equation."""
+    start: int | None = None
+    for at in range(len(tokens) + 1):
+        if at < len(tokens) and _belongs(tokens, at, letter):
+            start = at if start is None else start
+        elif start is not None:
+            yield start, _without_open_end(tokens, start, at)
+            start = None
+
+
+def _without_open_end(tokens: Sequence[Token], start: int, end: int) -> int:
+    """Return the end of a run without a parenthesis that words follow: "= $21 (with the tip)"."""
+    while end > start and tokens[end - 1].kind is Sign.OPEN:
+        end -= 1
+    return end
+
+
+def _belongs(tokens: Sequence[Token], at: int, letter: str) -> bool:
+    token = tokens[at]
+    if token.kind is Sign.OTHER:
+        return False
+    if token.kind is not Sign.WORD:
+        return True
+    if letter and token.text == letter:
+        return True
+    before = tokens[at - 1] if at else None
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    if before is not None and before.text in ("/", "per"):
+        return at > 1 and tokens[at - 2].kind in (Sign.NUMBER, Sign.WORD)
+    if before is None or after is None:
+        return False
+    if token.text == "of":
+        return before.kind is Sign.PERCENT
+    if is_currency(token):
+        return before.kind is Sign.NUMBER or after.kind is Sign.NUMBER
+    if token.text == "per":
+        is_behind = before.kind is Sign.NUMBER or _is_unit(tokens, at - 1)
+        return is_behind and after.kind is Sign.WORD
+    return _is_unit(tokens, at)
+
+
+def _is_unit(tokens: Sequence[Token], at: int) -> bool:
+    """True for a word between a number and a sign: the "km" of "3 km + 2 km"."""
+    if at == 0 or at + 1 >= len(tokens) or tokens[at - 1].kind is not Sign.NUMBER:
+        return False
+    after = tokens[at + 1]
+    ends_an_operand = after.kind in (Sign.OPERATOR, Sign.EQUALS, Sign.CLOSE, Sign.POWER)
+    return ends_an_operand or after.text == "per"
+
+
+def _sides(run: Sequence[Token], place: int) -> Iterator[Side]:
+    own: list[Token] = []
+    for token in [*run, None]:
+        if token is not None and token.kind is not Sign.EQUALS:
+            own.append(token)
+            continue
+        if own:
+            yield Side(tuple(own), place + own[0].start, place + own[-1].end)
+        else:
+            yield Side((), place, place)
+        own = []
+
+
+def _starts_plainly(tokens: Sequence[Token], first: int) -> bool:
+    """True if what stands before a run does not belong to its first number."""
+    if first == 0:
+        return True
+    before, token = tokens[first - 1], tokens[first]
+    if token.kind is Sign.WORD:  # the unknown
+        return before.kind is Sign.WORD or before.text in ",:;"
+    earlier = tokens[first - 2] if first > 1 else None
+    if before.kind is Sign.OTHER:
+        is_clock = before.text == ":" and earlier is not None and earlier.kind is Sign.NUMBER
+        return before.text in ",:;([{|—…" and (token.apart or not (is_clock or before.text == ","))
+    if before.kind is not Sign.WORD or not token.apart:
+        return False
+    word = before.text.lower()
+    if earlier is None:
+        return word not in _UNFIT
+    if word in words_for("linking"):
+        return True
+    if word in words_for("joined"):
+        return _begins_an_amount(word, earlier)
+    is_name = before.text[0].isupper() and earlier.kind is Sign.WORD
+    return word not in _UNFIT and earlier.kind is not Sign.NUMBER and not is_name
+
+
+def _begins_an_amount(word: str, earlier: Token) -> bool:
+    """True for "a total of 24 + 48", "comes to 3 × 4" and ", and 3 + 4", where no number stands before."""
+    if earlier.text in (",", ")"):
+        return word in words_for("adding")
+    if earlier.kind is not Sign.WORD:
+        return False
+    if word == "to":
+        return True
+    if word == "by":
+        return earlier.text.lower() not in words_for("operations")
+    return earlier.text.lower() in words_for("amounts")
+
+
+def _unfit() -> frozenset[str]:
+    headings = ("labels", "joined", "months")
+    return frozenset[str]().union(*map(words_for, headings)) | {"x"}
+
+
+_UNFIT: Final = _unfit()
+
+
+_MAY_FOLLOW: Final = frozenset(".,:;)]}|—…")
+
+
+def _ends_plainly(tokens: Sequence[Token], last: int) -> bool:
+    """True if what stands behind a run does not belong to its last number: no "17 March 2026", no "5 ft 3 in"."""
+    if last == len(tokens):
+        return True
+    token = tokens[last]
+    if token.kind is Sign.OPEN:
+        return token.apart
+    if token.kind is Sign.OTHER:
+        following = tokens[last + 1] if last + 1 < len(tokens) else None
+        return token.text in _MAY_FOLLOW and (
+            following is None or following.apart or token.text in ")]}"
+        )
+    if token.kind is not Sign.WORD:
+        return False
+    word = token.text.lower()
+    if word in words_for("months") | words_for("other_arithmetic"):
+        return False
+    following = tokens[last + 1 : last + 3]
+    if any(one.kind is Sign.NUMBER for one in following[:1]):
+        return False
+    if len(following) < 2 or following[1].kind is not Sign.NUMBER:
+        return True
+    return following[0].text.lower() not in words_for("adding")  # "7 apples and 2 pears"
+
+
+def has_numbers_side_by_side(tokens: Sequence[Token]) -> bool:
+    """True for "1 500" and "1 1/2": one number or two, nobody knows."""
+    return any(
+        one.kind is Sign.NUMBER and other.kind is Sign.NUMBER for one, other in pairwise(tokens)
+    )

@@ -1,0 +1,368 @@
+"""Whole expressions over plain numbers: the signs of a text, and a small tree of ours for what they say.
+
+The grammar is small on purpose. It knows `+ - × ÷ ^`, parentheses, `%`, "of" after a percentage, a currency or a unit
+beside a number, and one letter as the unknown. What it does not know, it does not read. Everything is bounded: the
+signs of an expression, the depth of its parentheses, the digits of a number.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final
+
+from mcp_reflect.evidence.written_numbers import Style, decimals_in, read_number
+
+MOST_SIGNS: Final = 80
+"""Signs of one side of an equation."""
+
+_DEEPEST: Final = 16  # parentheses
+
+
+class Sign(StrEnum):
+    """The kind of a sign."""
+
+    NUMBER = "number"
+    OPERATOR = "operator"
+    OPEN = "open"
+    CLOSE = "close"
+    EQUALS = "equals"
+    PERCENT = "percent"
+    CURRENCY = "currency"
+    POWER = "power"
+    WORD = "word"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A sign of a text: its kind, its place, and whether a blank stands before it."""
+
+    kind: Sign
+    text: str
+    start: int
+    end: int
+    apart: bool
+
+
+_SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_TOKEN: Final = re.compile(
+    r"(?P<number>\d+(?:[.,'’]\d+)*|(?<![\w.])\.\d+)"
+    r"|(?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+    r"|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:['’-][^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|°[CFK]?)"
+    r"|(?P<equals>(?<![=<>!:+*/|&%^-])=(?![=>~]))"
+    r"|(?P<operator>\*\*|[-+*/^×÷·⋅−–])"
+    r"|(?P<open>\()|(?P<close>\))"
+    r"|(?P<percent>%)"
+    r"|(?P<currency>[$€£¥₹])"
+    r"|(?P<other>\S)"
+)
+_OPERATORS: Final = {
+    "**": "^", "×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "x": "*", "X": "*",
+}  # fmt: skip
+_CURRENCY_WORDS: Final = frozenset(
+    "eur euro euros usd dollar dollars gbp pound pounds chf jpy yen inr cad aud".split()
+)
+
+
+def read_tokens(text: str) -> list[Token]:
+    """Return the signs of a text, in order."""
+    tokens: list[Token] = []
+    end = 0
+    for found in _TOKEN.finditer(text):
+        kind = Sign(found.lastgroup or Sign.OTHER)
+        tokens.append(Token(kind, found[0], found.start(), found.end(), found.start() > end))
+        end = found.end()
+    return [_as_times(tokens, at) for at in range(len(tokens))]
+
+
+def _as_times(tokens: Sequence[Token], at: int) -> Token:
+    """Return `x` between two operands as the sign for times: "3 x 4", "12x2", not "2x + 6"."""
+    token = tokens[at]
+    if token.text not in ("x", "X") or not 0 < at < len(tokens) - 1:
+        return token
+    before, after = tokens[at - 1], tokens[at + 1]
+    ends = before.kind in (Sign.NUMBER, Sign.CLOSE, Sign.PERCENT, Sign.CURRENCY)
+    is_unit = before.kind is Sign.WORD and at > 1 and tokens[at - 2].kind is Sign.NUMBER
+    begins = after.kind in (Sign.NUMBER, Sign.OPEN, Sign.CURRENCY)
+    is_hexadecimal = before.text == "0" and not token.apart and not after.apart
+    if not begins or not (ends or is_unit) or is_hexadecimal:
+        return token
+    return Token(Sign.OPERATOR, token.text, token.start, token.end, token.apart)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A number with its unit, if it has one; `decimals` are those that it shows, `text` is as it was written."""
+
+    value: Fraction
+    text: str
+    decimals: int
+    unit: str = ""
+    is_percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The letter that stands for a number."""
+
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A value with a minus before it."""
+
+    inner: "Tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Two values and what is done with them."""
+
+    operator: str
+    left: "Tree"
+    right: "Tree"
+    in_parentheses: bool = False
+
+
+Tree = Plain | Unknown | Negative | Operation
+
+
+class NotReadError(Exception):
+    """The signs are no expression of this grammar."""
+
+
+def read_expression(tokens: Sequence[Token], style: Style, letter: str = "") -> Tree | None:
+    """Return the tree of an expression that takes up all of the tokens; None if they are no such expression.
+
+    `letter` is the unknown that may stand in it.
+    """
+    if not tokens or len(tokens) > MOST_SIGNS:
+        return None
+    reader = _Reader(tokens, style, letter)
+    try:
+        tree = reader.sum()
+    except NotReadError:
+        return None
+    return tree if reader.at == len(tokens) else None
+
+
+class _Reader:
+    """Reads an expression from left to right, one function for each rank of its operators."""
+
+    def __init__(self, tokens: Sequence[Token], style: Style, letter: str) -> None:
+        self.tokens = tokens
+        self.style = style
+        self.letter = letter
+        self.at = 0
+        self.depth = 0
+
+    def sum(self) -> Tree:
+        tree = self.product()
+        while operator := self._operator("+-"):
+            tree = Operation(operator, tree, self.product())
+        return tree
+
+    def product(self) -> Tree:
+        tree = self.signed()
+        while True:
+            if operator := self._operator("*/"):
+                tree = Operation(operator, tree, self.signed())
+            elif self._multiplies_without_a_sign():
+                if isinstance(tree, Operation) and tree.operator == "/" and not tree.in_parentheses:
+                    raise NotReadError  # 8/2(2+2) is read in two ways
+                tree = Operation("*", tree, self.power())
+            else:
+                return tree
+
+    def signed(self) -> Tree:
+        if self._operator("-"):
+            return Negative(self.signed())
+        if self._operator("+"):
+            return self.signed()
+        return self.power()
+
+    def power(self) -> Tree:
+        base = self.atom()
+        if (token := self._token()) is not None and token.kind is Sign.POWER:
+            self.at += 1
+            digits = token.text.translate(_SUPERSCRIPTS)
+            return Operation("^", base, Plain(Fraction(int(digits[:4])), digits, 0))
+        if self._operator("^"):
+            exponent = Negative(self.atom()) if self._operator("-") else self.atom()
+            if (token := self._token()) is not None and token.text in ("^", "**"):
+                raise NotReadError  # a tower is read from either end
+            return Operation("^", base, exponent)
+        return base
+
+    def atom(self) -> Tree:
+        token = self._token()
+        if token is None:
+            raise NotReadError
+        if token.kind is Sign.OPEN:
+            return self._in_parentheses()
+        if token.kind is Sign.WORD and token.text == self.letter:
+            self.at += 1
+            return Unknown(self.letter)
+        return self._number()
+
+    def _in_parentheses(self) -> Tree:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise NotReadError
+        self.at += 1
+        tree = self.sum()
+        closing = self._token()
+        if closing is None or closing.kind is not Sign.CLOSE:
+            raise NotReadError
+        self.at += 1
+        self.depth -= 1
+        if isinstance(tree, Operation):
+            return Operation(tree.operator, tree.left, tree.right, in_parentheses=True)
+        return tree
+
+    def _number(self) -> Tree:
+        unit = self._unit_before()
+        token = self._token()
+        if token is None or token.kind is not Sign.NUMBER:
+            raise NotReadError
+        value = read_number(token.text, self.style)
+        if value is None:
+            raise NotReadError
+        self.at += 1
+        is_percent = self._percent()
+        after = self._unit_after()
+        if unit and after and not after.startswith("/"):
+            raise NotReadError
+        number = Plain(
+            value, token.text, decimals_in(token.text, self.style), unit + after, is_percent
+        )
+        if is_percent and (of := self._token()) is not None and of.text == "of":
+            self.at += 1
+            return Operation("*", number, self.power(), in_parentheses=True)
+        return number
+
+    def _percent(self) -> bool:
+        token = self._token()
+        if token is None or token.kind is not Sign.PERCENT:
+            return False
+        self.at += 1
+        after = self._token()
+        if after is not None and after.kind in (Sign.NUMBER, Sign.OPEN, Sign.CURRENCY):
+            raise NotReadError  # 5 % 2 is what is left of a division
+        return True
+
+    def _unit_before(self) -> str:
+        token = self._token()
+        if token is None or not is_currency(token):
+            return ""
+        self.at += 1
+        return currency_of(token)
+
+    def _unit_after(self) -> str:
+        """Take the unit behind a number, "km", "$", "m²" or "miles/hour", and return its one name."""
+        token = self._token()
+        if token is None or token.text in (self.letter, "of"):
+            return ""
+        unit = ""
+        if is_currency(token):
+            self.at += 1
+            unit = currency_of(token)
+        elif token.kind is Sign.WORD and token.text != "per":
+            self.at += 1
+            unit = unit_of(token.text) + self._power_of_a_unit()
+        return unit + self._per()
+
+    def _power_of_a_unit(self) -> str:
+        token = self._token()
+        if token is None or token.kind is not Sign.POWER or token.apart:
+            return ""
+        self.at += 1
+        return f"^{token.text.translate(_SUPERSCRIPTS)}"
+
+    def _per(self) -> str:
+        """Take "/hour" or "per hour", and return it as the second half of a unit."""
+        if self.at + 1 >= len(self.tokens):
+            return ""
+        mark, word = self.tokens[self.at : self.at + 2]
+        if mark.text not in ("/", "per") or word.kind is not Sign.WORD or word.text == self.letter:
+            return ""
+        self.at += 2
+        return f"/{unit_of(word.text)}"
+
+    def _multiplies_without_a_sign(self) -> bool:
+        """True at `2(`, `)(`, `)x` and `2x`, where nothing stands between."""
+        token = self._token()
+        if token is None or token.apart or self.at == 0:
+            return False
+        before = self.tokens[self.at - 1]
+        if before.kind not in (Sign.NUMBER, Sign.CLOSE, Sign.POWER) and before.text != self.letter:
+            return False
+        is_letter = bool(self.letter) and token.text == self.letter
+        return token.kind is Sign.OPEN or is_letter
+
+    def _operator(self, wanted: str) -> str:
+        """Take an operator of those that are wanted, and return it in its plain form; empty if there is none."""
+        token = self._token()
+        if token is None or token.kind is not Sign.OPERATOR:
+            return ""
+        plain = _OPERATORS.get(token.text, token.text)
+        if plain not in wanted:
+            return ""
+        self.at += 1
+        following = self._token()
+        if following is not None and following.text == token.text == "-" and not following.apart:
+            raise NotReadError  # "--" is a dash or an option
+        return plain
+
+    def _token(self) -> Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+
+def is_currency(token: Token) -> bool:
+    """True for `$` and for "EUR"."""
+    return token.kind is Sign.CURRENCY or token.text.lower() in _CURRENCY_WORDS
+
+
+def currency_of(token: Token) -> str:
+    """Return one name for a currency and its sign."""
+    return currency_name(token.text.lower())
+
+
+_CURRENCY_NAMES: Final = {
+    "$": "usd", "dollar": "usd", "€": "eur", "euro": "eur", "£": "gbp", "pound": "gbp", "¥": "jpy", "yen": "jpy",
+    "₹": "inr",
+}  # fmt: skip
+
+
+def currency_name(word: str) -> str:
+    """Return one name for the words and the sign of a currency."""
+    plain = word.removesuffix("s")
+    return _CURRENCY_NAMES.get(plain, plain)
+
+
+def unit_of(word: str) -> str:
+    """Return one name for a unit and its plural: "clips" and "clip"."""
+    plain = word.lower()
+    if plain in _CURRENCY_WORDS:
+        return currency_name(plain)
+    if plain == "feet":
+        return "foot"
+    if plain.endswith(("xes", "ses", "ches", "shes", "zes")):
+        return plain[:-2]
+    return plain[:-1] if len(plain) > 3 and plain.endswith("s") else plain
+
+
+def numbers_in(tree: Tree) -> list[Plain]:
+    """Return the numbers of a tree, from left to right."""
+    match tree:
+        case Plain():
+            return [tree]
+        case Unknown():
+            return []
+        case Negative():
+            return numbers_in(tree.inner)
+        case Operation():
+            return [*numbers_in(tree.left), *numbers_in(tree.right)]

@@ -1,0 +1,172 @@
+"""Runs of tests, linters, type checkers and builds in tool results, and claims that their summaries contradict."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_reflect.evidence.kinds import ProofKind, kinds_of
+from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
+from mcp_reflect.guards.commands import unwrapped
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.models.lesson import Evidence, OutcomeDraft
+from mcp_reflect.shell import chain
+
+MOST_READ: Final = 60_000
+"""Characters of one result that are read: a quarter from its start, the rest from its end."""
+
+MOST_READ_IN_ALL: Final = 400_000
+"""Characters of all results that are read, the latest first."""
+
+_KINDS: Final = (ProofKind.TESTS, ProofKind.TYPES, ProofKind.LINT, ProofKind.BUILD)
+# Where no command names a kind, the end of an output by which a runner of tests is known.
+_TESTS_END: Final = re.compile(
+    r"\b\d+ (?:tests? )?(?:passed|passing)\b|^test result: |^Tests: +\d|\b[Rr]an \d+ tests?\b|"
+    r"\b\d+ (?:tests?|examples?|specs?|runs|scenarios?), \d+ |\bTests run: \d",
+    re.MULTILINE,
+)
+_CATEGORY: Final = {
+    **dict.fromkeys(("passed", "passing", "pass"), "passed"),
+    **dict.fromkeys(("failed", "failing", "fail", "failures", "failure"), "failed"),
+    **dict.fromkeys(("error", "errors", "problem", "problems"), "errors"),
+    **dict.fromkeys(("skipped", "pending", "ignored", "todo"), "skipped"),
+    **dict.fromkeys(("warning", "warnings"), "warnings"),
+    **dict.fromkeys(
+        ("xfailed", "expected failures", "xpassed", "unexpected successes"), "expected"
+    ),
+}
+_WORD: Final = "|".join(sorted(_CATEGORY, key=len, reverse=True))
+_PAIR: Final = re.compile(
+    rf"(?<![\w.])(\d{{1,7}})(?: tests?)? ({_WORD})\b(?![=:])|\b({_WORD})(?:=\"?|:\s{{1,9}}|\s)(\d{{1,7}})\b(?! [a-z])",
+    re.IGNORECASE,
+)
+_SUMMARY: Final = re.compile(
+    r"^[\Wℹ]*(?:\[\w+\]\s*)?(?:Tests?(?: run)?\b|test result|Ran\b|FAILED|OK\b|Failed!|Passed!|Found|"
+    rf"Total\b|Failures:|pass\b|fail\b|skipped\b|todo\b|Summary\b|\d+% tests|\d{{1,7}} (?:tests? )?(?:{_WORD})\b)"
+    r"(?!.*\b(?:Suites|Files)\b)",
+    re.IGNORECASE,
+)
+_BAD_START: Final = re.compile(
+    r"^\s{0,40}(?:error\b|fatal: |traceback \(most recent|exception in thread |panic: )",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run. `passed` is None if the output does not say; `line` is the line that says it.
+
+    `counts` has, by category, every number that the output supports: those of parts, and their sum.
+    """
+
+    kind: ProofKind
+    command: str
+    passed: bool | None
+    line: str
+    counts: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+
+    def first(self, category: str) -> int | None:
+        """Return the sum of a category, or None."""
+        return max(self.counts.get(category, ()), default=None)
+
+
+def clipped(text: str, most: int = MOST_READ) -> str:
+    """Return a text without colors, and of a long one its start and its end."""
+    if len(text) > most:
+        text = f"{text[: most // 4]}\n{text[len(text) - (most - most // 4) :]}" if most > 0 else ""
+    if "\x1b" in text or "\r" in text:
+        text = (
+            re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text)
+            .replace("\r\n", "\n")
+            .replace("\r", "\n")
+        )
+    return text
+
+
+def clipped_results(results: Sequence[ToolResult]) -> list[ToolResult]:
+    """Return the results as far as they are read."""
+    left, found = MOST_READ_IN_ALL, list[ToolResult]()
+    for result in reversed(results):
+        text = clipped(result.content, min(left, MOST_READ))
+        left -= len(text)
+        found.append(ToolResult(content=text, tool=result.tool, exit_code=result.exit_code))
+    return found[::-1]
+
+
+def read_runs(results: Sequence[ToolResult]) -> list[RunReport]:
+    """Return the runs in the results, oldest first."""
+    return [run for result in clipped_results(results) for run in _runs(result)]
+
+
+def agrees(success: bool, tool_results: Sequence[ToolResult]) -> bool | None:
+    """Return whether the results agree with `success`, None if they do not say how it went.
+
+    The last run of each kind counts; without any, the last result that says how it ended.
+    """
+    states = {run.kind: run.passed for run in read_runs(tool_results) if run.passed is not None}
+    if states:
+        return all(states.values()) == success
+    ended = [ending for result in tool_results if (ending := _ended_well(result)) is not None]
+    return ended[-1] == success if ended else None
+
+
+def _ended_well(result: ToolResult) -> bool | None:
+    if result.exit_code is not None:
+        return result.exit_code == 0
+    return False if _BAD_START.match(clipped(result.content)) else None
+
+
+def _runs(result: ToolResult) -> Iterator[RunReport]:
+    command = result.tool or ""
+    named = {kind for _, words in chain(command[:2_000]) for kind in kinds_of(unwrapped(words))} & {
+        *_KINDS
+    }
+    lines = lines_of(result.content)
+    known = named or (
+        {ProofKind.TESTS} if _TESTS_END.search(result.content[-2_000:]) else set[ProofKind]()
+    )
+    ending = Ending(
+        result.exit_code, own=bool(named) and "|" not in command, alone=";" not in command
+    )
+    for kind in sorted(known, key=_KINDS.index):
+        outcome = read_outcome(kind, result.content, ending)
+        counts, line = _counts(lines)
+        if outcome.passed is not None or counts:
+            yield RunReport(kind, command, outcome.passed, line or outcome.line, counts)
+
+
+def _counts(lines: Sequence[str]) -> tuple[dict[str, frozenset[int]], str]:
+    """Return what the summary lines count, and the last one."""
+    told: dict[str, list[int]] = {}
+    shown = ""
+    for line in lines:
+        pairs = {_CATEGORY[(f[2] or f[3]).lower()]: int(f[1] or f[4]) for f in _PAIR.finditer(line)}
+        if pairs and _SUMMARY.match(line):
+            shown = line
+            for category, number in pairs.items():
+                told.setdefault(category, []).append(number)
+    return {name: frozenset((*numbers, sum(numbers))) for name, numbers in told.items()}, shown[
+        :160
+    ]
+
+
+_QUOTED: Final = re.compile(r"\"[^\"]{2,500}\"|“[^”]{2,500}”|«[^»]{2,500}»|„[^“]{2,500}“")
+
+
+def doubt_of(told: OutcomeDraft, results: Sequence[ToolResult]) -> str | None:
+    """Return why the evidence does not support the outcome; None if it does, or is only the agent's word."""
+    match told.evidence:
+        case Evidence.TEST | Evidence.METRIC:
+            # Half a success is more than results can show.
+            agreement = None if told.success == 0.5 else agrees(told.success == 1, results)
+            if agreement is False:
+                return "tool_results show the opposite of this outcome: send the outcome that they show"
+            return (
+                None
+                if agreement
+                else "tool_results do not show it: send the output of the test with its exit_code"
+            )
+        case Evidence.USER if not _QUOTED.search(told.note or ""):
+            return "note quotes nobody: put the person's own words in quotation marks"
+        case _:
+            return None

@@ -1,0 +1,295 @@
+"""Equations with one unknown: whether each step of a solution keeps the roots of the first equation.
+
+Only linear and quadratic equations in one letter are read. Where a work has several letters, cases, suppositions, or
+goes on to another problem after a solution, nothing is said.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Final
+
+from mcp_reflect.evidence.equations import Equation, equations_in, words_for
+from mcp_reflect.evidence.exact import Checked, Fix
+from mcp_reflect.evidence.expressions import (
+    Negative,
+    Operation,
+    Plain,
+    Tree,
+    Unknown,
+    numbers_in,
+    read_expression,
+)
+from mcp_reflect.evidence.written_numbers import Style, write_number
+
+_MOST_READ: Final = 20_000  # characters of a work
+_MOST_EQUATIONS: Final = 60
+_MOST_BITS: Final = 256
+_LETTER: Final = re.compile(r"(?<![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])([a-z])(?![^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_NEAR_EQUALS: Final = re.compile(r"[^\n;,=]{0,60}=[^\n;,=]{0,60}")
+
+Polynomial = tuple[Fraction, Fraction, Fraction]
+"""The coefficients of 1, x and x²."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """An equation in the unknown: its two sides, and the polynomial that is zero where it holds."""
+
+    step: int
+    equation: Equation
+    left: Tree
+    right: Tree
+    zero: Polynomial
+
+    @property
+    def solution(self) -> Plain | Negative | Operation | None:
+        """What the unknown is said to be, where it stands alone on the left."""
+        return self.right if isinstance(self.left, Unknown) and self.is_literal else None  # type: ignore[return-value]
+
+    @property
+    def is_literal(self) -> bool:
+        return not _has_unknown(self.right)
+
+    @property
+    def is_rounded(self) -> bool:
+        return any(
+            number.decimals for tree in (self.left, self.right) for number in numbers_in(tree)
+        )
+
+
+def check_unknowns(steps: Sequence[str], goal: str = "") -> Iterator[Checked]:
+    """Yield the equations that do not follow from the first one, and those that do."""
+    texts = (goal, *steps)
+    letter = _only_letter(texts)
+    if letter is None or _is_doubtful(texts):
+        return
+    relations = list(_relations(texts, letter))
+    given = relations[0] if relations else None
+    if given is None or given.solution is not None or sum(one.step == 0 for one in relations) > 1:
+        return
+    roots = _roots(given.zero)
+    if roots is None:
+        return
+    solved_in = None
+    for relation in relations[1:]:
+        if solved_in is not None and relation.step > solved_in:
+            return  # another problem may begin
+        keeps = _keeps(relation, roots, given.zero)
+        if keeps is None:
+            continue
+        if keeps and relation.solution is not None:
+            solved_in = relation.step
+        yield _checked(relation, texts[relation.step], roots, holds=keeps)
+
+
+def _only_letter(texts: Sequence[str]) -> str | None:
+    """Return the one letter that stands in the equations of a work; None if there is none, or more than one."""
+    letters: set[str] = set()
+    for text in texts:
+        for part in _NEAR_EQUALS.finditer(text[:_MOST_READ]):
+            plain = re.sub(r"(?<=[\d)])\s*x\s*(?=[\d($€£])", "*", part[0])
+            letters |= (
+                set(_LETTER.findall(plain)) - {"a"}
+                if " a " in plain
+                else set(_LETTER.findall(plain))
+            )
+    return letters.pop() if len(letters) == 1 else None
+
+
+_DOUBTFUL: Final = re.compile(
+    r"\b(?:cases?|suppose|assume|second|third|another|other|next (?:problem|equation)|problem \d|first|or let)\b"
+    r"|\blet [a-z] ?=|\bif [a-z] ?=|[a-z] ?(?:\+|-|\*)?= ?[a-z] ?[-+] ?\d|==|\bint\b|\bdef\b",
+    re.IGNORECASE,
+)
+
+
+def _is_doubtful(texts: Sequence[str]) -> bool:
+    """True where a work has cases, several problems, or assignments of a program."""
+    return any(_DOUBTFUL.search(text[:_MOST_READ]) for text in texts)
+
+
+def _relations(texts: Sequence[str], letter: str) -> Iterator[_Relation]:
+    count = 0
+    for step, text in enumerate(texts):
+        for equation in equations_in(text, letter):
+            count += 1
+            if count > _MOST_EQUATIONS:
+                return
+            relation = _relation(step, equation, letter)
+            if relation is not None:
+                yield relation
+
+
+def _relation(step: int, equation: Equation, letter: str) -> _Relation | None:
+    """Return the equation of two sides with the unknown in it; of a chain, its first and its last side."""
+    sides = [read_expression(side.tokens, Style.POINT, letter) for side in equation.sides]
+    left, right = sides[0], sides[-1]
+    if left is None or right is None or not (_has_unknown(left) or _has_unknown(right)):
+        return None
+    if equation.unit_behind.lower() in words_for("scales") or any(
+        number.unit or number.is_percent for tree in (left, right) for number in numbers_in(tree)
+    ):
+        return None
+    first, second = _polynomial(left), _polynomial(right)
+    if first is None or second is None:
+        return None
+    zero = tuple(a - b for a, b in zip(first, second, strict=True))
+    if not (zero[1] or zero[2]):
+        return None
+    return _Relation(step, equation, left, right, (zero[0], zero[1], zero[2]))
+
+
+def _has_unknown(tree: Tree) -> bool:
+    match tree:
+        case Unknown():
+            return True
+        case Negative():
+            return _has_unknown(tree.inner)
+        case Operation():
+            return _has_unknown(tree.left) or _has_unknown(tree.right)
+        case _:
+            return False
+
+
+def _polynomial(tree: Tree) -> Polynomial | None:
+    """Return the coefficients of a tree, None if it is no polynomial of the second degree or less."""
+    match tree:
+        case Plain():
+            return (tree.value, Fraction(0), Fraction(0))
+        case Unknown():
+            return (Fraction(0), Fraction(1), Fraction(0))
+        case Negative():
+            inner = _polynomial(tree.inner)
+            return None if inner is None else (-inner[0], -inner[1], -inner[2])
+        case Operation():
+            left, right = _polynomial(tree.left), _polynomial(tree.right)
+            if left is None or right is None:
+                return None
+            found = _combined(tree.operator, left, right)
+            return found if found is not None and _is_small(found) else None
+
+
+def _is_small(polynomial: Polynomial) -> bool:
+    return all(
+        max(part.numerator.bit_length(), part.denominator.bit_length()) <= _MOST_BITS
+        for part in polynomial
+    )
+
+
+def _combined(operator: str, left: Polynomial, right: Polynomial) -> Polynomial | None:
+    match operator:
+        case "+":
+            return (left[0] + right[0], left[1] + right[1], left[2] + right[2])
+        case "-":
+            return (left[0] - right[0], left[1] - right[1], left[2] - right[2])
+        case "*":
+            return _product(left, right)
+        case "/":
+            return _quotient(left, right)
+        case _:
+            return _power(left, right)
+
+
+def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if left[2] * right[2] or left[1] * right[2] or left[2] * right[1]:
+        return None
+    return (
+        left[0] * right[0],
+        left[0] * right[1] + left[1] * right[0],
+        left[0] * right[2] + left[1] * right[1] + left[2] * right[0],
+    )
+
+
+def _quotient(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if right[1] or right[2] or not right[0]:
+        return None
+    return (left[0] / right[0], left[1] / right[0], left[2] / right[0])
+
+
+def _power(left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if right[1] or right[2] or right[0] not in (1, 2):
+        return None
+    return left if right[0] == 1 else _product(left, left)
+
+
+def _roots(zero: Polynomial) -> tuple[Fraction, ...] | None:
+    """Return the rational roots; empty where they are not rational, None where there are none."""
+    constant, linear, square = zero
+    if not square:
+        return (-constant / linear,)
+    inside = linear * linear - 4 * square * constant
+    if inside < 0:
+        return None
+    above, below = isqrt(inside.numerator), isqrt(inside.denominator)
+    if above * above != inside.numerator or below * below != inside.denominator:
+        return ()
+    root = Fraction(above, below)
+    return ((-linear + root) / (2 * square), (-linear - root) / (2 * square))
+
+
+def _keeps(relation: _Relation, roots: Sequence[Fraction], given: Polynomial) -> bool | None:
+    """Return whether an equation holds for a root of the given one; None where that is not certain."""
+    if not roots:
+        return _is_near_an_irrational_root(relation, given)
+    if any(_value(relation.zero, root) == 0 for root in roots):
+        return True
+    if relation.is_rounded:
+        own = _roots(relation.zero)
+        if not own:
+            return None
+        near = any(
+            abs(one - root) <= abs(root) / 50 + Fraction(1, 100) for one in own for root in roots
+        )
+        return None if near else False
+    return False
+
+
+def _is_near_an_irrational_root(relation: _Relation, given: Polynomial) -> bool | None:
+    """Return False for a claimed solution that is far from being one; other steps are left alone."""
+    own = _roots(relation.zero)
+    if relation.solution is None or not own:
+        return None
+    at = own[0]
+    width = max(abs(at) / 20, Fraction(1, 10))
+    has_a_root_near = _value(given, at - width) * _value(given, at + width) <= 0
+    return None if has_a_root_near else False
+
+
+def _value(polynomial: Polynomial, at: Fraction) -> Fraction:
+    return polynomial[0] + polynomial[1] * at + polynomial[2] * at * at
+
+
+def _checked(relation: _Relation, text: str, roots: Sequence[Fraction], *, holds: bool) -> Checked:
+    sides = relation.equation.sides
+    start, end = sides[0].start, sides[-1].end
+    expected = fix = None
+    if not holds and len(roots) == 1:
+        expected, fix = _right_side(relation, roots[0])
+    return Checked(
+        step=relation.step or 1,
+        start=start,
+        end=end,
+        quote=text[start:end],
+        holds=holds,
+        expected=expected,
+        fix=fix,
+    )
+
+
+def _right_side(relation: _Relation, root: Fraction) -> tuple[str | None, Fix | None]:
+    """Return what the right side is for the root, where it is a plain number."""
+    left = _polynomial(relation.left)
+    if left is None or not relation.is_literal or relation.step == 0:
+        return None, None
+    value = _value(left, root)
+    shown = numbers_in(relation.right)
+    like = shown[0].text if shown else ""
+    if value.denominator != 1 and not any(number.decimals for number in shown):
+        expected = f"{value.numerator}/{value.denominator}"
+    else:
+        expected = write_number(value, like, Style.POINT, money=False)
+    side = relation.equation.sides[1] if len(relation.equation.sides) == 2 else None
+    return expected, side and Fix(start=side.start, end=side.end, text=expected)

@@ -1,0 +1,123 @@
+"""A version of the work as code sees it: its statements, the outputs that bear on it, what is certainly wrong."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mcp_reflect.evidence.checks import check_steps
+from mcp_reflect.evidence.correcting import correct_steps
+from mcp_reflect.evidence.digest import Digest, Outputs, terms_of
+from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.executed import another_ran, step_that_names
+from mcp_reflect.evidence.work import Work, statements_of
+from mcp_reflect.models.common import RULES
+from mcp_reflect.models.critique import Claim, Verdict
+
+_LEAST_SHARED: Final = 2  # words of a claim and an output, where its number is set beside the claim
+_MOST_CLAIMS: Final = 60  # whose outputs are looked for
+
+
+_NO_OUTPUTS: Final = Digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is certainly wrong in a step, its words and why."""
+
+    step: int
+    quote: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A version of the steps with its statements, the outputs that bear on them, and its certain faults."""
+
+    goal: str
+    steps: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    faults: tuple[Fault, ...]
+    digest: Digest = _NO_OUTPUTS
+    left_out: str | None = None
+    has_evidence: bool = False
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """One sentence for each certain fault."""
+        return tuple(f"Step {fault.step}: {fault.reason}" for fault in self.faults)
+
+    @property
+    def progress(self) -> str:
+        """Say how far a version is, in one line."""
+        line = f"{len(self.steps)} steps, {len(self.claims)} claims"
+        return f"{line}; {self.issues[0]}" if self.faults else line
+
+    def corrected(self) -> tuple[str, ...]:
+        """Return the steps with what code can compute put right."""
+        return correct_steps(self.steps, self.goal) if self.faults else self.steps
+
+
+Verify = Callable[[Sequence[str]], Verified]
+
+
+def verifier(work: Work) -> Verify:
+    """Return a function that checks other steps for the same goal and evidence, whose outputs are read once."""
+    outputs = Outputs(work.tool_results)
+    return lambda steps: _verified(replace(work, steps=tuple(steps)), outputs)
+
+
+def _verified(work: Work, outputs: Outputs) -> Verified:
+    statements = statements_of(work.steps)
+    checked = check_steps(work.steps, work.goal)
+    digest = outputs.digest(statements.claims)
+    claims = tuple(_with_facts(claim, checked, digest) for claim in statements.claims)
+    return Verified(
+        goal=work.goal,
+        steps=work.steps,
+        claims=claims,
+        faults=_faults(work, checked),
+        digest=digest,
+        left_out=statements.note,
+        has_evidence=bool(work.tool_results),
+    )
+
+
+def _faults(work: Work, checked: Sequence[Checked]) -> tuple[Fault, ...]:
+    found = [
+        Fault(step=one.step, quote=one.quote, reason=one.reason) for one in checked if not one.holds
+    ]
+    if another_ran(work.decided, work.executed):
+        step = step_that_names(work.steps, work.decided, work.executed)
+        names = f"decided on {(work.decided or '')[:100]}, ran {(work.executed or '')[:100]}"
+        reason = f"another component ran than was decided on: {names}"
+        found.append(Fault(step=step, quote=names, reason=reason))
+    return tuple(sorted(found, key=lambda fault: fault.step))
+
+
+def _with_facts(claim: Claim, checked: Sequence[Checked], digest: Digest) -> Claim:
+    """Return a claim with the outputs that plainly bear on it, and what the equations in its words come to."""
+    own = [
+        one
+        for one in checked
+        if one.step == claim.step and letters(one.quote) in letters(claim.text)
+    ]
+    wrong = next((one for one in own if not one.holds), None)
+    if wrong is not None:
+        return replace(claim, verdict=Verdict.WRONG, judge=RULES, reason=wrong.reason)
+    bearing = _outputs_for(claim, digest) if claim.number <= _MOST_CLAIMS else ()
+    return replace(claim, computes=bool(own), outputs=bearing)
+
+
+def _outputs_for(claim: Claim, digest: Digest) -> tuple[int, ...]:
+    """Return the places in the digest, from 1, of the outputs that share several words with a claim."""
+    own = terms_of(claim.text)
+    return tuple(
+        place
+        for place, shown in enumerate(digest.shown, start=1)
+        if len(own & terms_of(shown.text)) >= _LEAST_SHARED
+    )[:2]
+
+
+def letters(text: str) -> str:
+    """Return only the letters and digits of a text, so that line breaks do not matter when a quotation is searched."""
+    return "".join(filter(str.isalnum, text)).casefold()

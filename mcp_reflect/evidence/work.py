@@ -1,0 +1,235 @@
+"""A piece of work with its steps, and its statements: every sentence, but for those that state nothing by their form.
+
+Premises, conclusions and answers are statements like all others. A question, a greeting, a plan, a heading and the
+words of somebody else are none; how many were left out is said.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice, pairwise
+from typing import Final
+
+from mcp_reflect.evidence.word_lists import read_word_list
+from mcp_reflect.models.critique import Claim, ToolResult
+
+MOST_STEPS: Final = 200
+_MOST_SENTENCES: Final = 200  # of a step
+_LONGEST_STEP: Final = 60_000
+_LONGEST_LINE: Final = 5_000
+_LONGEST_SENTENCE: Final = 900
+_MOST_LINES: Final = 2_000
+_LONGEST_GREETING: Final = 6  # words
+
+_FENCE: Final = re.compile(r"^[ \t]{0,40}(`{3,40}|~{3,40})[ \t]*(.{0,200})$")
+_LANGUAGE: Final = re.compile(r"^\{?\.?([A-Za-z][\w+#-]{0,30})")
+_NUMBERED: Final = re.compile(
+    r"^[ \t]{0,3}(?:(?:step[ \t]+)?\d{1,3}[.):]|step[ \t]+\d{1,3}\b)[ \t]*", re.IGNORECASE
+)
+_BULLET: Final = re.compile(r"^\s{0,40}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_HEADING: Final = re.compile(r"^\s{0,3}#{1,6}\s|^\s*(?:\*\*|__)?[^.!?=\d]{1,80}:(?:\*\*|__)?\s*$")
+# "Dr. Wirz" and "25. November" end no sentence.
+_END: Final = re.compile(
+    r"(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bNr\.)(?<!\bNo\.)(?<!e\.g\.)(?<!i\.e\.)"
+    r"(?!(?<=\d\.)\s+(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]*\b)"
+    r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•À-Þ]|$)|(?<=[.!?])$|(?<=[。！？])"
+)
+_LETTERS: Final = re.compile(r"[^\W_]")
+
+
+class Form(StrEnum):
+    """The form of a sentence that states nothing."""
+
+    QUESTION = "question"
+    GREETING = "greeting"
+    PLAN = "plan"
+    HEADING = "heading"
+    QUOTATION = "quotation"
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """An outermost fenced block: `language` in lower case, empty if none is named; `lines` with the marks."""
+
+    language: str
+    lines: tuple[str, ...]
+    closed: bool
+
+    @property
+    def body(self) -> tuple[str, ...]:
+        return self.lines[1:-1] if self.closed else self.lines[1:]
+
+    @property
+    def title(self) -> str:
+        """Name the block by its language and its first line."""
+        first = next((line.strip() for line in self.body if line.strip()), "")
+        return f"{self.language or 'code'} block: {first[:80]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The work to check: what was asked, the steps of the answer, and the evidence for it.
+
+    `decided` is the component or tool that was decided on and `executed` the one that ran, where the
+    caller said so.
+    """
+
+    goal: str
+    steps: tuple[str, ...]
+    tool_results: tuple[ToolResult, ...] = ()
+    decided: str | None = None
+    executed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The statements of a work, and how many sentences of each form were left out."""
+
+    claims: tuple[Claim, ...]
+    left_out: dict[Form, int]
+
+    @property
+    def note(self) -> str | None:
+        """Say what was left out."""
+        parts = [
+            f"{count} {form}{'s' if count > 1 else ''}" for form, count in self.left_out.items()
+        ]
+        return f"no statements, left out: {', '.join(parts)}" if parts else None
+
+
+def statements_of(steps: Sequence[str]) -> Statements:
+    """Return every sentence of the steps that states something, numbered, each once; and each block of code."""
+    found: dict[str, int] = {}
+    left_out = Counter[Form]()
+    for number, step in enumerate(steps, start=1):
+        for text, form in _sentences(step):
+            if form is None:
+                found.setdefault(text, number)
+            else:
+                left_out[form] += 1
+    claims = tuple(
+        Claim(number=number, step=step, text=text)
+        for number, (text, step) in enumerate(found.items(), start=1)
+    )
+    return Statements(claims, dict(left_out))
+
+
+def _sentences(step: str) -> list[tuple[str, Form | None]]:
+    """Return the sentences of a step, each with its form where it states nothing.
+
+    Of very many, those in the middle are left out: a report sums up at its end.
+    """
+    found: list[tuple[str, Form | None]] = []
+    for part in islice(parts(step[:_LONGEST_STEP]), _MOST_LINES):
+        if isinstance(part, Fence):
+            found.append((part.title, None))
+        elif part.strip():
+            found += _of_line(part)
+    if len(found) > _MOST_SENTENCES:
+        found[_MOST_SENTENCES // 2 : -_MOST_SENTENCES // 2] = []
+    return found
+
+
+def _of_line(line: str) -> Iterator[tuple[str, Form | None]]:
+    if _HEADING.match(line):
+        yield line.strip(), Form.HEADING
+        return
+    if line.lstrip().startswith(">"):
+        yield line.strip(), Form.QUOTATION
+        return
+    body = _BULLET.sub("", line[:_LONGEST_LINE], count=1).replace("**", "").replace("__", "")
+    for piece in _END.split(body.lstrip("✓✔✅❌✗☑ \t").strip()):
+        text = piece.strip()
+        if _LETTERS.search(text):
+            yield text[:_LONGEST_SENTENCE], form_of(text)
+
+
+def form_of(sentence: str) -> Form | None:
+    """Return the form of a sentence that states nothing; None for a statement."""
+    plain = sentence.lower()
+    if plain.rstrip("\"')*_ ").endswith(("?", "？")):
+        return Form.QUESTION
+    forms = read_word_list("forms")
+    if _begins_with(plain, forms["greetings"]) and len(plain.split()) <= _LONGEST_GREETING:
+        return Form.GREETING
+    if _begins_with(plain, forms["plans"]):
+        return Form.PLAN
+    return None
+
+
+def _begins_with(plain: str, beginnings: Sequence[str]) -> bool:
+    """True if a text begins with one of these as whole words; Japanese and Chinese part no words."""
+    return any(
+        plain.startswith(one)
+        and (not one.isascii() or not plain[len(one) : len(one) + 1].isalnum())
+        for one in beginnings
+    )
+
+
+def parts(text: str) -> list[str | Fence]:
+    """Return the lines outside of fences one by one, and each fence as a whole; each line is looked at once."""
+    found: list[str | Fence] = []
+    inside: list[str] = []
+    mark = language = ""
+    for line in text.split("\n"):
+        fence = _FENCE.match(line) if line.lstrip()[:3] in ("```", "~~~") else None
+        if inside:
+            inside.append(line)
+            if fence and fence[1].startswith(mark) and not fence[2].strip():
+                found.append(Fence(language, tuple(inside), closed=True))
+                inside = []
+        elif fence:
+            named = _LANGUAGE.match(fence[2])
+            inside, mark, language = [line], fence[1], named[1].lower() if named else ""
+        else:
+            found.append(line)
+    return [*found, Fence(language, tuple(inside), closed=False)] if inside else found
+
+
+def split(response: str) -> tuple[str, ...]:
+    """Return the steps of a response, in order; more than 200 end in the last one."""
+    blocks = [
+        ("\n".join(part.lines), True) if isinstance(part, Fence) else (part, False)
+        for part in parts(response.replace("\r\n", "\n"))
+    ]
+    steps = _by_number(blocks) or _paragraphs(blocks)
+    if len(steps) == 1 and "```" not in steps[0]:
+        steps = _lines_or_clauses(steps[0])
+    if len(steps) > MOST_STEPS:
+        steps[MOST_STEPS - 1 :] = ["\n\n".join(steps[MOST_STEPS - 1 :])]
+    return tuple(steps)
+
+
+def _lines_or_clauses(step: str) -> list[str]:
+    """`a = b; c = d` is two steps; a sentence with a semicolon and no equation stays whole."""
+    lines = [line.strip() for line in step.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return lines
+    clauses = [part.strip() for part in re.split(r";[ \t]+", step) if part.strip()]
+    return clauses if sum("=" in part for part in clauses) > 1 else lines
+
+
+def _by_number(blocks: list[tuple[str, bool]]) -> list[str]:
+    """Steps at numbered lines, where there are two or more; what stands before the first is a step of its own."""
+    starts = [
+        place for place, (text, fence) in enumerate(blocks) if not fence and _NUMBERED.match(text)
+    ]
+    if len(starts) < 2:
+        return []
+    cuts = [*([0] if starts[0] else []), *starts, len(blocks)]
+    texts = (
+        "\n".join(text for text, _ in blocks[start:end]).strip() for start, end in pairwise(cuts)
+    )
+    return [text for text in texts if text]
+
+
+def _paragraphs(blocks: list[tuple[str, bool]]) -> list[str]:
+    paragraphs: list[list[str]] = [[]]
+    for text, fence in blocks:
+        if text.strip() or fence:
+            paragraphs[-1].append(text)
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return ["\n".join(lines).strip() for lines in paragraphs if lines]

@@ -1,0 +1,119 @@
+"""Numbers as people write them: read by the signs that part their digits, and written anew in the style of another.
+
+`1.500` is one and a half in one country and fifteen hundred in another, so that a number has a value only under a
+`Style`. What fits no style is no number.
+"""
+
+import re
+from enum import Enum
+from fractions import Fraction
+from typing import Final
+
+MOST_DIGITS: Final = 24
+"""Digits of a number that is read: longer ones are no plain numbers."""
+
+_PLAIN: Final = re.compile(r"\d{1,24}")
+
+
+class Style(Enum):
+    """How digits are parted: the sign before the decimals, and the one between groups of three digits."""
+
+    POINT = (".", ",")
+    COMMA = (",", ".")
+
+    @property
+    def decimal(self) -> str:
+        """The sign before the decimals."""
+        return self.value[0]
+
+    @property
+    def group(self) -> str:
+        """The sign between groups of three digits."""
+        return self.value[1]
+
+
+def read_number(text: str, style: Style) -> Fraction | None:
+    """Return the value of a number without a sign, None if it is not written in this style."""
+    whole, mark, decimals = text.partition(style.decimal)
+    if mark and not _PLAIN.fullmatch(decimals):
+        return None
+    if style is Style.COMMA and len(decimals) > 3 and decimals.endswith("000"):
+        return None  # "16,0000" is a slip of the hand
+    digits = _without_groups(whole, style)
+    if digits is None or len(digits) + len(decimals) > MOST_DIGITS:
+        return None
+    return Fraction(int(digits + decimals), 10 ** len(decimals))
+
+
+def _without_groups(whole: str, style: Style) -> str | None:
+    """Return the digits before the decimals; groups hold three digits each, and the first one to three."""
+    if whole == "":
+        return "0"  # ".25"
+    if _PLAIN.fullmatch(whole):
+        # "0930" is a time, "010" an octal number, "007" a name.
+        return whole if whole == "0" or whole[0] != "0" else None
+    sign = next((mark for mark in (style.group, "'", "’") if mark in whole), None)
+    if sign is None:
+        return None
+    first, *groups = whole.split(sign)
+    is_grouped = (
+        1 <= len(first) <= 3
+        and first[0] != "0"
+        and all(len(group) == 3 and group.isdecimal() for group in groups)
+        and first.isdecimal()
+    )
+    return first + "".join(groups) if is_grouped else None
+
+
+def decimals_in(text: str, style: Style) -> int:
+    """Return the count of decimals that a number shows."""
+    return len(text.partition(style.decimal)[2])
+
+
+def write_number(value: Fraction, like: str, style: Style, *, money: bool) -> str:
+    """Return a value in the style of another number: its signs, its groups, and as many decimals as it needs.
+
+    A number that shows decimals keeps their count, unless that would lose all but one digit: 0.0018, not 0.002.
+    """
+    places = _places(value, decimals_in(like, style), money=money)
+    scaled = abs(value) * 10**places
+    rounded = int(scaled + Fraction(1, 2))
+    digits = str(rounded).rjust(places + 1, "0")
+    whole, decimals = (digits[:-places], digits[-places:]) if places else (digits, "")
+    if style.group in like or (len(whole) > 4 and "'" not in like and style is Style.POINT):
+        whole = _grouped(whole, style.group)
+    if "'" in like:
+        whole = _grouped(whole, "'")
+    sign = "-" if value < 0 and rounded else ""
+    return f"{sign}{whole}{style.decimal}{decimals}" if decimals else f"{sign}{whole}"
+
+
+def _grouped(whole: str, mark: str) -> str:
+    head = len(whole) % 3
+    groups = [whole[at : at + 3] for at in range(head, len(whole), 3)]
+    return mark.join([whole[:head], *groups] if head else groups)
+
+
+def _places(value: Fraction, shown: int, *, money: bool) -> int:
+    """Return how many decimals a value is written with."""
+    if value.denominator == 1:
+        return shown
+    if money:
+        return max(shown, 2)
+    exact = _exact_places(value)
+    if exact is not None and exact <= 4:
+        return max(shown, exact)
+    if shown == 0:
+        return 2
+    first_digit = shown
+    while abs(value) * 10**first_digit < 10 and first_digit < shown + 12:
+        first_digit += 1
+    return first_digit if abs(value) < 1 else shown
+
+
+def _exact_places(value: Fraction) -> int | None:
+    """Return the decimals that show a value whole; None where they would not end within twelve."""
+    for places in range(13):
+        if (value * 10**places).denominator == 1:
+            return places
+    return None
