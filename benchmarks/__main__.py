@@ -81,22 +81,16 @@ SECTIONS: Final = (
     Section(
         "critique",
         "Critique",
-        "What rules and a recorded judge find. The judge's verdicts on fresh_a and fresh_b were written on 2026-11-23 "
+        "What exact checks and a recorded judge find. The judge's verdicts on fresh_a and fresh_b were written on 2026-11-23 "
         "by a language model that worked on critique: it read goals, steps, outputs and claims, neither labels nor "
         "findings.",
         ("critique",),
     ),
     Section(
-        "critique-rules",
-        "Rules of critique",
-        "Each rule alone, all but one, and the judge.",
-        ("critique", "--ablation"),
-    ),
-    Section(
-        "pointing",
+        "digest",
         "Deciding lines",
         "Wrong claims among 500 to 800 lines of real output.",
-        ("pointing",),
+        ("digest",),
     ),
     Section(
         "replan", "Failed searches", "Queries that find what the failed one missed.", ("replan",)

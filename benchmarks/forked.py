@@ -34,7 +34,7 @@ _IMPORTED: Final = [
     *(f"mcp_reflect.cli.{name}" for name in ("commands", "place", "hook", "team")),
     *(f"mcp_reflect.server.{name}" for name in ("app", "catalog", "sampling", "team")),
     *(f"mcp_reflect.services.{name}" for name in _SERVICES),
-    "mcp_reflect.critique.verify",
+    "mcp_reflect.evidence.verifying",
     "mcp_reflect.storage.postgres.database",  # if psycopg is there
 ]
 _ROOT: Final = Path(__file__).parent.parent

@@ -1,12 +1,12 @@
 """Agents' work through the whole of `critique`, with a judge whose verdicts were recorded.
 
 The judge is a language model that read, without labels, what `write_questions` writes: for each piece of work its goal,
-steps, outputs and the claims that `critique` lists. It saw no findings of rules. A line `{"id", "verdicts": [{claim,
+steps, outputs and the claims that `critique` lists. It saw nothing of what exact checks find. A line `{"id", "verdicts": [{claim,
 verdict, reason}]}` has what it called wrong or not shown, by its words, so that a recording outlives another way to
 split sentences; everything else holds. The verdicts are replayed on two paths: as a model that the server asks, and as
 a host that sends them for the critique_id.
 
-How the files tests/critique/cases/judged_*.jsonl were made stands in benchmarks/results.md.
+How the files tests/evidence/cases/judged_*.jsonl were made stands in benchmarks/results.md.
 """
 
 import asyncio
@@ -18,8 +18,7 @@ from typing import Any, Final, Literal
 
 from benchmarks.work import Outcome, overlaps, work_of
 from mcp_reflect.config import Settings
-from mcp_reflect.critique.certain import RULES
-from mcp_reflect.critique.verify import verifier
+from mcp_reflect.evidence.verifying import verifier
 from mcp_reflect.llm.protocol import Reply, Request, Stop, UnreachableError
 from mcp_reflect.models.critique import Claim
 from mcp_reflect.services.engine import Engine
@@ -68,17 +67,9 @@ def judged(
     cases: Sequence[Mapping[str, Any]],
     replies: Mapping[str, Any],
     path: Asked,
-    *,
-    rules: bool = True,
 ) -> list[Outcome]:
-    """Return what `critique` says of each piece of work with the judge on this path, with or without its rules."""
-    kept = dict(RULES)
-    try:
-        if not rules:
-            RULES.clear()
-        return asyncio.run(_judged(cases, replies, path))
-    finally:
-        RULES.update(kept)
+    """Return what `critique` says of each piece of work with the judge on this path."""
+    return asyncio.run(_judged(cases, replies, path))
 
 
 async def _judged(

@@ -1,6 +1,6 @@
-"""Agents' work with labeled claims, and how well rules or a judge agree with the labels.
+"""Agents' work with labeled claims, and how well exact checks or a judge agree with the labels.
 
-A line of tests/critique/cases/work_*.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
+A line of tests/evidence/cases/work_*.jsonl is `{id, kind, goal, steps | response, tool_results[], truth,
 claims[{text, status}]}`. `truth` is `right` where no claim is contradicted or unsupported. A line of works.jsonl has
 no labeled claims: its truth is `right` or `wrong`.
 """
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect.critique.certain import RULES, Rule
-from mcp_reflect.critique.verify import letters
-from mcp_reflect.critique.work import Finding, Work, split
+from mcp_reflect.evidence.checks import check_steps
+from mcp_reflect.evidence.exact import Checked
+from mcp_reflect.evidence.verifying import letters
+from mcp_reflect.evidence.work import Work, split
 from mcp_reflect.models.critique import Critique, ToolResult, Verdict
 
-CASES: Final = Path(__file__).parent.parent / "tests" / "critique" / "cases"
+CASES: Final = Path(__file__).parent.parent / "tests" / "evidence" / "cases"
 WRONG: Final = ("contradicted", "unsupported")
 _LEAST_SHARE = (
     0.5  # of a claim's numbers and words that an issue in prose must repeat to be about the claim
@@ -53,12 +54,10 @@ def work_of(case: Mapping[str, Any]) -> Work:
     return Work(goal=case.get("goal", case.get("question", "")), steps=steps, tool_results=results)
 
 
-def findings(
-    case: Mapping[str, Any], rules: Iterable[Rule] = tuple(RULES.values())
-) -> list[Finding]:
-    """Return what these rules call wrong in a case."""
+def faults_in(case: Mapping[str, Any]) -> list[Checked]:
+    """Return what exact checks call wrong in a case."""
     work = work_of(case)
-    return [finding for rule in rules for finding in rule(work) if finding.wrong]
+    return [checked for checked in check_steps(work.steps, work.goal) if not checked.holds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

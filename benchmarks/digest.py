@@ -1,6 +1,6 @@
-"""How often `critique` shows the line that decides a wrong claim: python -m benchmarks.pointing [--data DIR].
+"""How often the digest of `critique` has the line that decides a wrong claim: python -m benchmarks.digest [--data DIR].
 
-The claims in tests/critique/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
+The claims in tests/evidence/cases/pointing.jsonl are about real results of DIR/coding_runs/runs.jsonl, each wrong by
 any of the lines that it names. Each is put to 500 to 800 lines of results of other runs. Half of the claims are kept
 aside, by the hash of their words. The claims in pointing_second.jsonl and so on were written later, each about other
 results and before the ranking was changed. The claim is the whole work; in a real one, others stand beside it. With
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.work import CASES, read
-from mcp_reflect.critique.pointing import MOST_LINES, Evidence
-from mcp_reflect.models.critique import Line, ToolResult
+from mcp_reflect.evidence.digest import Digest, Outputs
+from mcp_reflect.models.critique import Claim, ToolResult
 
 _NOISE: Final = (500, 800)
 _COMMANDS: Final = ("command", "file_path", "path", "pattern")
@@ -82,19 +82,15 @@ def _results(run: Mapping[str, Any], *, bare: bool) -> Iterator[tuple[int, ToolR
             )
 
 
-def pointed(puzzle: Puzzle, most: int = MOST_LINES) -> tuple[Line, ...]:
-    """Return the lines that are pointed to."""
-    evidence = Evidence(puzzle.results)
-    return evidence.lines_for(puzzle.claim, evidence.near(puzzle.claim), most)
+def digest_of(puzzle: Puzzle) -> Digest:
+    """Return the digest of a puzzle's results for its claim."""
+    return Outputs(puzzle.results).digest([Claim(number=1, step=1, text=puzzle.claim)])
 
 
-def shows(puzzle: Puzzle, most: int = MOST_LINES) -> bool:
-    """True if the deciding line is among those that are pointed to."""
-    lines = pointed(puzzle, most)
-    return any(
-        line.result == puzzle.result and any(line.text in own for own in puzzle.lines)
-        for line in lines
-    )
+def shows(puzzle: Puzzle, digest: Digest) -> bool:
+    """True if the deciding line, or the part of it that is shown, is in the digest."""
+    shown = [one.lines for one in digest.shown if one.result == puzzle.result]
+    return any(line.strip("… ") in own for lines in shown for line in lines for own in puzzle.lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -114,26 +110,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no {file}: say where the data is with --data", file=sys.stderr)
         return 2
     runs = read(file)
-    found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=options.bare))
+    sizes: list[int] = []
+    hits = total = 0
+    for name, half in sets_of(runs, bare=options.bare).items():
+        right = 0
+        for puzzle in half:
+            digest = digest_of(puzzle)
+            sizes.append(sum(len(one.text.encode()) for one in digest.shown))
+            is_shown = shows(puzzle, digest)
+            right += is_shown
+            if options.misses and not is_shown and name != "aside":
+                print(f"   {puzzle.claim} | {puzzle.lines[-1]}")
+        print(f"{name:8} deciding line shown: {right} of {len(half)}")
+        hits, total = hits + right, total + len(half)
+    sizes.sort()
+    print(
+        f"all: {hits} of {total} ({hits / total:.1%}); bytes p50 {sizes[total // 2]}, "
+        f"p95 {sizes[total * 95 // 100]}"
+    )
+    return 0
+
+
+def sets_of(runs: Sequence[Mapping[str, Any]], *, bare: bool) -> dict[str, list[Puzzle]]:
+    """Return the puzzles of each set by its name."""
+    found = list(puzzles(runs, read(CASES / "pointing.jsonl"), bare=bare))
     sets = {
         "dev": [puzzle for puzzle in found if not puzzle.aside],
-        "aside": [p for p in found if p.aside],
+        "aside": [puzzle for puzzle in found if puzzle.aside],
     }
     for name in ("second", "third", "fourth", "fifth", "sixth", "seventh"):
-        sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=options.bare))
-    for name, half in sets.items():
-        for most in (1, MOST_LINES):
-            right = [puzzle for puzzle in half if shows(puzzle, most)]
-            print(f"{name:6} deciding line among {most}: {len(right)} of {len(half)}")
-        for puzzle in half if options.misses and name != "aside" else ():
-            if puzzle not in right:
-                print(f"   {puzzle.claim} | {puzzle.lines[-1]}")
-                for line in pointed(puzzle):
-                    print(
-                        f"      {line.result} {line.tool!r} {line.text[:120]}"
-                        + (" *" if line.result == puzzle.result else "")
-                    )
-    return 0
+        sets[name] = list(puzzles(runs, read(CASES / f"pointing_{name}.jsonl"), bare=bare))
+    return sets
 
 
 if __name__ == "__main__":
