@@ -137,13 +137,15 @@ class Scopes:
     """The scope of calls that name no project, and the other projects that an argument may name (ANY_PROJECT: any).
 
     Only where `shares` is true may a call change what is for all projects. `folder` is there where the scope is that
-    of a folder. `names` are other names of projects, such as former ones: the bank tells them when it is opened.
+    of a folder. `claimed` is a project of the bank that only the folder's origin names: nobody was told so yet, and its
+    lessons are not shown. `names` are other names of projects, such as former ones: the bank tells them when it is opened.
     """
 
     own: Scope
     others: tuple[str, ...] = ()
     shares: bool = True
     folder: Folder | None = None
+    claimed: str = ""
     names: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, compare=False)
 
     @classmethod

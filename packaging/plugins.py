@@ -84,21 +84,21 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
 }
 
 
-def launched(root: str, data: str, host: str, server: str = SERVER_NAME) -> Command:
-    """Return the command of a plugin whose host calls its folder `root`, and the folder for its data `data`."""
-    return Command(
-        "python3", (f"{root}/launcher.py", f"--host={host}", f"--data={data}"), server=server
-    )
+def launched(root: str, data: tuple[str, ...], host: str, server: str = SERVER_NAME) -> Command:
+    """Return the command of a plugin whose host calls its folder `root`; `data` names the folder for its data."""
+    return Command("python3", ("-I", f"{root}/launcher.py", f"--host={host}", *data), server=server)
 
 
 CLAUDE: Final = launched(
     "${CLAUDE_PLUGIN_ROOT}/plugin",
-    "${CLAUDE_PLUGIN_DATA}",
+    ("--data=${CLAUDE_PLUGIN_DATA}",),
     "claude-code",
     f"plugin:{SERVER_NAME}:{SERVER_NAME}",
 )
-CODEX: Final = launched("${CLAUDE_PLUGIN_ROOT}/plugin", "${CLAUDE_PLUGIN_DATA}", "codex")
-GEMINI: Final = launched("${extensionPath}", "${extensionPath}/environment", "gemini")
+CODEX: Final = launched("${CLAUDE_PLUGIN_ROOT}/plugin", ("--data=${CLAUDE_PLUGIN_DATA}",), "codex")
+GEMINI: Final = launched(
+    "${extensionPath}", (), "gemini"
+)  # the launcher knows a folder outside of it
 FROM_REPOSITORY: Final = Command("uvx", ("--from", f"git+{REPOSITORY}", "mcp-reflect"))
 """What an install link registers: it needs uv, and no clone."""
 
@@ -123,12 +123,34 @@ def files() -> dict[str, str]:
         ("codex", "plugin/codex/hooks.json", CODEX),
         ("gemini", "plugin/hooks/hooks.json", GEMINI),
     ):
-        # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
-        made[name] = re.sub(r"'([^']*)'", r'\\"\1\\"', set_hooks("", HOOK_SETTINGS[host], command))
+        made[name] = _json(hooks_of(host, command))
     for name, command in COMMANDS.items():
         made[f"plugin/claude-code/commands/{name}.md"] = claude_command(command)
         made[f"plugin/commands/{name}.toml"] = gemini_command(command)
     return made
+
+
+def hooks_of(host: str, command: Command) -> dict[str, Any]:
+    """Return the hooks of a plugin: those of `install`, started by whatever Python the machine has."""
+    hooks = json.loads(set_hooks("", HOOK_SETTINGS[host], command))
+    for event, entries in hooks["hooks"].items():
+        for hook in (hook for entry in entries for hook in entry["hooks"] if "command" in hook):
+            # In double quotes a shell fills a place in as well, and a path may have an apostrophe.
+            line = re.sub(r"'([^']*)'", r'"\1"', hook["command"])
+            hook["command"] = by_any_python(line.removeprefix(f"{command.program} "), event)
+    return hooks
+
+
+def by_any_python(words: str, event: str) -> str:
+    """Return a line that runs a Python with these words: `python3`, or `python` or `py`, as Windows names it.
+
+    Where there is none, the start of a session says so in words, and all other events are silent.
+    """
+    none = "exit 0"
+    if event == "SessionStart":
+        told = "mcp-reflect is silent: there is no python3, python or py on PATH. Install Python 3.11 or newer."
+        none = f"echo '{json.dumps({'systemMessage': told})}'"
+    return " || ".join([*(f"{python} {words}" for python in ("python3", "python", "py -3")), none])
 
 
 def claude_plugin() -> dict[str, Any]:

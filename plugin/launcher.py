@@ -5,7 +5,8 @@ start makes a Python environment below FOLDER, in a process of its own: with uv 
 Until it is ready, hooks are silent, and the server answers each call with a plain sentence; then the real server takes
 over the open connection. What `mcp-reflect install` has registered already is left to that entry.
 
-A host starts this with any python3 from 3.8, so it uses the standard library alone.
+A host starts this with any python3 from 3.8, so it uses the standard library alone. Everything that it starts is
+isolated (`-I`, `-E -P`) and works in FOLDER: the folder of a session must not bring modules, or settings of uv.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ MANIFEST = "gemini-extension.json"
 """Stands beside this file in every host's copy, and names the version."""
 
 SERVER_NAME = "mcp-reflect"
+NEEDED = {
+    *("mcp_reflect", "prompts", "plugin", ".claude-plugin", ".codex-plugin"),
+    *("pyproject.toml", "README.md", "LICENSE"),
+}
+"""What the package is made of, and the host reads of the plugin."""
+
 # Below the home directory and the project: the files with the servers, and the one with the hooks.
 REGISTERED = {
     "claude-code": ((".claude.json", ".mcp.json"), ".claude/settings.json"),
@@ -58,7 +65,6 @@ class Environment:
         self.folder = data / f"environment-{self.version}"
         programs = self.folder / ("Scripts" if WINDOWS else "bin")
         self.python = programs / ("python.exe" if WINDOWS else "python")
-        self.command = programs / ("mcp-reflect.exe" if WINDOWS else "mcp-reflect")
         self.mark, self.lock = self.folder / "ready", data / "making"
         self.log, self.fault = data / "setup.log", data / "fault"
 
@@ -87,8 +93,11 @@ class Environment:
             flags = (
                 {"creationflags": 0x08000208} if WINDOWS else {"start_new_session": True}
             )  # no window, own group
-            words = [sys.executable, str(Path(__file__).resolve()), f"--data={self.data}", "make"]
-            subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **flags)  # type: ignore[call-overload]
+            launcher = str(Path(__file__).resolve())
+            words = [sys.executable, "-I", launcher, f"--data={self.data}", "make"]
+            subprocess.Popen(  # type: ignore[call-overload]
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.data, **flags
+            )
 
     def make(self) -> int:
         """Make it; return 0, or 1 with the fault beside it."""
@@ -104,12 +113,14 @@ class Environment:
         os.close(descriptor)
         try:
             shutil.rmtree(self.folder, ignore_errors=True)
+            self.prune_copy()
             for words in self._steps():
                 subprocess.run(
                     words,
                     check=True,
                     timeout=MAKING_SECONDS - 30,
                     stdout=sys.stderr,
+                    cwd=self.data,
                     env=certified(),
                 )
             self.mark.touch()
@@ -125,14 +136,39 @@ class Environment:
             return 1
         finally:
             self.lock.unlink()
+            self.clear_if_removed()
         return 0
+
+    def prune_copy(self) -> None:
+        """Remove what a host has copied of a clone and nobody needs, such as its `.venv`, from the host's own copy."""
+        root = HERE.parent
+        is_copy = "cache" in (folder.name for folder in HERE.parents[3:4]) and not root.is_symlink()
+        if not is_copy or not all((root / name).is_dir() for name in ("mcp_reflect", "plugin")):
+            return
+        for path in root.iterdir():
+            if path.name in NEEDED:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def clear_if_removed(self) -> None:
+        """Remove everything that was made for a plugin which a person has removed meanwhile."""
+        if not HERE.exists():
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def server_words(self, words: list[str]) -> list[str]:
+        """Return the command that runs mcp-reflect in the environment."""
+        return [str(self.python), "-E", "-P", "-m", "mcp_reflect", *words]
 
     def run(self, words: list[str]) -> int:
         """Run mcp-reflect in place of this process; on Windows, where there is no such thing, below it."""
-        line = [str(self.command), *words]
+        line = self.server_words(words)
         if WINDOWS:
-            return subprocess.call(line)
-        os.execv(line[0], line)  # noqa: S606 - our own command
+            return subprocess.call(line, env=without_python())
+        os.execve(line[0], line, without_python())  # noqa: S606 - our own command
         return 0
 
     def _is_being_made(self) -> bool:
@@ -167,10 +203,19 @@ class Environment:
                     source,
                 ],
             ]
-        made = [find_python(), "-m", "venv", str(self.folder)]
+        made = [find_python(), "-I", "-m", "venv", str(self.folder)]
         return [
             made,
-            [str(self.python), "-m", "pip", "install", "-q", "--disable-pip-version-check", source],
+            [
+                str(self.python),
+                "-I",
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--disable-pip-version-check",
+                source,
+            ],
         ]
 
 
@@ -190,11 +235,22 @@ def find_source() -> Path:
 
 
 def default_data() -> Path:
-    """Return the folder for data that belongs to .../plugins/cache/MARKETPLACE/PLUGIN/VERSION, else one beside this."""
-    if "cache" in (folder.name for folder in HERE.parents[3:4]):
-        plugin, marketplace = HERE.parents[1].name, HERE.parents[2].name
-        return HERE.parents[4] / "data" / f"{plugin}-{marketplace}"
-    return HERE / "environment"
+    """Return the folder for data that belongs to .../plugins/cache/MARKETPLACE/PLUGIN/VERSION, else one for caches.
+
+    It is never in the folder of the plugin: a host could not remove that while the environment is being made.
+    """
+    for version in (HERE, HERE.parent):
+        if "cache" in (folder.name for folder in version.parents[2:3]):
+            plugin, marketplace = version.parents[0].name, version.parents[1].name
+            return version.parents[3] / "data" / f"{plugin}-{marketplace}"
+    home = Path.home()
+    if WINDOWS:
+        caches = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        caches = home / "Library" / "Caches"
+    else:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return caches / "mcp-reflect" / "plugin"
 
 
 def certified() -> dict[str, str]:
@@ -202,7 +258,12 @@ def certified() -> dict[str, str]:
     found = ssl.get_default_verify_paths()
     place = found.cafile or found.capath
     own = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", **({"PIP_CERT": place} if place else {})}
-    return {**own, **os.environ}
+    return {**own, **without_python()}
+
+
+def without_python() -> dict[str, str]:
+    """Return this environment without the variables of Python, which a session may have set for its own programs."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
 
 
 def find_python() -> str:
@@ -212,7 +273,7 @@ def find_python() -> str:
     for python in (sys.executable, *filter(None, map(shutil.which, names))):
         if (
             subprocess.call(
-                [python, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                [python, "-I", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             == 0
         ):
@@ -234,8 +295,27 @@ def has_hooks(host: str) -> bool:
     return False
 
 
+MOVED = {
+    ".claude": "CLAUDE_CONFIG_DIR",
+    ".claude.json": "CLAUDE_CONFIG_DIR",
+    ".codex": "CODEX_HOME",
+    ".gemini": "GEMINI_CLI_HOME",
+}
+"""The variables by which hosts move what is in the home directory; that of Gemini CLI stands for the home itself."""
+
+
 def _places(*names: str) -> list[Path]:
-    return [folder / name for folder in (Path.home(), Path.cwd()) for name in names]
+    """Return these files of the person, where the host reads them, and of the project."""
+    places = []
+    for name in names:
+        first, _, rest = name.partition("/")
+        moved = os.environ.get(MOVED.get(first, ""), "")
+        own = Path.home() / name
+        if moved:
+            is_home = first == ".gemini" or not rest
+            own = Path(moved).expanduser() / (name if is_home else rest)
+        places += [own, Path.cwd() / name]
+    return places
 
 
 def _names_server(path: Path) -> bool:
@@ -272,6 +352,7 @@ class Door:
         if self._server and self._server.stdin:
             self._server.stdin.close()
             self._server.wait()
+        self._environment.clear_if_removed()
         return 0
 
     def _take(self, line: bytes, message: dict[str, Any]) -> None:
@@ -331,7 +412,10 @@ class Door:
         while not self._environment.is_ready:
             time.sleep(POLL_SECONDS)
         server = subprocess.Popen(
-            [str(self._environment.command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            self._environment.server_words([]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=without_python(),
         )
         if server.stdin is None or server.stdout is None:
             return

@@ -50,8 +50,11 @@ def finish(data: Path) -> None:
     environment = data / f"environment-{VERSION}"
     programs = environment / ("Scripts" if sys.platform == "win32" else "bin")
     programs.mkdir(parents=True)
-    name = "mcp-reflect.exe" if sys.platform == "win32" else "mcp-reflect"
-    (programs / name).symlink_to(Path(sys.executable).with_name(name))
+    if sys.platform == "win32":
+        pytest.skip("a stand-in for Python is a script here")
+    python = programs / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     (environment / "ready").touch()
 
 
@@ -118,6 +121,85 @@ def test_hooks_are_silent_until_it_is_ready_but_for_a_word_at_the_start_of_a_ses
     said = json.loads(ran(data, "hook", "SessionStart"))
     assert "This happens once" in said["systemMessage"]
     assert str(data) in said["systemMessage"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize("name", ["python3", "python", "py", None])
+@pytest.mark.parametrize("host", ["claude-code/hooks.json", "codex/hooks.json", "hooks/hooks.json"])
+def test_a_hook_finds_any_python_and_says_once_that_there_is_none(
+    tmp_path: Path, host: str, name: str | None
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if name:
+        (programs / name).write_text(
+            f'#!/bin/sh\n[ "$1" = -3 ] && shift\nexec "{sys.executable}" "$@"\n'
+        )
+        (programs / name).chmod(0o755)
+    hooks = json.loads((ROOT / "plugin" / host).read_text("utf-8"))["hooks"]
+    env = {
+        "PATH": str(programs),
+        "HOME": str(tmp_path),
+        "CLAUDE_PLUGIN_DATA": str(tmp_path / "data"),
+    }
+    env["CLAUDE_PLUGIN_ROOT"] = env["extensionPath"] = str(
+        tmp_path / "none" if name is None else ROOT
+    )
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "making").write_text(str(os.getpid()))
+    for event, said in (("SessionStart", name is None), ("SessionEnd", False)):
+        line = hooks[event][0]["hooks"][0]["command"]
+        if host.startswith("hooks"):  # Gemini's own folder, and no data of ours is given
+            line = line.replace("${extensionPath}", f"{ROOT}/plugin").replace(
+                "--host", f"--data={tmp_path}/data --host"
+            )
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], env=env, input="{}", capture_output=True, text=True, check=True
+        )
+        assert ("no python3, python or py" in done.stdout) == said
+        assert event == "SessionStart" or done.stdout == ""
+
+
+def test_what_a_clone_has_beside_the_package_leaves_the_host_s_copy(tmp_path: Path) -> None:
+    copy = tmp_path / "plugins/cache/market/mcp-reflect/1.0"
+    for name in ("plugin", "mcp_reflect", "prompts", ".venv/lib", "tests", ".git"):
+        (copy / name).mkdir(parents=True)
+    for name in ("launcher.py", "gemini-extension.json"):
+        shutil.copy(ROOT / "plugin" / name, copy / "plugin")
+    (copy / "pyproject.toml").touch()
+    (tmp_path / "kept").mkdir()
+    (copy / "link").symlink_to(tmp_path / "kept")
+    program = "import runpy, sys; ours = runpy.run_path(sys.argv[1]); ours['Environment'](ours['default_data']()).prune_copy()"
+    subprocess.run([sys.executable, "-c", program, copy / "plugin/launcher.py"], check=True)
+    assert {path.name for path in copy.iterdir()} == {
+        "plugin",
+        "mcp_reflect",
+        "prompts",
+        "pyproject.toml",
+    }
+    assert (tmp_path / "kept").is_dir()
+
+
+def test_the_environment_lies_outside_of_an_extension_and_goes_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "extensions/mcp-reflect"
+    folder.mkdir(parents=True)
+    for name in ("launcher.py", "gemini-extension.json"):
+        shutil.copy(ROOT / "plugin" / name, folder)
+    program = (
+        "import runpy, shutil, sys; ours = runpy.run_path(sys.argv[1]); made = ours['Environment'](ours['default_data']());"
+        "made.data.mkdir(parents=True); shutil.rmtree(sys.argv[2]); made.clear_if_removed(); print(made.data)"
+    )
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "caches")}
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder / "launcher.py", folder],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    data = Path(done.stdout.strip())
+    assert not data.is_relative_to(folder)
+    assert not data.exists()
 
 
 def test_a_command_says_why_it_has_no_answer_yet(data: Path) -> None:

@@ -130,9 +130,19 @@ async def _say(
     await services.warnings.note_spooled(
         engine.context, left, _TAKING_SECONDS - (time.monotonic() - began)
     )
+    line = await _claim_told(engine, hook)
     text, hold = await services.hooks.answer(engine.context, hook)
     spool.pending.clear()
-    return hook_answer(hook, text, hold=hold) if text else None
+    answer = hook_answer(hook, text, hold=hold) if text else None
+    return {"systemMessage": line, **(answer or {})} if line else answer
+
+
+async def _claim_told(engine: Engine, hook: HookInput) -> str:
+    """Return what the person is told at the start of a session, where its host shows such a line to them."""
+    if hook.moment is not Moment.START or not engine.scopes.claimed:
+        return ""
+    shows_lines = "hookSpecificOutput" in (hook_answer(hook, KEEP) or {})
+    return await engine.accept_claim() if shows_lines else ""
 
 
 def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child | None:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import re
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
 from mcp_reflect.models.common import from_json
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.speaker import HEADER, speaker_of_process, speaker_to_service
+from mcp_reflect.speaker import HEADER, Speaker, speaker_of_process, speaker_to_service
 
 if TYPE_CHECKING:
     from argparse import Namespace  # hooks load this module, and not argparse
@@ -49,11 +50,20 @@ def with_engine(
     async def run() -> _Result:
         engine = Engine(settings)
         try:
-            return await work(await engine.open() if opens else engine)
+            if opens:
+                await engine.open()
+                await _tell_claim(engine)
+            return await work(engine)
         finally:
             await engine.close()
 
     return asyncio.run(run())
+
+
+async def _tell_claim(engine: Engine) -> None:
+    """Tell a person, before anything of it is shown, that the folder belongs to a project by its origin alone."""
+    if engine.scopes.claimed and speaker_of_process() is Speaker.PERSON:
+        sys.stderr.write(f"{await engine.accept_claim()}\n")
 
 
 Do = Callable[[str, Mapping[str, Any]], Awaitable[Any]]

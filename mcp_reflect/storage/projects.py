@@ -70,16 +70,30 @@ class ProjectRepository(Repository):
         own_names = [path, *([remote] if remote else [])]
         names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, own_names))
         project = _project_of(path, remote, names)
+        is_claim = project is not None and _is_claim(project, path, remote, names)
         if not stores and path in names.used and path not in names.known:
             project = path  # where the records of an earlier release still are
-        elif project is None or (stores and names.known.get(path) != project):  # a new name
+        elif project is None or is_claim or (stores and names.known.get(path) != project):
             commit = await asyncio.to_thread(folder.first_commit)
+            if project is not None and is_claim and names.known.get(commit or "") != project:
+                own = Scope(tenant, names.known.get(path, path))
+                return replace(scopes, own=own, names=names.known, claimed=project)
             owner = commit and names.known.get(commit, commit)
             project = project or owner or path
             own_names += [commit] if commit and owner in (commit, project) else []
         if stores:
             project = await self._note(tenant, project, own_names, names)
         return replace(scopes, own=Scope(tenant, project), names=names.known)
+
+    async def accept_claim(self, scopes: Scopes) -> Scopes:
+        """Give a folder to the project that its origin names, with what was kept for it; a person was told so."""
+        tenant, folder = scopes.own.tenant, scopes.folder
+        if folder is None or not scopes.claimed:
+            return scopes
+        path = stored_name(folder.path)
+        names = await self.db.look(tenant, lambda reading: _names_of(reading, tenant, [path]))
+        project = await self._note(tenant, scopes.claimed, [path], names)
+        return replace(scopes, own=Scope(tenant, project), claimed="")
 
     async def renamed(self, scopes: Scopes) -> Scopes:
         """Return the scopes with the name that another process has given the project since they were made."""
@@ -167,6 +181,16 @@ def _project_of(path: str, remote: str | None, names: _Names) -> str | None:
     if path in names.given or not remote:
         return names.known.get(path)
     return remote
+
+
+def _is_claim(project: str, path: str, remote: str | None, names: _Names) -> bool:
+    """Return whether a new folder says by its origin alone that it is a project which this bank knows.
+
+    Anybody can write such an origin into a repository. The first commit has to tell the same, or a person.
+    """
+    is_by_origin = remote is not None and project == names.known.get(remote, remote)
+    is_known = remote in names.known or remote in names.used
+    return is_by_origin and is_known and project not in (path, names.known.get(path))
 
 
 def _give(tx: Writing, tenant: str, old: str, project: str) -> int:

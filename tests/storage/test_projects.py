@@ -1,5 +1,6 @@
 """A project is a repository: it is found from every clone, worktree and folder of it, and under its former names."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_reflect import children
 from mcp_reflect.config import Settings
 from mcp_reflect.projects import Folder, Scopes, remote_name
 from mcp_reflect.services.engine import Engine
@@ -85,7 +87,9 @@ async def test_a_clone_a_worktree_and_a_subfolder_share_the_project(
     own: Settings, tmp_path: Path
 ) -> None:
     first = repository(tmp_path / "a" / "shop", SHOP)
-    second = repository(tmp_path / "b" / "other", "https://github.com/acme/shop")
+    git(tmp_path, "clone", "-q", str(first), "b")
+    second = tmp_path / "b"
+    git(second, "remote", "set-url", "origin", "https://github.com/acme/shop")
     git(
         first, "remote", "add", "upstream", "git@github.com:upstream/shop.git"
     )  # of a fork, origin counts
@@ -95,6 +99,55 @@ async def test_a_clone_a_worktree_and_a_subfolder_share_the_project(
     assert await learn(own, first) == "github.com/acme/shop"
     for folder in (second, inside, tmp_path / "tree", tmp_path / "copy"):
         assert await found(own, folder) == ("github.com/acme/shop", 1), folder
+
+
+async def test_an_origin_alone_shows_no_lessons_until_a_person_was_told(
+    own: Settings, tmp_path: Path
+) -> None:
+    first = repository(tmp_path / "shop", SHOP)
+    assert await learn(own, first) == "github.com/acme/shop"
+    stranger = repository(tmp_path / "unpacked", SHOP)
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{first}", "shallow")
+    git(tmp_path / "shallow", "remote", "set-url", "origin", SHOP)
+    for folder in (stranger, tmp_path / "shallow"):
+        for stores in (True, False):
+            settings = replace(own, stores_names=stores)
+            assert await found(settings, folder) == (str(folder), 0)
+        async with Engine(replace(own, folder=folder)) as engine:
+            await engine.store_lesson(mistake="Kept here", correction="It goes along")
+            assert "by its origin" in await engine.accept_claim()
+            assert await engine.accept_claim() == ""
+        count = 2 + (folder != stranger)
+        assert await found(own, folder) == ("github.com/acme/shop", count)
+        assert await found(own, first) == ("github.com/acme/shop", count)
+
+
+async def test_the_start_of_a_session_tells_the_person_once(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await learn(own, repository(tmp_path / "shop", SHOP))
+    for name in ("MCP_REFLECT_PROJECT", "MCP_REFLECT_PROJECTS", "CLAUDECODE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MCP_REFLECT_BANK", str(own.bank))
+    stranger = repository(tmp_path / "unpacked", SHOP)
+    sent = {
+        "session_id": "s",
+        "cwd": str(stranger),
+        "source": "startup",
+        "hook_event_name": "SessionStart",
+    }
+
+    def start() -> str:
+        line = [*children.our_command("hook", "SessionStart")]
+        done = subprocess.run(
+            line, input=json.dumps(sent), capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    told = json.loads(start())
+    assert "by its origin" in told["systemMessage"]
+    assert "by its origin" not in start()
+    assert await found(own, stranger) == ("github.com/acme/shop", 1)
 
 
 async def test_a_repository_without_a_remote_is_known_by_its_first_commit(
