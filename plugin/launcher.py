@@ -90,13 +90,16 @@ class Environment:
         with contextlib.suppress(OSError):
             self.fault.unlink()
         with self.log.open("wb") as log:
-            flags = (
-                {"creationflags": 0x08000208} if WINDOWS else {"start_new_session": True}
-            )  # no window, own group
             launcher = str(Path(__file__).resolve())
             words = [sys.executable, "-I", launcher, f"--data={self.data}", "make"]
-            subprocess.Popen(  # type: ignore[call-overload]
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.data, **flags
+            subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.data,
+                creationflags=0x08000208 if WINDOWS else 0,  # no window, own group
+                start_new_session=not WINDOWS,
             )
 
     def make(self) -> int:
@@ -306,7 +309,7 @@ MOVED = {
 
 def _places(*names: str) -> list[Path]:
     """Return these files of the person, where the host reads them, and of the project."""
-    places = []
+    places: list[Path] = []
     for name in names:
         first, _, rest = name.partition("/")
         moved = os.environ.get(MOVED.get(first, ""), "")

@@ -14,13 +14,30 @@ from mcp_reflect.errors import InputError, did_you_mean
 class CliParser(argparse.ArgumentParser):
     """The parser of a command, and of each of its actions, which it has by their names."""
 
-    actions: Mapping[str, argparse.ArgumentParser] = {}
+    actions: Mapping[str, "CliParser"] = {}
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error to stderr, and exit with status 2."""
         from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
         super().error(clean_text(message))
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:
+        """Return the options. An option that does not exist is an error, which names the nearest one."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parsers = [self, *self.actions.values()]
+            known = [name for parser in parsers for name in parser.option_names()]
+            hint = f"{self.prog} --help lists the options."
+            flag = next((word for word in unknown if word.startswith("-")), None)
+            if flag is not None:
+                hint = did_you_mean(flag.partition("=")[0], known, hint)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}. {hint}")
+        return options
+
+    def option_names(self) -> list[str]:
+        """Return the options of this command or action."""
+        return list(self._option_string_actions)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

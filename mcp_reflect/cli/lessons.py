@@ -16,7 +16,6 @@ from mcp_reflect.cli.output import (
     ask,
     confirm,
     is_interactive,
-    is_terminal,
     table,
     visible,
     write_json,
@@ -26,7 +25,7 @@ from mcp_reflect.cli.output import (
 from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.cli.review import decide, review
 from mcp_reflect.cli.upkeep import report_undone
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import InputError, NotFoundError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.lesson import EDITABLE, Filter, GuardMode, Lesson, RecordKind, State
 from mcp_reflect.services.curation import Listed, Shown
@@ -159,7 +158,11 @@ def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
     if options.action == "erase":
         return with_engine(lambda engine: _erase(engine, options))
-    return with_place(options, lambda do: _USES[options.action](do, options))
+    try:
+        return with_place(options, lambda do: _USES[options.action](do, options))
+    except NotFoundError as error:  # its words are for agents
+        fix = "List them: mcp-reflect lessons."
+        raise NotFoundError(error.field, error.fault, fix) from None
 
 
 async def _list(do: Do, options: Namespace) -> None:
@@ -176,7 +179,7 @@ async def _list(do: Do, options: Namespace) -> None:
         write_json([plain(lesson) for lesson in listed.lessons])
     elif listed.lessons:
         write_line(table([list_row(lesson) for lesson in listed.lessons], HEADS, TEXT_COLUMN))
-    elif is_terminal():
+    else:
         write_line(f"No such lessons in {listed.scope}. {_NEXT}")
 
 

@@ -3,6 +3,7 @@
 Only the module of that command is imported, because `recall` and hooks must answer at once.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -31,13 +32,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     _speak_utf8()
     try:
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()
+        return status
     except McpReflectError as error:
         return _fail(str(error), 2 if isinstance(error, InputError) else 1)
     except (BrokenPipeError, ExceptionGroup) as error:  # a task group may wrap it
         if isinstance(error, ExceptionGroup) and error.subgroup(BrokenPipeError) is None:
             raise
-        sys.stderr.close()  # Python would print to it when it flushes stdout, whose reader is gone
+        # Python flushes stdout once more when it ends, and its reader is gone.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
         return 1
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
@@ -76,7 +81,9 @@ def _run(words: list[str]) -> int:
     from mcp_reflect.cli.commands import COMMANDS, HOOK, load_command, usage  # noqa: PLC0415 - a hook needs no argparse
 
     if name in ("-h", "--help", "help"):
-        sys.stdout.write(usage())
+        from mcp_reflect.cli.output import folded  # noqa: PLC0415 - a hook needs none of it
+
+        sys.stdout.write(folded(usage()))
         return 0
     if name not in COMMANDS:
         hint = did_you_mean(

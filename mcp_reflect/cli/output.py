@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -36,12 +37,44 @@ def is_interactive() -> bool:
 
 def write_line(text: str) -> None:
     """Print a line to stdout."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{folded(text)}\n")
 
 
 def write_json(value: Any) -> None:
     """Print a value as one line of JSON to stdout."""
-    write_line(json.dumps(value, ensure_ascii=False))
+    sys.stdout.write(f"{json.dumps(value, ensure_ascii=False)}\n")
+
+
+def folded(text: str) -> str:
+    """Return a text with its long lines broken between words, where a terminal is narrow; it would break within them.
+
+    A line goes on below its own beginning: of a list below the second column.
+    """
+    width = shutil.get_terminal_size().columns if is_terminal() else _USUAL_COLUMNS
+    if width >= _USUAL_COLUMNS:
+        return text
+    return "\n".join(_folded_line(line, width) for line in text.split("\n"))
+
+
+def _folded_line(line: str, width: int) -> str:
+    if _width(_STYLE.sub("", line)) <= width:
+        return line
+    column = _SECOND_COLUMN.match(line)
+    indent = len(line) - len(line.lstrip()) + 2
+    if column is not None and column.end() <= width // 2:
+        indent = column.end()
+    wrapper = textwrap.TextWrapper(
+        max(width, indent + 10),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return wrapper.fill(line)
+
+
+_USUAL_COLUMNS: Final = 80
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_SECOND_COLUMN: Final = re.compile(r" *\S+(?: \S+)* {2,}")
 
 
 def write_result(options: Namespace, value: Any, text: str) -> None:
