@@ -34,7 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = _run(words)
         sys.stdout.flush()
-        return status
     except McpReflectError as error:
         return _fail(str(error), 2 if isinstance(error, InputError) else 1)
     except (BrokenPipeError, ExceptionGroup) as error:  # a task group may wrap it
@@ -48,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}.", 1)
     except KeyboardInterrupt:
         return _fail("interrupted.", 130)
+    return status
 
 
 def _speak_utf8() -> None:

@@ -26,6 +26,13 @@ function moving(state, done, said) {
   return ["state", ({ id }) => ({ id, state, reason: `${done}: a person said so` }), () => said];
 }
 
+// What takes an action back: the other action, and what it is sent; null where nothing does.
+function undoing(use, action, values, done) {
+  if (use === "finding") return { action: "reopen", values: { finding: values.id, lesson: done.is_new ? done.lesson_id : null } };
+  if (action === "forget" || action === "archive") return { action: "restore", values: { id: values.id } };
+  return null;
+}
+
 // The token, or a ticket for it, comes in the part of the address that is never sent. It is kept for this tab alone.
 function servedBackend() {
   let given = location.hash.slice(1);
@@ -74,8 +81,7 @@ function servedBackend() {
     async act(action, values) {
       const [use, sent, said] = ACTIONS[action];
       const done = await ask(`/api/${use}`, sent(values));
-      const undo = use === "finding" && { finding: values.id, lesson: done.is_new ? done.lesson_id : null };
-      return { said: said(done), undo };
+      return { said: said(done), undo: undoing(use, action, values, done) };
     },
   };
 }

@@ -24,6 +24,14 @@ function groupsOf(store) {
   return { groups, ties };
 }
 
+const MOST_DRAWN = 60; // circles of a group, and groups: more would be a field of dots; the list below has all
+
+// The most important members of a group, those that were tried before others.
+function drawnOf(group) {
+  const order = [...group].sort((one, other) => tried(other) - tried(one) || other.importance - one.importance);
+  return order.slice(0, MOST_DRAWN);
+}
+
 const radius = (lesson) => 10 + 10 * lesson.importance;
 
 // Places in a spiral of equal areas (Vogel's sunflower), so that no two circles meet.
@@ -54,8 +62,8 @@ function clustersView(context) {
       el("ul", { class: "key" },
         el("li", null, el("span", { class: "swatch accent" }), "works more often the deeper"), el("li", null, el("span", { class: "swatch hollow" }), "untried"),
         el("li", null, el("span", { class: "swatch bad" }), "proved harmful")),
-      picture(groups, ties, width - 34),
-      el("p", { class: "quiet" }, `${plural(groups.length, "group")}; ${plural(single, "record")} stand alone. The larger a circle, the more important.`),
+      picture(groups.slice(0, MOST_DRAWN), ties, width - 34),
+      el("p", { class: "quiet" }, `${plural(groups.length, "group")}; ${plural(single, "record")} stand alone.${groups.length > MOST_DRAWN ? ` The ${MOST_DRAWN} largest groups are drawn.` : ""} The larger a circle, the more important.`),
       el("details", null, el("summary", null, "As a list"), asList(groups, ties))));
   }
 
@@ -63,7 +71,9 @@ function clustersView(context) {
     const at = new Map();
     const rings = [];
     let [x, y, tall] = [0, 0, 0];
-    for (const group of groups) {
+    for (const whole of groups) {
+      const group = drawnOf(whole);
+      const left = whole.length - group.length;
       const places = spots(group);
       const wide = Math.max(...group.map((lesson, place) => Math.hypot(...places[place]) + radius(lesson))) + 12;
       const cell = Math.max(2 * wide, 190);
@@ -71,12 +81,12 @@ function clustersView(context) {
       const [cx, cy] = [x + cell / 2, y + wide];
       group.forEach((lesson, place) => at.set(lesson, [cx + places[place][0], cy + places[place][1]]));
       rings.push(svg("circle", { class: "ring", cx, cy, r: wide }),
-        svg("text", { class: "ring-name", x: cx, y: y + 2 * wide + 16 }, clipped(nameOf(group), Math.floor(cell / 7))));
+        svg("text", { class: "ring-name", x: cx, y: y + 2 * wide + 16 }, clipped(`${nameOf(whole)}${left ? `, and ${left} more` : ""}`, Math.floor(cell / 7))));
       x += cell + GAP;
       tall = Math.max(tall, 2 * wide + 20);
     }
-    const nodes = groups.flat().map((lesson, number) => node(lesson, at.get(lesson), number));
-    const lines = ties.map(([relation, one, other]) => {
+    const nodes = [...at.keys()].map((lesson, number) => node(lesson, at.get(lesson), number));
+    const lines = ties.filter(([, one, other]) => at.has(one) && at.has(other)).map(([relation, one, other]) => {
       const [[x1, y1], [x2, y2]] = [at.get(one), at.get(other)];
       return svg("line", { class: `tie ${relation}`, x1, y1, x2, y2 });
     });

@@ -50,7 +50,7 @@ function decidingView(context) {
     const button = el("button", { type: "button", "data-action": "reopen" }, "Undo the last decision");
     button.addEventListener("click", () => {
       context.undos.pop();
-      context.act(button, "reopen", last);
+      context.act(button, last.action, last.values);
     });
     return el("div", { class: "actions" }, button);
   }

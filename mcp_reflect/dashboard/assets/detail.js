@@ -25,11 +25,14 @@ function badges(lesson) {
 }
 
 function wordsOf(lesson) {
+  const why = lesson.why && el("p", { class: "lead" }, el("span", { class: "label" }, "Why"), told(lesson.why));
   if (!lesson.mistake) return el("p", { class: "lead" }, told(lesson.text));
+  // A rule that somebody wrote in one sentence: nothing went wrong.
+  if (!lesson.correction) return [el("p", { class: "lead" }, el("span", { class: "label" }, "The rule"), told(lesson.mistake)), why];
   return [
     el("p", { class: "lead" }, el("span", { class: "label" }, "What went wrong"), told(lesson.mistake)),
     el("p", { class: "lead" }, el("span", { class: "label" }, "What works"), told(lesson.correction)),
-    lesson.why && el("p", { class: "lead" }, el("span", { class: "label" }, "Why"), told(lesson.why)),
+    why,
   ];
 }
 

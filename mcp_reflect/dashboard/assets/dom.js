@@ -57,10 +57,11 @@ function when(seconds) {
 let silence = 0;
 
 // What happened, for eyes and for screen readers; it leaves by itself.
-function say(text, wrong = false) {
+function say(text, wrong = false, undo = null) {
   const said = find("said");
   said.classList.toggle("wrong", wrong);
   said.textContent = seen(text);
+  if (undo) said.append(" ", undo);
   clearTimeout(silence);
-  silence = setTimeout(() => { said.textContent = ""; }, wrong ? 12000 : 5000);
+  silence = setTimeout(() => { said.textContent = ""; }, wrong || undo ? 12000 : 5000);
 }

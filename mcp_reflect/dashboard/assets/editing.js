@@ -23,7 +23,7 @@ function editForm(context, lesson, place) {
     tags: el("input", { name: "tags", id: "edit-tags", value: (lesson.tags ?? []).join(", ") }),
     importance: el("input", { name: "importance", id: "edit-importance", type: "number", min: 0, max: 1, step: "any", value: lesson.importance }),
   };
-  const labels = { mistake: "What went wrong", correction: "What works", why: "Why", task_type: "Task type", tags: "Tags, separated by commas", importance: "Importance, 0 to 1" };
+  const labels = { mistake: lesson.correction ? "What went wrong" : "The rule", correction: "What works", why: "Why", task_type: "Task type", tags: "Tags, separated by commas", importance: "Importance, 0 to 1" };
   const save = el("button", { type: "submit", class: "main", "data-action": "save" }, "Save");
   const form = el("form", { class: "form", "aria-label": "Edit the lesson" },
     Object.entries(fields).map(([name, field]) => el("label", null, labels[name], field)),

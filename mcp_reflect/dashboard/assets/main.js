@@ -58,14 +58,20 @@ async function act(button, action, values) {
   button.disabled = true;
   try {
     const done = await backend.act(action, values);
-    if (done.undo) context.undos.push(done.undo);
+    if (done.undo?.action === "reopen") context.undos.push(done.undo);
     await load();
-    say(done.said);
+    say(done.said, false, done.undo && undoButton(done.undo));
     if (!document.activeElement || document.activeElement === document.body) viewOf(current).tab.focus();
   } catch (error) {
     say(error.message, true);
     button.disabled = false;
   }
+}
+
+function undoButton(undo) {
+  const button = actor(context, undo.action, "Undo", () => undo.values, "undo");
+  if (button) button.addEventListener("click", () => { context.undos = context.undos.filter((one) => one !== undo); });
+  return button;
 }
 
 function openLesson(lesson) {
