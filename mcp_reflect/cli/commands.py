@@ -11,6 +11,9 @@ from typing import Any, Final, NoReturn
 from mcp_reflect.errors import InputError, did_you_mean
 
 
+_UNRECOGNIZED: Final = "unrecognized arguments: "  # as argparse says it
+
+
 class CliParser(argparse.ArgumentParser):
     """The parser of a command, and of each of its actions, which it has by their names."""
 
@@ -20,20 +23,18 @@ class CliParser(argparse.ArgumentParser):
         """Print the usage and the error to stderr, and exit with status 2."""
         from mcp_reflect.security.redact import clean_text  # noqa: PLC0415 - only an error needs it
 
-        super().error(clean_text(message))
+        super().error(clean_text(message + self._hint(message)))
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:
-        """Return the options. An option that does not exist is an error, which names the nearest one."""
-        options, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            parsers = [self, *self.actions.values()]
-            known = [name for parser in parsers for name in parser.option_names()]
-            hint = f"{self.prog} --help lists the options."
-            flag = next((word for word in unknown if word.startswith("-")), None)
-            if flag is not None:
-                hint = did_you_mean(flag.partition("=")[0], known, hint)
-            self.error(f"unrecognized arguments: {' '.join(unknown)}. {hint}")
-        return options
+    def _hint(self, message: str) -> str:
+        """Return what to do about an error: for an option that does not exist, the nearest one."""
+        unknown = message.removeprefix(_UNRECOGNIZED)
+        if unknown == message:
+            return ""
+        parsers = [self, *self.actions.values()]
+        known = [name for parser in parsers for name in parser.option_names()]
+        flag = next((word for word in unknown.split() if word.startswith("-")), "")
+        otherwise = f"{self.prog} --help lists the options."
+        return f". {did_you_mean(flag.partition('=')[0], known, otherwise) if flag else otherwise}"
 
     def option_names(self) -> list[str]:
         """Return the options of this command or action."""
