@@ -10,7 +10,6 @@ from typing import Any, Final, NoReturn
 
 from mcp_reflect.errors import InputError, did_you_mean
 
-
 _UNRECOGNIZED: Final = "unrecognized arguments: "  # as argparse says it
 
 
