@@ -218,3 +218,14 @@ def test_forget_takes_several_ids_and_retires_none_where_one_is_unknown(
     assert "les_unknown" in said(capsys, "forget", ids[0], "les_unknown", code=2)
     assert "retired" not in said(capsys, "show", ids[0])
     assert said(capsys, "forget", ids[0], ids[1]).count("retired") == 2
+
+
+def test_a_person_pins_a_lesson_and_an_agent_does_not(command: Command) -> None:
+    name = json.loads(command("lessons", "add", "Run make setup before make test", "--json"))[
+        "lesson_id"
+    ]
+    assert "only a person may" in command("lessons", "pin", name, code=2)
+    assert "every session begins with it" in command.by_person("lessons", "pin", name[-6:])
+    assert "pinned: every session begins with it" in command("lessons", "show", name)
+    assert "no longer pinned" in command.by_person("lessons", "unpin", f"les_{name[-6:]}")
+    assert "pinned" not in command("lessons", "show", name)
