@@ -67,7 +67,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Reflect: look back on a failed run or hard task and learn from it. Send task, outcome and analysis "
+            "Reflect: look back on a failed run or hard task. Send task, outcome and analysis "
             "{mistake, correction}: your own words make the best lesson. In events (calls and responses) rules "
             "find the failure and the fix."
         ),
@@ -103,8 +103,8 @@ TOOLS: Final = (
         name="recall_lessons",
         examples=({"task": "deploy the web service"},),
         description=(
-            "Recall lessons learned from mistakes before a task, or at a familiar error, unless a fitting one was "
-            "shown to you. Then send recall_id to record_outcome."
+            "Recall lessons learned from mistakes before a task or at a familiar error, unless a fitting one was "
+            "shown. Then send recall_id to record_outcome."
         ),
         shape=RecallArguments,
         listed="task task_type symptoms limit",
@@ -153,9 +153,8 @@ TOOLS: Final = (
             {"lesson": "pytest failed: No module named app. Run it in services/api."},
         ),
         description=(
-            "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact error "
-            "or input and what works; in wrong_call and right_call, the calls (a command or {tool, arguments}), to "
-            "be told at the next."
+            "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact "
+            "error and what works; in wrong_call and right_call, the calls: a command or {tool, arguments}."
         ),
         shape=LessonArguments,
         listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility",
