@@ -67,7 +67,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Reflect: look back on a failed run or hard task. Send task, outcome and analysis "
+            "Reflect: look back on a failed run or hard task and learn from it. Send task, outcome and analysis "
             "{mistake, correction}: your own words make the best lesson. In events (calls and responses) rules "
             "find the failure and the fix."
         ),
@@ -91,7 +91,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Check, verify or review your answer, plan or code before handing it over: the line of output that decides "
+            "Check, verify or review your answer, plan or code before handing it over: the line that decides "
             "each claim."
         ),
         shape=CritiqueArguments,
@@ -129,7 +129,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Replan a search of any kind (grep, command line, database, web) that found nothing. Send "
+            "Replan a search (grep, command line, database, web) that found nothing. Send "
             '{user_message, queries: ["what you searched"]}; get new queries, or when to give up.'
         ),
         shape=ReplanArguments,
