@@ -91,7 +91,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Check, verify or review your answer, plan or code before handing it over: the line that decides "
+            "Check, verify or review your answer, plan or code before handing it over: the line of output that decides "
             "each claim."
         ),
         shape=CritiqueArguments,
@@ -103,8 +103,8 @@ TOOLS: Final = (
         name="recall_lessons",
         examples=({"task": "deploy the web service"},),
         description=(
-            "Recall lessons learned from mistakes before a task or at a familiar error, unless a fitting one was "
-            "shown. Then send recall_id to record_outcome."
+            "Recall lessons learned from mistakes before a task, or at a familiar error, unless a fitting one was "
+            "shown to you. Then send recall_id to record_outcome."
         ),
         shape=RecallArguments,
         listed="task task_type symptoms limit",
@@ -129,7 +129,7 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Replan a search (grep, command line, database, web) that found nothing. Send "
+            "Replan a search of any kind (grep, command line, database, web) that found nothing. Send "
             '{user_message, queries: ["what you searched"]}; get new queries, or when to give up.'
         ),
         shape=ReplanArguments,
@@ -153,8 +153,9 @@ TOOLS: Final = (
             {"lesson": "pytest failed: No module named app. Run it in services/api."},
         ),
         description=(
-            "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact "
-            "error and what works; in wrong_call and right_call, the calls: a command or {tool, arguments}."
+            "Remember a lesson for later tasks: one text in lesson, or mistake and correction. Name the exact error "
+            "or input and what works; in wrong_call and right_call, the calls (a command or {tool, arguments}), to "
+            "be told at the next."
         ),
         shape=LessonArguments,
         listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility",

@@ -18,6 +18,7 @@ from benchmarks.forked import Forked
 from mcp_reflect.cli import main
 from mcp_reflect.cli.hook import reflect_in_background
 from mcp_reflect.config import Settings
+from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
@@ -160,7 +161,7 @@ def test_lessons_are_shown_three_at_a_time_and_once_a_session(
     first, second = (host.context("UserPromptSubmit", prompt=prompt) for _ in range(2))
     assert (first.count("\n- "), second.count("\n- ")) == (3, 2)
     assert "\n- " not in str(host.send("UserPromptSubmit", prompt=prompt))
-    assert host.send("SessionStart", source="compact") is None
+    assert host.context("SessionStart", source="compact") == KEEP
     assert host.context("UserPromptSubmit", prompt=prompt).count("\n- ") == 3
     assert "migration beta" in host.context(
         "UserPromptSubmit", "s2", prompt="apply migration beta to the database"
@@ -293,7 +294,8 @@ def test_a_locked_bank_is_not_waited_for_and_the_word_is_said(host: Host) -> Non
 
 
 def test_without_a_bank_nothing_is_made_until_something_failed(host: Host) -> None:
-    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
+    assert host.context("SessionStart") == KEEP
+    for event in ("UserPromptSubmit", "PreToolUse"):
         assert host.send(event, **PUSH, prompt="x") is None
     assert not host.bank.exists()
 
