@@ -44,6 +44,7 @@ class Sight(Enum):
     """What a transcript shows of a call."""
 
     MADE = auto()
+    OF_SUBAGENT = auto()  # in a transcript of its own
     OWN = auto()  # the call of this very tool, by a model
     MISSING = auto()
 
@@ -54,12 +55,16 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
     if hook is None:
         return {}
     if hook.moment is Moment.AFTER:
-        sight = await _sight_of(hook, is_behind=bool(context.reported.of(hook.session)))
+        reported = context.reported
+        is_behind = not reported.missing.isdisjoint(reported.of(hook.session))
+        sight = await _sight_of(hook, is_behind=is_behind)
         if sight is Sight.OWN or not hook.call_id:
             return {}
-        if sight is Sight.MISSING:
-            context.reported.note(hook.session, hook.call_id)
-            return {}
+        if sight is not Sight.OF_SUBAGENT:
+            is_missing = sight is Sight.MISSING
+            reported.note(hook.session, hook.call_id, is_missing=is_missing)
+            if is_missing:
+                return {}
         hook = replace(hook, witnessed=await _is_witnessed(context, hook))
         if hook.witnessed:  # the transcript has the call: critique may read its outputs
             context.transcripts[context.scopes.own] = hook.transcript or ""
@@ -159,7 +164,9 @@ def _look(path: Path, call_id: bytes) -> Sight:
             if call_id not in end:
                 continue
             lines = [line for line in end.splitlines() if call_id in line]
-            return Sight.OWN if any(_TOLD in line for line in lines) else Sight.MADE
+            if any(_TOLD in line for line in lines):
+                return Sight.OWN
+            return Sight.MADE if file == path else Sight.OF_SUBAGENT
     return Sight.MISSING
 
 

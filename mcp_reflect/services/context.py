@@ -25,13 +25,19 @@ _MOST_REPORTED: Final = 200  # of a session, the latest
 
 
 class ReportedCalls:
-    """Ids of calls that the hook tool was told of and that their session's transcript did not show, by session."""
+    """Ids of calls that the hook tool was told of, by session; those of subagents, which have files of their own, are not.
+
+    `missing` has those that their session's transcript did not show in time.
+    """
 
     def __init__(self) -> None:
         self._by_session: dict[str, tuple[str, ...]] = {}
+        self.missing: set[str] = set()
 
-    def note(self, session: str, call_id: str) -> None:
+    def note(self, session: str, call_id: str, *, is_missing: bool) -> None:
         """Add a call; the sessions and calls that were noted last are kept."""
+        if is_missing and len(self.missing) < _MOST_REPORTED * _MOST_SESSIONS:
+            self.missing.add(call_id)
         known = self._by_session.pop(session, ())
         self._by_session[session] = (*known, call_id)[-_MOST_REPORTED:]
         while len(self._by_session) > _MOST_SESSIONS:

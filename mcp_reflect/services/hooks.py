@@ -18,7 +18,8 @@ from mcp_reflect.sessions.session_file import SessionFile
 
 _MOST_FILES: Final = 4  # transcripts whose place is kept
 _WAITS: Final = 10  # times that a transcript is read again where hooks saw more calls than it has
-_WAITS_OF_LONG: Final = 3  # the same for a long one, of which only the end was read
+_FEW_WAITS: Final = 3  # the same where that is not known, and the file ends without a message
+_FRESH: Final = 2.0  # seconds after a change of the file in which its host may still be writing
 _PAUSE: Final = 0.05  # seconds
 _TAIL: Final = (
     4_000_000  # bytes of a transcript that are read first; mostly they hold the runs that decide
@@ -174,10 +175,12 @@ async def _read_settled(
         return (counts and file.hooked < seen_calls) or not reported <= file.answered
 
     def is_behind(file: SessionFile) -> bool:
-        return (lacks_calls(file) or file.ledger.partial) and not file.ends_with(hook.message)
+        at_work = context.clock.now() - file.changed < _FRESH and not file.last_message
+        unsure = lacks_calls(file) or file.ledger.partial or at_work
+        return unsure and not file.ends_with(hook.message)
 
     file = await _read(context, hook, transcript)
-    waits = _WAITS_OF_LONG if file.ledger.partial else _WAITS
+    waits = _WAITS if lacks_calls(file) else _FEW_WAITS
     for _ in range(waits if hook.transcript else 0):
         if not is_behind(file):
             break

@@ -104,6 +104,14 @@ class SessionFile:
         return self._calls.said
 
     @property
+    def changed(self) -> float:
+        """The time when the file was changed, in seconds since 1970; 0 for one that is not there."""
+        try:
+            return self.path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    @property
     def hooked(self) -> int:
         """The number of answered calls that hooks note: all but those of this server."""
         return self._calls.hooked

@@ -137,6 +137,26 @@ async def test_nothing_is_held_while_a_call_is_missing_that_the_server_was_told_
     assert (await stops("s2"))["decision"] == "block"
 
 
+async def test_calls_before_the_server_was_connected_stand_for_none_that_is_missing(
+    host: Host,
+) -> None:
+    """The transcript has as many calls as hooks saw, and lacks the last one."""
+    tests: dict[str, Any] = {"command": "npx jest"}
+    red = {"stdout": "Tests: 1 failed, 1 total", "stderr": ""}
+    green = {"stdout": "Tests: 1 passed, 1 total", "stderr": ""}
+    for output in (red, green):
+        await host.ask("PostToolUse", "s1", tool_input=tests, tool_response=output)
+    answered = {"type": "tool_result", "tool_use_id": "toolu_1", "content": red["stdout"]}
+    early = {"type": "tool_use", "id": "early", "name": "Bash", "input": {"command": "true"}}
+    before = {"type": "tool_result", "tool_use_id": "early", "content": ""}
+    with host.transcript.open("a") as file:
+        for role, block in (("user", answered), ("assistant", early), ("user", before)):
+            record = {"type": role, "message": {"role": role, "content": [block]}}
+            file.write(json.dumps(record) + "\n")
+    claim = "All tests pass."
+    assert await host.ask("Stop", "s1", shown=False, last_assistant_message=claim) == {}
+
+
 async def test_what_a_model_reports_counts_only_where_the_transcript_shows_the_call(
     host: Host,
 ) -> None:

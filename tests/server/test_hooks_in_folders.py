@@ -15,6 +15,7 @@ from mcp.types import TextContent
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
 from mcp_reflect.server.app import build
+from tests.cli.commands import Command as PersonsCommand
 from tests.storage.test_projects import SHOP, git, repository
 
 RULE = "Use `uv run pytest` instead of `pytest`"
@@ -74,6 +75,11 @@ class Command:
         self.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(text))
         assert main(words) == 0
         return self.capsys.readouterr().out
+
+    def add_rule(self) -> None:
+        """Add the lesson as a person does, at a terminal."""
+        calls = ("--wrong-call", "pytest -q", "--right-call", "uv run pytest -q")
+        PersonsCommand(self.capsys, Path.cwd()).by_person("lessons", "add", RULE, *calls)
 
     def hooks(self, sent: list[dict[str, Any]]) -> list[Any]:
         """What the hook command answers to each event."""
@@ -149,7 +155,7 @@ def test_a_hook_answers_the_same_in_every_folder(
 ) -> None:
     folder = FOLDERS[kind](place)
     monkeypatch.chdir(folder)
-    command("lessons", "add", RULE)
+    command.add_rule()
     if moved:
         folder = folder.rename(place / "elsewhere")
     (other := tmp_path / "server").mkdir()
@@ -171,7 +177,7 @@ def test_below_the_folder_of_a_session_without_git_its_lessons_hold(
 ) -> None:
     (inside := (folder := no_git(place)) / "src").mkdir()
     monkeypatch.chdir(folder)
-    command("lessons", "add", RULE)
+    command.add_rule()
     first, *_ = events(transcript(tmp_path), inside)
     assert command.hooks([first]) == [{}], "a session that began there is of another project"
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folder))
