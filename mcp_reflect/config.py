@@ -29,7 +29,7 @@ class Limits:
     """
 
     max_message_bytes: int = (
-        33_554_432  # The longest line on stdin, in bytes; a longer one is read past and refused
+        4_194_304  # The longest line on stdin, in bytes; a longer one is read past and refused
     )
     max_depth: int = 64  # Levels of lists and objects in an argument
     max_values: int = (
@@ -71,7 +71,7 @@ class Limits:
     max_file_bytes: int = (
         268_435_456  # The largest file that `import` and `reflect FILE` read, in bytes
     )
-    max_hook_bytes: int = 20_000_000  # The most that `hook` reads of a host, in bytes
+    max_hook_bytes: int = 10_000_000  # The most that `hook` reads of a host, in bytes
 
     def refuse_more(self, name: str, place: str, count: int, what: str = "characters") -> None:
         """InputError for more than the limit `name` allows; `place` is the argument that has `count` of `what`."""

@@ -199,7 +199,9 @@ class _Run:
         """
         settings, ids = self.context.settings, tuple(event.id for event in self.trace.events)
         if sent.analysis is not None:
-            analysis = read_analysis(clean(sent.analysis), ids, settings, lenient=True)
+            analysis = await asyncio.to_thread(
+                lambda: read_analysis(clean(sent.analysis), ids, settings, lenient=True)
+            )
             return ModelResult(thinker=HOST, value=analysis)
 
         def read_reply(reply: Json) -> Analysis:

@@ -1,0 +1,194 @@
+"""Inputs that were made to stall, to exhaust or to confuse: each call is answered or refused in words, in bounded work."""
+
+import asyncio
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+
+from mcp_reflect.config import Settings
+from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.judging import read_opinion
+from mcp_reflect.security.injection import suspicion
+from mcp_reflect.security.redact import clean_text
+from mcp_reflect.server.app import build
+from mcp_reflect.services.engine import Engine
+from tests.fuzz.random_calls import GOOD
+
+MOST_SECONDS: Final = 1.0  # of the processor for a call
+MOST_BLOCKED: Final = 0.1  # of the event loop's own thread between two of its turns
+
+# What stalled a server once, and its neighbors: each is repeated to the length that an argument may have.
+UNITS: Final = (
+    '$(" ', "((", "$((", "true;", "cat <<EOF\nline\n", " ", "\t", "\n", "不要", "ー", ". ", "“", '"a ', "[", "{", "<",
+    "`", "-", "= ", "a.", "1,", "1,111", "to a ", "--A", "a_", "\\", "\\\n", "%41", "e\u0301", "\x1b[31m", "password ",
+    "key=", "seed phrase ", "passphrase is ", "app password ", "default=", "http://a", "curl ", "and ", "now ", "one ",
+)  # fmt: skip
+LENGTHS: Final = (19_000, 4_900, 1_900, 190)
+"""Characters that are tried, the longest first, until one is not refused."""
+
+
+def bad_texts(length: int) -> Iterator[str]:
+    """Texts of about that length, always in the same order."""
+    for unit in UNITS:
+        yield unit * (length // len(unit))
+    yield " " * (length - 1) + "x"
+    yield "x" + " " * (length - 2) + "x"
+    yield "cat <<EOF\n" + "line\n" * (length // 5 - 4) + "EOF\n"
+    yield "[" * min(100, length // 2) + "]" * min(100, length // 2)
+
+
+CALLS: Final[dict[str, list[dict[str, Any]]]] = {
+    **GOOD,
+    "store_lesson": [
+        {
+            "mistake": "Pushed with force",
+            "correction": "Push with lease",
+            "wrong_call": {"tool": "Bash", "arguments": {"command": "git push --force"}},
+            "right_call": {"tool": "Bash", "arguments": {"command": "git push --force-with-lease"}},
+        }
+    ],
+}
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of texts in a JSON value."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, Any]", value).items():
+            yield from spots(item, (*path, name))
+    elif isinstance(value, list):
+        for place, item in enumerate(cast("list[Any]", value)):
+            yield from spots(item, (*path, place))
+
+
+def with_text(value: dict[str, Any], path: tuple[Any, ...], text: str) -> dict[str, Any]:
+    """A copy of the value with another text at a place."""
+    changed = copy.deepcopy(value)
+    inner: Any = changed
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = text
+    return changed
+
+
+class Watch:
+    """The work of calls: that of the process, and the longest turn of the event loop, in time of the processor."""
+
+    def __init__(self) -> None:
+        self.longest_turn = 0.0
+
+    async def ticks(self) -> None:
+        """Look at the clock of this thread at every turn of the loop."""
+        last = time.thread_time()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.thread_time()
+            self.longest_turn, last = max(self.longest_turn, now - last), now
+
+
+async def answered(client: Client, tool: str, arguments: dict[str, Any], watch: Watch) -> str:
+    """Call a tool, check its work, and return what it said against the call; nothing if it took it."""
+    watch.longest_turn, began = 0.0, time.process_time()
+    found = await client.call_tool(tool, arguments)
+    work = time.process_time() - began
+    assert work < MOST_SECONDS, (tool, work)
+    assert watch.longest_turn < MOST_BLOCKED, (tool, watch.longest_turn)
+    assert isinstance(found, CallToolResult)
+    if not found.is_error:
+        return ""
+    (content,) = found.content
+    assert isinstance(content, TextContent)
+    assert "failed inside" not in content.text
+    return content.text
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("tool", CALLS)
+async def test_no_text_made_to_stall_takes_a_tool_long(settings: Settings, tool: str) -> None:
+    """About a minute for all tools."""
+    watch = Watch()
+    async with Engine(settings) as engine, Client(build(engine=engine)) as client:
+        for good in CALLS[tool]:
+            await client.call_tool(
+                tool, good
+            )  # what is imported with the first call is not counted
+        ticking = asyncio.create_task(watch.ticks())
+        for good in CALLS[tool]:
+            for path in spots(good):
+                for texts in zip(*map(bad_texts, LENGTHS), strict=True):
+                    for text in texts:
+                        said = await answered(client, tool, with_text(good, path, text), watch)
+                        if "characters" not in said:
+                            break
+        ticking.cancel()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("reflect", {"task": "不要" * 9_500, "outcome": "failure"}),
+        ("critique", {"steps": ["1 + 1 = 2"], "analysis": " " * 19_000 + "x"}),
+        ("critique", {"goal": "x", "response": ". " * 9_000}),
+        ("recall_lessons", {"task": '$(" ' * 500}),
+        (
+            "store_lesson",
+            {
+                "mistake": "It hung",
+                "correction": "Do not",
+                "wrong_call": {"tool": "Bash", "arguments": {"command": '$(" ' * 500}},
+            },
+        ),
+        ("replan_search", {"user_message": "x", "queries": [{"query_text": "a" * 3_900}]}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+async def test_what_stalled_a_server_is_answered_at_once(
+    settings: Settings, tool: str, arguments: dict[str, Any]
+) -> None:
+    watch = Watch()
+    async with Engine(settings) as engine, Client(build(engine=engine)) as client:
+        for good in CALLS[tool]:
+            await client.call_tool(tool, good)
+        ticking = asyncio.create_task(watch.ticks())
+        await answered(client, tool, arguments, watch)
+        ticking.cancel()
+
+
+def test_an_opinion_of_blanks_is_read_at_once() -> None:
+    began = time.process_time()
+    with suppress(InputError):
+        read_opinion(" " * 190_000 + "x", "analysis")
+    assert time.process_time() - began < MOST_SECONDS
+
+
+PIECES: Final = st.lists(st.sampled_from(UNITS) | st.text(max_size=8), max_size=6).map("".join)
+
+
+@given(PIECES.filter(bool), st.integers(500, 5_000))
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+def test_reading_a_text_is_linear_whatever_it_repeats(piece: str, length: int) -> None:
+    """Four times the text takes no more than some four times the work; the square would take sixteen times."""
+
+    def work(size: int) -> float:
+        """The least of two readings; the sign at the end keeps each of them out of the caches."""
+        taken: list[float] = []
+        for end in "xy":
+            text = piece * (size // len(piece) + 1) + end
+            began = time.process_time()
+            clean_text(text)
+            suspicion([text])
+            taken.append(time.process_time() - began)
+        return min(taken)
+
+    work(200)  # patterns are compiled at their first use
+    short = max(work(length), 0.02)
+    assert work(4 * length) < 12 * short
