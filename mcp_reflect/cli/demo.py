@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.output import write_json, write_line
+from mcp_reflect.models.lesson import short_id
 
 TASK: Final = "Run the tests of the billing service and push the fix"
 _MISSING: Final = "ModuleNotFoundError: No module named 'billing'"
@@ -78,6 +79,6 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
             "tool_results": RESULTS,
         }
         updated = (await second("record_outcome", {**outcome, "detail": True}))["updated"][0]
-    narrate(f"\n  Effectiveness of {updated['id']}: not known yet → {updated['effectiveness']}\n")
+    narrate(f"\n  Effectiveness of {short_id(updated['id'])}: not known yet → {updated['effectiveness']}\n")
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
     return {"lesson": lesson, "reflection": reflection, "recalled": recalled, "updated": updated}

@@ -10,6 +10,7 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Lesson, Source, Trust
 from mcp_reflect.models.warning import HookInput
+from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.services import hooks
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
@@ -313,10 +314,12 @@ def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, pro
             return (await hooks.answer(engine.context, sent))[0] or ""
 
     test = {"prompt": "run make test after make migrate"}
+    (lesson,) = [one for one in command.json("lessons", "list") if RULE in one["text"]]
+    command.by_person("lessons", "pin", lesson["id"])
     assert RULE in told("a", "SessionStart")
     assert RULE in told("a2", "UserPromptSubmit", **test)
     command.by_person("promote", "CLAUDE.md", "--yes")
-    assert told("b", "SessionStart") == ""
+    assert told("b", "SessionStart") == KEEP
     assert RULE not in told("b2", "UserPromptSubmit", **test)
     assert RULE in told("c", "SessionStart", transcript_path="/home/ada/.codex/sessions/x.jsonl")
     assert RULE in told("d", "sessionStart")
