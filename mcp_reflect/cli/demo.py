@@ -79,6 +79,8 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
             "tool_results": RESULTS,
         }
         updated = (await second("record_outcome", {**outcome, "detail": True}))["updated"][0]
-    narrate(f"\n  Effectiveness of {short_id(updated['id'])}: not known yet → {updated['effectiveness']}\n")
+    narrate(
+        f"\n  Effectiveness of {short_id(updated['id'])}: not known yet → {updated['effectiveness']}\n"
+    )
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
     return {"lesson": lesson, "reflection": reflection, "recalled": recalled, "updated": updated}
