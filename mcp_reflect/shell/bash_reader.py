@@ -61,6 +61,7 @@ _STATEMENTS: Final = frozenset(
 )
 _UNCERTAIN: Final = frozenset((Inside.IF, Inside.LOOP, Inside.CASE))
 _DECLARING: Final = frozenset("export declare local readonly typeset".split())
+_EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of these is not resolved
 _CONTINUING: Final = ("pipeline", "&&", "||")  # what may stand behind `<<EOF` on its line
 _WORD: Final = re.compile(r"[\w.+-]+")
 
@@ -381,7 +382,8 @@ class _Reader:
         elif kind == "test_command":
             text = text_of(node, place.source)
             if not text.startswith("(("):
-                self._add([Word(part) for part in text.split()], place)
+                parts = text.split()
+                self._add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
         elif kind == "redirected_statement":
             self._add([], place)
 
