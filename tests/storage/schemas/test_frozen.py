@@ -14,7 +14,7 @@ from tests.server.servers import LESSON
 from tests.storage.schemas.freeze import file_of
 
 FROZEN = sorted(file_of(0).parent.glob("[0-9]*.sql"))
-DROPPED = ("payoffs", "leases", "rates", "symptoms")
+DROPPED = ("payoffs", "leases", "rates", "symptoms", "outputs")
 RENAMED = {"workings": "critique_sessions", "catalogues": "search_catalogs"}
 
 
@@ -68,7 +68,7 @@ async def test_a_released_schema_migrates_with_its_data(
         expected = {
             RENAMED.get(name, name): count
             for name, count in before.items()
-            if name not in (*DROPPED, "sqlite_sequence")
+            if name not in (*DROPPED, "sqlite_sequence", "guards")
         }
         assert {name: after.get(name, 0) for name in expected} == expected
         found = await engine.recall(task="deploy the orders service on a friday", limit=5)
@@ -82,3 +82,40 @@ async def test_a_released_schema_migrates_with_its_data(
     with closing(sqlite3.connect(bank_path)) as looking:
         assert looking.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert looking.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+async def test_guards_that_were_made_of_words_wait_for_a_person(
+    settings: Settings, bank_path: Path
+) -> None:
+    made(file_of(14), bank_path)
+    guards = {
+        "words": ("Bash: `make deply`", None, None, None),
+        "one call": ("Bash: `make deply`", "make deply", None, None),
+        "both calls": ("Bash: `make deply`", "make deply", "make deploy", None),
+        "a person's choice": ("Bash: `make deply`", None, None, "enforce"),
+    }
+    with closing(sqlite3.connect(bank_path)) as bank, bank:
+        ids = [row[0] for row in bank.execute("SELECT id FROM lessons ORDER BY id LIMIT 4")]
+        for lesson_id, fields in zip(ids, guards.values(), strict=True):
+            bank.execute(
+                "UPDATE lessons SET guard = ?, wrong_call = ?, right_call = ?, guard_mode = ?, unarmed = NULL, "
+                "state = 'active' WHERE id = ?",
+                (*fields, lesson_id),
+            )
+            bank.execute(
+                "INSERT OR IGNORE INTO guards (tenant, project, key, lesson_id) "
+                "SELECT tenant, project, '$ make', id FROM lessons WHERE id = ?",
+                (lesson_id,),
+            )
+    async with Engine(settings) as engine:
+        await engine.bank.open()
+    with closing(sqlite3.connect(bank_path)) as bank:
+        waiting = {
+            row[0] for row in bank.execute("SELECT id FROM lessons WHERE unarmed IS NOT NULL")
+        }
+        armed = {
+            row[0] for row in bank.execute("SELECT lesson_id FROM guards WHERE key = '$ make'")
+        }
+    named = dict(zip(ids, guards, strict=True))
+    assert {named[one] for one in ids if one in waiting} == {"words", "one call"}
+    assert {named[one] for one in ids if one in armed} == {"both calls", "a person's choice"}
