@@ -192,10 +192,9 @@ def recorded(data: Path) -> list[str]:
     found: dict[str, None] = {}
     for line in (data / "coding_runs" / "runs.jsonl").read_text(encoding="utf-8").splitlines():
         for event in json.loads(line)["events"]:
-            arguments = event.get("arguments")
-            if event["type"] != "tool_call" or not isinstance(arguments, dict):
+            if event["type"] != "tool_call" or not is_shell(event["tool"]):
                 continue
-            if is_shell(event["tool"]) and (command := command_text(arguments)):
+            if command := command_text(event.get("arguments")):
                 found[command] = None
     return [*found]
 

@@ -53,10 +53,14 @@ WORDS = st.sampled_from(
         "-",
     ]
 )
+
+
+def command_of(name: str, words: list[str]) -> str:
+    return " ".join((name, *words))
+
+
 COMMANDS = st.builds(
-    lambda name, words: " ".join((name, *words)),
-    st.sampled_from(["run", "tool", "make"]),
-    st.lists(WORDS, max_size=3),
+    command_of, st.sampled_from(["run", "tool", "make"]), st.lists(WORDS, max_size=3)
 )
 SCRIPT_TEXTS = st.recursive(
     COMMANDS,
