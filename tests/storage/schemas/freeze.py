@@ -89,10 +89,10 @@ async def fill(bank: Path) -> None:
         twice = [(line, {**same, "external_id": str(line)}) for line in (1, 2)]
         async for _ in engine.import_lessons(twice):
             pass
-        calls = {"wrong_call": "sudo make release", "right_call": "make release"}
+        calls = {"wrong_call": "relctl cut v1", "right_call": "relctl cut --no-rehearse v1"}
         await engine.store_lesson(
             mistake="Released without a changelog",
-            correction="Run make release without sudo",
+            correction="Cut with --no-rehearse",
             **calls,
         )
         query = {
