@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of_name
+from mcp_reflect.evidence.word_lists import read_word_list
 from mcp_reflect.moments import claim_words as words
 from mcp_reflect.patterns import lazy_compile
 
@@ -194,3 +195,17 @@ def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]
         if now or past:
             kinds = frozenset(kind for kind, noun in words.NOUNS.items() if noun.search(clause))
             yield kinds or frozenset(ProofKind), now is None
+
+
+_LONGEST_DONE: Final = 160  # characters of a message that only says that the work is done
+_PUNCTUATION: Final = " \t\n.!…。！✅✓✔🎉👍🚀*_~"
+
+
+def only_says_done(message: str) -> bool:
+    """True for "Done." and the like: a short message whose every sentence says that the work is done."""
+    text = message.strip()
+    if not text or len(text) > _LONGEST_DONE:
+        return False
+    known = {entry for entries in read_word_list("done").values() for entry in entries}
+    said = [sentence.strip(_PUNCTUATION).lower().replace("’", "'") for sentence in _sentences(text)]
+    return bool(said) and all(sentence in known for sentence in said if sentence)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger, Proof
 from mcp_reflect.models.warning import LastWord
-from mcp_reflect.moments.claims import Claim, claims_of
+from mcp_reflect.moments.claims import Claim, claims_of, only_says_done
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
 
@@ -18,9 +18,13 @@ _MOST_QUOTE: Final = 70
 
 
 class DoubtKind(StrEnum):
-    """What is wrong with a claim: its last run failed, something changed after it, or nothing was run."""
+    """What is wrong with a claim: its last run failed, something changed after it, or nothing was run.
+
+    `UNSAID` is a last run that failed, of which a message that only says "Done." says nothing.
+    """
 
     FAILED = "failed"
+    UNSAID = "unsaid"
     STALE = "stale"
     NEVER = "never"
 
@@ -69,9 +73,32 @@ _OF_A_SCHEMA: Final = lazy_compile(
 
 def doubts(message: str, ledger: Ledger) -> list[Doubt]:
     """Return the claims of a message that the session does not show; what is not sure is left out."""
-    return [
-        doubt for claim in _claims(message, ledger) if (doubt := _doubt(claim, ledger)) is not None
-    ]
+    found = [_doubt(claim, ledger) for claim in _claims(message, ledger)]
+    if only_says_done(message):
+        found.append(_unsaid_failure(message, ledger))
+    return [doubt for doubt in found if doubt is not None]
+
+
+_ENDS: Final = (ProofKind.TESTS, ProofKind.BUILD, ProofKind.DEPLOYMENT)
+"""The kinds of runs that a message may not pass over where they failed last."""
+
+
+def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
+    """Return the latest run of tests, a build or a deployment that failed and has not passed since.
+
+    A run of a program that is not known, or the work of another agent, may have shown that all is well since.
+    """
+    latest = {proof.kind: proof for proof in ledger.proofs if proof.kind in _ENDS}
+    failed = [proof for proof in latest.values() if proof.outcome.passed is False]
+    if not failed:
+        return None
+    proof = max(failed, key=lambda one: one.step)
+    later = [one for one in ledger.proofs if one.step > proof.step and one.kind is ProofKind.ANY]
+    may_have_passed = any(one.outcome.passed is not False for one in later)
+    if may_have_passed or ledger.delegated > proof.step:
+        return None
+    claim = Claim(frozenset({proof.kind}), message.strip())
+    return Doubt(claim, DoubtKind.UNSAID, proof)
 
 
 def decides(message: str, ledger: Ledger) -> bool:
@@ -149,6 +176,9 @@ def _line(doubt: Doubt) -> str:
     if proof is None:
         return f"{said} This session holds no run of {' or '.join(sorted(doubt.claim.kinds))} that shows it."
     command = f"`{_cut(proof.command, 100)}`"
+    if doubt.verdict is DoubtKind.UNSAID:
+        shown = f": {_cut(proof.outcome.line, 140)}" if proof.outcome.line else ""
+        return f"The last run of {command} failed{shown}. Your message does not say so."
     if doubt.verdict is DoubtKind.FAILED:
         return f"{said} The last run of {command} failed" + (
             f": `{_cut(proof.outcome.line, 140)}`" if proof.outcome.line else "."

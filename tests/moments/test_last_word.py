@@ -226,3 +226,43 @@ def test_a_command_is_known_behind_its_wrappers(command: str, kind: ProofKind | 
 
 def test_a_person_extends_the_table() -> None:
     assert kinds_of(["bin/verify"], ("tests: bin/verify",)) == {ProofKind.TESTS}
+
+
+DONE = [
+    "Done.", "All done!", "✅ Done.", "Fertig.", "Erledigt!", "C'est fait.", "Listo.", "Feito.", "Fatto.", "Klaar.",
+    "完了しました。", "完成了。",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", DONE)
+def test_done_after_a_red_end_is_held_and_after_a_green_one_is_not(message: str) -> None:
+    assert verdicts(message, EDIT, RED) == [DoubtKind.UNSAID]
+    assert verdicts(message, RED, EDIT) == [DoubtKind.UNSAID]
+    assert verdicts(message, RED, EDIT, GREEN) == []
+    assert verdicts(message, EDIT) == []
+
+
+def test_the_text_names_the_run_that_failed() -> None:
+    text = text_of(doubts("Done.", ledger_of(RED)))
+    assert text.startswith(
+        "The last run of `pytest -q` failed: 1 failed, 39 passed in 3.4s. Your message does not say so."
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Done. One test still fails.",
+        "Fertig, aber ein Test schlägt noch fehl.",
+        "Done, except for test_total, which fails as before.",
+        "Listo, pero una prueba sigue fallando.",
+        "完了しましたが、テストが1件失敗しています。",
+        "I looked at the cart and wrote down what I found.",
+    ],
+)
+def test_a_message_that_says_more_than_done_is_not_held_for_it(message: str) -> None:
+    assert verdicts(message, RED) == []
+
+
+def test_done_is_not_held_where_another_run_may_have_passed() -> None:
+    assert verdicts("Done.", RED, ("Bash", "frobnicate --all", "fine")) == []
