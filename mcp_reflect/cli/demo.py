@@ -1,4 +1,4 @@
-"""Show the loop: a run fails, its lesson is stored, a new server recalls it, an outcome is recorded."""
+"""Show the loop: a run fails, its lesson is stored, a new server recalls it, work is checked, an outcome is recorded."""
 
 import asyncio
 import tempfile
@@ -37,6 +37,7 @@ EVENTS: Final[list[dict[str, Any]]] = [
 ]
 SIMILAR_TASK: Final = "Run pytest for the billing module after the refund change"
 RESULTS: Final = [{"tool": "bash", "content": "43 passed in 2.52s", "exit_code": 0}]
+REPORT: Final = "All 44 tests of the billing module pass. The refund is 3 × 12.50 = 35.50."
 
 
 def run_demo(options: Namespace) -> None:
@@ -70,7 +71,8 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
         hit = recalled["lessons"][0]
         narrate(f"\n  {hit['text']}\n  Why: {hit['why']}.\n")
         narrate(
-            "It runs the tests as the lesson says, they pass, and record_outcome gets what they printed."
+            "It runs the tests as the lesson says, they pass, and record_outcome gets what they printed.\n"
+            f"Before it reports {REPORT!r}, it calls critique, which judges no words and shows:"
         )
         outcome = {
             "success": True,
@@ -78,9 +80,18 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
             "evidence": "test",
             "tool_results": RESULTS,
         }
+        checked = await second("critique", {"response": REPORT, "tool_results": RESULTS})
         updated = (await second("record_outcome", {**outcome, "detail": True}))["updated"][0]
+    for line in (*checked["claims"], *checked["outputs"], *checked["issues"]):
+        narrate(f"  {line}")
     narrate(
         f"\n  Effectiveness of {short_id(updated['id'])}: not known yet → {updated['effectiveness']}\n"
     )
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
-    return {"lesson": lesson, "reflection": reflection, "recalled": recalled, "updated": updated}
+    return {
+        "lesson": lesson,
+        "reflection": reflection,
+        "recalled": recalled,
+        "checked": checked,
+        "updated": updated,
+    }

@@ -55,6 +55,11 @@ def terms_of(text: str) -> set[str]:
     }
 
 
+def _tells(number: str) -> bool:
+    """True for a number that stands for itself: of three digits, or with a fraction."""
+    return sum(map(str.isdigit, number)) >= 3
+
+
 @dataclass(frozen=True)
 class _Output:
     """An output as far as it is read. `number` counts from 1, over all that were sent."""
@@ -124,10 +129,10 @@ class Outputs:
     def _bearing(self, output: _Output, wanted: Mapping[str, float]) -> float:
         """Return how much an output bears on the work; 0 where it shares nothing but a number."""
         shared = output.terms & wanted.keys()
-        words = {term for term in shared if not term[0].isdigit()}
+        words = {term for term in shared if not term[0].isdigit() or _tells(term)}
         if not words:
             return 0.0
-        weight = sum(wanted[term] * (0.5 if term[0].isdigit() else 1.0) for term in shared)
+        weight = sum(wanted[term] * (1.0 if term in words else 0.5) for term in shared)
         length = math.log(10 + len(output.content) / 200)
         names_it = 0.6 if output.tool_terms & words else 0.0
         sums_up = 0.3 if _SUMMARY.search(output.content[-400:]) else 0.0
@@ -175,20 +180,37 @@ def _shown(output: _Output, wanted: Mapping[str, float], most: int) -> Shown:
 
 
 def _telling_lines(lines: Sequence[str], wanted: Mapping[str, float], most: int) -> list[str]:
-    """Return the few lines that tell most, in their order; the last one that sums the run up is among them."""
+    """Return the few lines that tell most, in their order; the last one that sums the run up is among them.
+
+    A line counts for what those before it do not say: a word that was shown counts for half the next time.
+    """
     last = len(lines) - 1
-    scores = [(_telling(line, at, last, wanted), -at) for at, line in enumerate(lines)]
-    chosen = {-at for _, at in sorted(scores, reverse=True)[:most]}
+    left = dict(wanted)
+    terms = [terms_of(line[:2_000]) & wanted.keys() for line in lines]
+    facts = [_fact(line, at, last) for at, line in enumerate(lines)]
+    chosen: list[int] = []
     summary = next((at for at in range(last, -1, -1) if _SUMMARY.search(lines[at][:300])), None)
-    if summary is not None and summary not in chosen:
-        least = min(chosen, key=lambda at: scores[at])
-        chosen = chosen - {least} | {summary}
+    if summary is not None:
+        chosen.append(summary)
+    while len(chosen) < min(most, len(lines)):
+        repeated = 0.6 ** len(chosen)
+        scores = {
+            at: sum(left[term] for term in terms[at]) + facts[at] * repeated
+            for at in range(len(lines))
+            if at not in chosen
+        }
+        best = max(scores, key=lambda at: (scores[at], -at))
+        if not scores[best] and chosen:
+            break
+        chosen.append(best)
+        for term in terms[best]:
+            left[term] *= 0.5
     return [_cut(lines[at], _LONGEST_LINE, wanted) for at in sorted(chosen)]
 
 
-def _telling(line: str, at: int, last: int, wanted: Mapping[str, float]) -> float:
-    score = sum(wanted.get(term, 0.0) for term in terms_of(line[:2_000]))
-    score += 0.8 if _SUMMARY.search(line[:300]) else 0.0
+def _fact(line: str, at: int, last: int) -> float:
+    """Return how much a line tells by its form and its place alone."""
+    score = 0.8 if _SUMMARY.search(line[:300]) else 0.0
     score += 0.35 if _TELLING.search(line[:300]) else 0.0
     score += 0.3 if at == last else 0.1 if at >= last - 4 else 0.0
     return score + (0.15 if at == 0 else 0.0)

@@ -1,0 +1,134 @@
+"""Which outputs are shown for a work, by which lines, and how much in all."""
+
+import time
+
+import pytest
+
+from mcp_reflect.evidence.digest import MOST_BYTES, Digest, Outputs
+from mcp_reflect.evidence.work import statements_of
+from mcp_reflect.models.critique import ToolResult
+
+NOISE = tuple(
+    ToolResult(
+        tool=f"cat file{number}.py",
+        content="\n".join(f"def part_{n}(): return {n}" for n in range(60)),
+        exit_code=0,
+    )
+    for number in range(8)
+)
+RED = ToolResult(
+    tool="pytest -q",
+    content="F.\nFAILED test_a.py::test_tax\n1 failed, 12 passed in 0.3s",
+    exit_code=1,
+)
+GREEN = ToolResult(tool="pytest -q", content="..\n13 passed in 0.3s", exit_code=0)
+HEALTH = ToolResult(
+    tool="curl -i localhost/health", content="HTTP/1.1 503 Service Unavailable\n\ndown", exit_code=0
+)
+SIZES = ToolResult(tool="wc -w notes/plan.md", content="1119 notes/plan.md", exit_code=0)
+PIP = ToolResult(
+    tool="pip show httpx", content="Name: httpx\nVersion: 0.27.0\nLicense: BSD", exit_code=0
+)
+MYPY = ToolResult(
+    tool="mypy src", content="Success: no issues found in 12 source files", exit_code=0
+)
+PUSH = ToolResult(
+    tool="git push origin main",
+    content="To github.com:me/shop.git\n   1f2c3d4..5e6f7a8  main -> main",
+    exit_code=0,
+)
+MIGRATED = ToolResult(
+    tool="alembic upgrade head",
+    content="INFO  Context impl PostgresqlImpl.\nsqlalchemy.exc.ProgrammingError: relation exists",
+    exit_code=1,
+)
+DIFF = ToolResult(
+    tool="git diff --stat",
+    content=" app/cart.py | 4 ++--\n app/tax.py  | 2 +-\n 2 files changed, 3 insertions(+), 3 deletions(-)",
+    exit_code=0,
+)
+ROWS = ToolResult(
+    tool='psql -c "select * from orders where open"', content=" id | total\n----+------\n(0 rows)"
+)
+
+
+def digest(work: str, *results: ToolResult) -> Digest:
+    return Outputs(results).digest(statements_of([work]).claims)
+
+
+@pytest.mark.parametrize(
+    ("claim", "result", "line"),
+    [
+        ("All 13 tests pass.", RED, "1 failed, 12 passed in 0.3s"),
+        ("The health check returned 200.", HEALTH, "HTTP/1.1 503 Service Unavailable"),
+        ("The plan has 900 words.", SIZES, "1119 notes/plan.md"),
+        ("httpx is at 0.28.", PIP, "Version: 0.27.0"),
+        ("test_tax passes.", RED, "FAILED test_a.py::test_tax"),
+        (
+            "mypy finds no issues in 14 source files.",
+            MYPY,
+            "Success: no issues found in 12 source files",
+        ),
+        ("I pushed the branch to develop.", PUSH, "1f2c3d4..5e6f7a8  main -> main"),
+        (
+            "The upgrade of the schema went through.",
+            MIGRATED,
+            "sqlalchemy.exc.ProgrammingError: relation exists",
+        ),
+        ("Only app/cart.py changed.", DIFF, "2 files changed, 3 insertions(+), 3 deletions(-)"),
+        ("Three orders are still open.", ROWS, "(0 rows)"),
+    ],
+)
+def test_the_deciding_line_is_shown_among_noise(claim: str, result: ToolResult, line: str) -> None:
+    shown = digest(claim, *NOISE[:4], result, *NOISE[4:]).shown
+    assert line in [text for one in shown if one.tool == result.tool for text in one.lines]
+
+
+def test_the_newest_run_of_a_command_is_the_one_that_is_shown() -> None:
+    shown = digest("All tests pass.", RED, *NOISE, GREEN).shown
+    assert [one.lines for one in shown if one.tool == "pytest -q"] == [("..", "13 passed in 0.3s")]
+
+
+def test_an_output_names_its_number_its_tool_and_its_exit_code() -> None:
+    (shown,) = digest("All 13 tests pass.", RED).shown
+    assert (
+        shown.text
+        == "pytest -q, exit 1: F. | FAILED test_a.py::test_tax | 1 failed, 12 passed in 0.3s"
+    )
+    assert shown.result == 1
+
+
+def test_where_nothing_bears_on_the_work_nothing_is_shown() -> None:
+    found = digest("I mailed the invoice to the customer.", *NOISE, GREEN)
+    assert (found.shown, found.left_out) == ((), 9)
+    assert digest("All tests pass.").shown == ()
+
+
+def test_a_long_line_is_cut_around_what_it_shares() -> None:
+    text = "x" * 5_000 + " the checksum is 9f3a " + "y" * 5_000
+    (shown,) = digest("The checksum is 77aa.", ToolResult(tool="sha", content=text)).shown
+    assert "the checksum is 9f3a" in shown.lines[0]
+
+
+def test_a_digest_keeps_its_bytes_whatever_the_outputs() -> None:
+    results = [
+        ToolResult(tool=f"pytest -q part{n}", content=f"all {n} tests of the part pass ü\n" * 400)
+        for n in range(40)
+    ]
+    shown = digest("All tests of every part pass.", *results).shown
+    assert sum(len(one.text.encode()) for one in shown) <= MOST_BYTES
+
+
+def test_outputs_without_tools_have_a_name() -> None:
+    (shown,) = digest("All 13 tests pass.", ToolResult(content="13 tests passed")).shown
+    assert shown.tool == "output 1"
+
+
+def test_twenty_megabytes_of_outputs_are_read_by_their_ends() -> None:
+    results = [
+        ToolResult(tool=f"make part{n}", content="all tests pass, or so it says\n" * 700)
+        for n in range(1_000)
+    ]
+    begun = time.process_time()
+    assert digest("All tests pass.", *results).shown
+    assert time.process_time() - begun < 5

@@ -1,0 +1,45 @@
+"""What a work states: every sentence, but for those that state nothing by their form."""
+
+import pytest
+
+from mcp_reflect.evidence.work import split, statements_of
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("All 13 tests pass. I will deploy it tomorrow.", ["All 13 tests pass."]),
+        ("Is it faster? It takes 12 ms.", ["It takes 12 ms."]),
+        ("Tag v2.0", ["Tag v2.0"]),
+        ("I have not tested it on Windows.", ["I have not tested it on Windows."]),
+        ("If the tests pass, merge it.", ["If the tests pass, merge it."]),
+        ("3500 × 0.12 = 420", ["3500 × 0.12 = 420"]),
+        ("> 9 of 9 pass", []),
+        ("```\n3 passed\n```\nThe build works.", ["code block: 3 passed", "The build works."]),
+        ("Roses are red", ["Roses are red"]),
+        ("Hello! The plan has 900 words.", ["The plan has 900 words."]),
+        ("## Summary of 3 fixes\n**Files changed:**\n- Fixed 2 tests", ["Fixed 2 tests"]),
+        ("Ich werde es morgen ausrollen. Alle Tests laufen.", ["Alle Tests laufen."]),
+        ("¿Listo? Todo pasa.", ["Todo pasa."]),
+        ("The date is 25. November 2026.", ["The date is 25. November 2026."]),
+    ],
+)
+def test_every_sentence_is_a_statement_but_for_its_form(step: str, expected: list[str]) -> None:
+    assert [claim.text for claim in statements_of([step]).claims] == expected
+
+
+def test_what_is_left_out_is_counted_by_its_form() -> None:
+    found = statements_of(["Hello! Is it fast? Is it small? I will see. It is small."])
+    assert found.note == "no statements, left out: 1 greeting, 2 questions, 1 plan"
+
+
+def test_claims_are_numbered_over_all_steps_and_each_sentence_once() -> None:
+    found = statements_of(["It works.", "It works. It is fast."]).claims
+    assert [(claim.number, claim.step, claim.text) for claim in found] == [
+        (1, 1, "It works."),
+        (2, 2, "It is fast."),
+    ]
+
+
+def test_a_numbered_list_is_split_into_its_steps() -> None:
+    assert split("1. Add 7: 3x = 18\n2. Divide: x = 6") == ("1. Add 7: 3x = 18", "2. Divide: x = 6")
