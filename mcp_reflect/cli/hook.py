@@ -24,6 +24,7 @@ from mcp_reflect.moments.payload import output_ends
 from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Folder, Scopes
+from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
 from mcp_reflect.storage.spool import (
@@ -142,7 +143,7 @@ async def _claim_told(engine: Engine, hook: HookInput) -> str:
     if hook.moment is not Moment.START or not engine.scopes.claimed:
         return ""
     shows_lines = "hookSpecificOutput" in (hook_answer(hook, KEEP) or {})
-    return await engine.accept_claim() if shows_lines else ""
+    return await accept_claim(engine) if shows_lines else ""
 
 
 def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child | None:

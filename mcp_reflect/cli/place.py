@@ -18,6 +18,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.loopback import is_loopback
 from mcp_reflect.models.common import from_json
+from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.speaker import HEADER, Speaker, speaker_of_process, speaker_to_service
 
@@ -63,7 +64,7 @@ def with_engine(
 async def _tell_claim(engine: Engine) -> None:
     """Tell a person, before anything of it is shown, that the folder belongs to a project by its origin alone."""
     if engine.scopes.claimed and speaker_of_process() is Speaker.PERSON:
-        sys.stderr.write(f"{await engine.accept_claim()}\n")
+        sys.stderr.write(f"{await accept_claim(engine)}\n")
 
 
 Do = Callable[[str, Mapping[str, Any]], Awaitable[Any]]

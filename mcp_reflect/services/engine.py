@@ -120,20 +120,6 @@ class Engine:
                 self._is_named = True
         return self
 
-    async def accept_claim(self) -> str:
-        """Work on in the project that the folder's origin names; return the line that a person has to be told.
-
-        Nothing is done, and the line is empty, where the folder is known or its first commit says the same.
-        """
-        claimed, folder = self.scopes.claimed, self.scopes.folder
-        if not claimed or folder is None:
-            return ""
-        self.use(await self.bank.projects.accept_claim(self.scopes))
-        return (
-            f"mcp-reflect: by its origin, {folder.path} is {claimed}; lessons of that project are used here from now on. "
-            "If it is another project, set MCP_REFLECT_PROJECT to a name."
-        )
-
     async def follow_names(self) -> None:
         """Work on in the project under its present name, which another process may have given it."""
         await self.open()
