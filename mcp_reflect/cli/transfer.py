@@ -207,7 +207,7 @@ def run_migrate(options: Namespace) -> None:
         )
     if find_spec("psycopg") is None:
         raise BankError(
-            "A bank on PostgreSQL needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'"
+            "A bank on PostgreSQL needs psycopg. Run: pip install 'psycopg[binary,pool]'"
         )
     from mcp_reflect.storage.postgres import moving  # noqa: PLC0415 - psycopg may not be there
 

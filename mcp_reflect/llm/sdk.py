@@ -178,7 +178,7 @@ def open_openai(endpoint: Endpoint, client: "AsyncClient", seconds: float) -> "A
     try:
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        fix = "Run: pip install 'mcp-reflect-server[openai]'"
+        fix = "Run: pip install 'openai>=3.50,<4'"
         raise LLMSettingError(
             MAIN, f"the model {endpoint.llm} needs the package openai", fix
         ) from None

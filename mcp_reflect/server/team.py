@@ -320,7 +320,7 @@ class Metrics:
                 "prometheus_client"
             )  # an extra, for those who ask for figures
         except ImportError:
-            fix = "Run pip install 'mcp-reflect-server[team]'."
+            fix = "Run pip install prometheus-client 'PyJWT[crypto]'."
             raise InputError(
                 "--metrics", "it needs prometheus-client, which is not installed", fix
             ) from None

@@ -171,6 +171,6 @@ def _database(settings: Settings, log: Log) -> Database:
         from mcp_reflect.storage.postgres.database import Database as PostgresDatabase
     except ImportError as error:
         raise BankError(
-            f"The bank {settings.bank} needs psycopg. Run: pip install 'mcp-reflect-server[postgres]'"
+            f"The bank {settings.bank} needs psycopg. Run: pip install 'psycopg[binary,pool]'"
         ) from error
     return PostgresDatabase(settings.bank, busy_seconds=settings.bank_busy_seconds, log=log)
