@@ -198,7 +198,7 @@ class LessonArguments(Arguments):
     ] = Evidence.SELF
     replaces: Annotated[
         fields.Label | None,
-        Field(description="The lesson_id of one that says this in worse words, or is outdated"),
+        Field(description="lesson_id of one that is outdated or in worse words"),
     ] = None
     detail: fields.Detail = False
     project: fields.Label | None = None

@@ -158,7 +158,7 @@ TOOLS: Final = (
             "be told at the next."
         ),
         shape=LessonArguments,
-        listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility",
+        listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility evidence replaces",
         answer="string: lesson_id status",
     ),
     ToolSpec(
@@ -173,8 +173,8 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Record whether lessons helped, were irrelevant, wrong or partly right. Proof counts most: evidence test "
-            "or metric with tool_results."
+            "Record whether lessons helped, were irrelevant, wrong or partly right. Proof counts most: calls that "
+            "hooks saw and that do as the lesson says."
         ),
         shape=OutcomeArguments,
         listed="success recall_id lesson_ids evidence tool_results note",

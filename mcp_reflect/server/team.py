@@ -6,7 +6,7 @@ Any replica answers any request.
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any, Final
@@ -54,6 +54,7 @@ from mcp_reflect.models.access import Principal, Role
 from mcp_reflect.models.common import GLOBAL, from_json
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.projects import Scopes
+from mcp_reflect.server.fair_queue import FairQueue
 from mcp_reflect.server.http import configure
 from mcp_reflect.server.service import name_agent, tools
 from mcp_reflect.server.tenants import (
@@ -77,6 +78,7 @@ _FINISH_SECONDS: Final = (
     50  # for running calls when the service stops: a call that asks a model takes 45
 )
 _READY_SECONDS: Final = 3.0
+_LIGHT_BYTES: Final = 1 << 16  # of a hook that is answered at once
 _PROBES: Final = ("/healthz", "/readyz")
 
 COOKIE: Final = "mcp_reflect_token"
@@ -143,6 +145,7 @@ class Replica:
             "token_verifier"
         )  # None: it asks for no token
         self._reflecting: set[asyncio.Task[None]] = set()
+        self._heavy = FairQueue()
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
@@ -264,30 +267,57 @@ class Replica:
         return json_response({**principal, "project": CALLER.get().project, **about})
 
     async def _hook(self, viewer: Viewer, request: Request) -> Response:
-        """Answer a hook of a host on another machine; for a reader, nothing is stored."""
-        body = await read_body(request)
+        """Answer a hook of a host on another machine; for a reader, nothing is stored.
+
+        A large one, which brings its session, waits for a turn of its tenant.
+        """
+        tenant, size = viewer.principal.tenant, int(request.scope.get("body_bytes", 0))
+        if size <= _LIGHT_BYTES:
+            return await self._answer_hook(viewer, await read_body(request))
+        if not self._heavy.hold(tenant, size):
+            text = "Sessions of your team wait to be read already. Send this one again in a minute."
+            raise RefusalError(429, text)
         try:
-            hook: HookInput = from_json(HookInput, body["hook"])
+            async with self._heavy.turn(tenant):
+                return await self._answer_hook(viewer, await read_body(request), size)
+        finally:
+            self._heavy.let_go(tenant, size)
+
+    async def _answer_hook(
+        self, viewer: Viewer, body: Mapping[str, Any], size: int = 0
+    ) -> Response:
+        try:
+            sent: HookInput = from_json(HookInput, body["hook"])
             transcript = str(body.get("transcript", ""))
         except (AttributeError, LookupError, TypeError, ValueError):
             raise InputError(
                 "hook", "it is not the input of a hook", "Send what mcp-reflect hook sends."
             ) from None
-        if not viewer.principal.may(Role.WRITER) and hook.moment in (
-            Moment.AFTER,
-            Moment.STOP,
-            Moment.END,
-        ):
+        # No path of a request is opened: what is to be read of a session, the client sends.
+        hook = replace(sent, transcript=None, folder=None)
+        writes = hook.moment in (Moment.AFTER, Moment.STOP, Moment.END)
+        if writes and not viewer.principal.may(Role.WRITER):
             return json_response({})
         if hook.moment is Moment.END and transcript:
-            task = asyncio.create_task(self._reflect(viewer.engine, hook.session, transcript))
+            task = asyncio.create_task(self._reflect(viewer, hook.session, transcript, size))
             self._reflecting.add(task)
             task.add_done_callback(self._reflecting.discard)
         text, hold = await services.hooks.answer(viewer.engine.context, hook, transcript)
         return json_response({"text": text, "hold": hold})
 
-    async def _reflect(self, engine: Engine, session: str, transcript: str) -> None:
-        """Reflect on each new run of a finished session, as long as the tenant may store more lessons."""
+    async def _reflect(self, viewer: Viewer, session: str, transcript: str, size: int) -> None:
+        """Reflect on each new run of a finished session in a turn of its tenant."""
+        tenant = viewer.principal.tenant
+        is_held = self._heavy.hold(tenant, size)  # else it is the one piece over the limit
+        try:
+            async with self._heavy.turn(tenant):
+                await self._reflect_on_runs(viewer.engine, session, transcript)
+        finally:
+            if is_held:
+                self._heavy.let_go(tenant, size)
+
+    async def _reflect_on_runs(self, engine: Engine, session: str, transcript: str) -> None:
+        """Reflect on each new run, as long as the tenant may store more lessons."""
         from mcp_reflect.sessions.transcripts import read_transcript  # noqa: PLC0415 - only the end of a session needs it
 
         try:

@@ -201,7 +201,7 @@ async def _read(context: Context, hook: HookInput, transcript: str) -> SessionFi
 
     file = context.session_files.pop(path, None) or new()
     if not path:
-        file.read_text(transcript)
+        await asyncio.to_thread(file.read_text, transcript)
         return file
     await asyncio.to_thread(file.read, _TAIL)
     if file.ledger.partial and (

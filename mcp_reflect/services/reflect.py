@@ -143,7 +143,12 @@ async def generate(
     context: Context, arguments: Mapping[str, Any], client: ClientCapabilities = NO_CLIENT
 ) -> Generated:
     """Reflect on a run without storing anything."""
-    sent = read(ReflectArguments, with_own_events(arguments, context.settings), context.settings)
+    # In a thread: a long run takes a while, and other calls go on meanwhile.
+    sent = await asyncio.to_thread(
+        lambda: read(
+            ReflectArguments, with_own_events(arguments, context.settings), context.settings
+        )
+    )
     scope = context.scopes.named(sent.project)
     before, validation = None, None
     if sent.reflection_id is not None:

@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.clock import iso
+from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored
 from mcp_reflect.storage import lessons, screening
@@ -105,12 +106,15 @@ class Transfer(Repository):
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def restore(self, records: Sequence[Exported]) -> list[Stored]:
-        """Store records of a person's own export as they were; one whose id is taken is a `duplicate`, and skipped."""
+        """Store records of a person's own export as they were; one that the tenant has is a `duplicate`, and skipped.
+
+        An id that another tenant has says nothing: the record gets a new one.
+        """
         results: list[Stored] = []
         for start in range(0, len(records), _BATCH):
             batch = records[start : start + _BATCH]
             results += await self.db.write(
-                batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch)
+                batch[0].scope.tenant, lambda tx, batch=batch: _restore(tx, batch, self.clock)
             )
         return results
 
@@ -141,17 +145,17 @@ def _add(tx: Writing, batch: Sequence[_Record]) -> list[Stored]:
     return results
 
 
-def _restore(tx: Writing, batch: Sequence[Exported]) -> list[Stored]:
-    taken = {
-        row["id"]
-        for row in tx.rows("lesson_ids_taken", {"ids": [record.lesson.id for record in batch]})
-    }
+def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Stored]:
+    ids = {"ids": [record.lesson.id for record in batch]}
+    taken = {row["id"]: row["tenant"] for row in tx.rows("lesson_ids_taken", ids)}
     results: list[Stored] = []
-    for scope, sent, versions, outcomes in batch:
+    for scope, exported, versions, outcomes in batch:
+        is_others = taken.get(exported.id, scope.tenant) != scope.tenant
+        sent = replace(exported, id=clock.new_id("les")) if is_others else exported
         status = "duplicate" if sent.id in taken else "restored"
         if status == "restored":
             lesson = screening.redacted(sent)
-            taken.add(lesson.id)
+            taken[lesson.id] = scope.tenant
             lessons.insert(tx, scope, lesson)
             for version in versions:
                 tx.run("version_add", {"record_id": lesson.id, **version})

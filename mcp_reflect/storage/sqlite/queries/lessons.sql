@@ -48,7 +48,7 @@ SELECT * FROM lessons WHERE id = :id AND tenant = :tenant AND project IN (:proje
 
 -- name: lesson_ids_taken
 -- Those of some ids that records have, of any project and tenant.
-SELECT id FROM lessons WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT id, tenant FROM lessons WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: lesson_ids_like
 -- Ids of records of a scope that begin or end with some characters.
