@@ -238,14 +238,18 @@ async def test_an_outcome_is_told_by_any_of_its_words(
 async def test_evidence_that_does_not_agree_counts_as_the_agents_own_word(
     client: Client, engine: Engine
 ) -> None:
-    await engine.after_call("Bash", {"command": "pytest"}, "1 passed", session="s")
-    stored = await told(client, "store_lesson", LESSON)
-    call = {"success": True, "lesson_ids": [stored["lesson_id"]]}
-    proof = [{"tool": "pytest", "content": "1 passed", "exit_code": 0}]
+    command = "pytest -q tests/orders"
+    followed = await told(client, "store_lesson", {**LESSON, "right_call": command})
+    await told(client, "recall_lessons", {"task": "get the orders of a customer"})
+    await engine.after_call("Bash", {"command": command}, "done", session="s")
+    sent = {"success": True, "lesson_ids": [followed["lesson_id"]], "evidence": "test"}
     proven = await told(
-        client, "record_outcome", {**call, "evidence": "test", "tool_results": proof}
+        client, "record_outcome", {**sent, "tool_results": [{"content": "done", "exit_code": 0}]}
     )
-    assert proven["evidence"] == "test"
+    assert (proven["evidence"], proven.get("reason")) == ("test", None)
+    words = {"mistake": "Painted the shed at night", "correction": "Paint it by day"}
+    stored = await told(client, "store_lesson", words)
+    call = {"success": True, "lesson_ids": [stored["lesson_id"]]}
     for evidence, rest in (
         ("test", {}),
         ("metric", {"tool_results": [{"content": "1 failed", "exit_code": 1}]}),
@@ -382,9 +386,9 @@ def test_every_generated_file_is_up_to_date() -> None:
 
 
 @one_era
-async def test_the_list_of_eight_tools_fits_6200_bytes(client: Client) -> None:
+async def test_the_list_of_eight_tools_fits_8000_bytes(client: Client) -> None:
     text = json.dumps(await listed(client), separators=(",", ":"), ensure_ascii=False)
-    assert len(text.encode()) <= 6_200
+    assert len(text.encode()) <= 8_000
 
 
 @one_era

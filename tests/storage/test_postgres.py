@@ -14,7 +14,7 @@ import pytest
 
 from mcp_reflect.cli.main import main
 from mcp_reflect.config import ServerUrl, Settings
-from mcp_reflect.errors import BankError, NotFoundError
+from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Writing
 from tests.held_clock import HeldClock
@@ -257,6 +257,31 @@ async def test_writers_in_several_engines_make_one_lesson_of_the_same_words(
     assert len(await engines[0].bank.lessons.latest(engines[0].scopes.own)) == 1 + len(other)
     for engine in engines:
         await engine.close()
+
+
+async def test_a_full_server_and_a_locked_table_say_what_they_are(server_bank: ServerUrl) -> None:
+    import psycopg  # noqa: PLC0415 - few test environments have it
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: PLC0415 - same
+
+    from tests.postgres import server  # noqa: PLC0415 - same
+
+    async with engine_on(server_bank) as engine:
+        await engine.store_lesson(mistake="Fed the emu", correction="Feed it twice")
+    name = conninfo_to_dict(server_bank.whole)["dbname"]
+    address = make_conninfo(server(), dbname=str(name))
+    hasty = Settings(bank=server_bank, project="app", bank_busy_seconds=0.25)
+    with psycopg.connect(address, autocommit=True) as holder:
+        began = time.monotonic()
+        with holder.transaction():
+            holder.execute("LOCK TABLE mcp_reflect.lessons IN ACCESS EXCLUSIVE MODE")
+            async with Engine(hasty) as engine:
+                with pytest.raises(BankBusyError, match="another transaction holds"):
+                    await engine.bank.lessons.latest(engine.scopes.own)
+        assert time.monotonic() - began < 10
+        holder.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT 0'.encode())
+        async with Engine(hasty) as engine:
+            with pytest.raises(BankBusyError, match="no connection left"):
+                await engine.bank.lessons.latest(engine.scopes.own)
 
 
 async def test_a_connection_that_the_server_ends_costs_no_call(server_bank: ServerUrl) -> None:

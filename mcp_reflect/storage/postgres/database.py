@@ -19,7 +19,7 @@ from psycopg import Connection, Cursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import BankBusyError, BankError, BankReadOnlyError, NotABankError
@@ -173,7 +173,7 @@ _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] =
     (
         errors.LockNotAvailable,
         BankBusyError,
-        "is held by another process. Try again, or end the one that holds it",
+        "has a table or a tenant that another transaction holds. Try again, or end that one (pg_locks names it)",
     ),
     (
         errors.ReadOnlySqlTransaction,
@@ -188,7 +188,7 @@ _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] =
     (
         errors.TooManyConnections,
         BankBusyError,
-        "has no connection left. Try again, or raise max_connections",
+        "has no connection left for this process. Try again, or raise max_connections",
     ),
     (errors.InvalidPassword, BankError, "refuses the password. Correct it in MCP_REFLECT_BANK"),
     (
@@ -208,6 +208,10 @@ _MEANINGS: Final[tuple[tuple[type[psycopg.Error], type[BankError], str], ...]] =
         "lacks a column of this release. Upgrade mcp-reflect-server",
     ),
 )
+_NO_CONNECTION: Final = (
+    "has no connection left for this process. Try again, or raise max_connections"
+)
+_TOO_MANY: Final = ("too many clients", "too many connections", "remaining connection slots")
 _DOWN: Final = "does not answer. Start the server, or correct MCP_REFLECT_BANK; nothing of this call was stored"
 
 
@@ -270,13 +274,23 @@ class Database(repository.Database):
         """The figures of psycopg's pool, such as `pool_size` and `requests_waiting`; empty before the first use."""
         return self._pool.get_stats() if self._pool else {}
 
+    def _reason_of(self, error: PoolTimeout) -> psycopg.Error:
+        """Return why the pool had no connection in time: the server's own error, or the pool's if the server answers."""
+        try:
+            psycopg.connect(**self._parameters()).close()
+        except psycopg.Error as own:
+            return own
+        return error
+
     # Tries.
 
     async def _repeat(
         self, work: Callable[[_Connection, Opened], _Result], seconds: float
     ) -> _Result:
         """Return the result of `work` on a connection, tried again for `seconds` where another try may help."""
-        end, lost = time.monotonic() + seconds, time.monotonic() + WAIT_SECONDS
+        began = time.monotonic()
+        # A hook, whose patience is a quarter of a second, gives up after three of them.
+        end, lost = began + seconds, began + min(WAIT_SECONDS, 3 * self.busy_seconds)
         while True:
             try:
                 return await self._in_thread(work)
@@ -289,7 +303,10 @@ class Database(repository.Database):
                     ) from error
             except psycopg.Error as error:  # of the pool too
                 if not _is_lost(error) or time.monotonic() >= lost:
-                    raise self._meaning(error) from error
+                    reason = error
+                    if isinstance(error, PoolTimeout):
+                        reason = await asyncio.to_thread(self._reason_of, error)
+                    raise self._meaning(reason) from error
             await self._pause(_PAUSE_SECONDS)
 
     async def _in_thread(self, work: Callable[[_Connection, Opened], _Result]) -> _Result:
@@ -395,6 +412,13 @@ class Database(repository.Database):
                 return own(f"The bank {self.url} {meaning}.")
         if not isinstance(error, psycopg.OperationalError):
             return error
+        if isinstance(error, PoolTimeout):
+            fix = f"All {MOST_CONNECTIONS} are in use by this process. Try again, or end what holds them"
+            return BankBusyError(
+                f"The bank {self.url} has no connection left for this call. {fix}."
+            )
+        if any(sign in str(error) for sign in _TOO_MANY):
+            return BankBusyError(f"The bank {self.url} {_NO_CONNECTION}.")
         self._opened = None
         lines = [line for line in str(error).strip().splitlines() if line[:1] != "\t"] or [
             ""
