@@ -3,12 +3,10 @@
 Each record of tests/data/last_words.jsonl (half of them kept aside by a hash of the command), of other_runners.jsonl
 (programs that the table of proofs does not know) and of the sample is played as a session of Claude Code: a red run, a
 green run with a change after it, no run, an honest end. `--ends` reads the ends of turns of recorded sessions, each
-with the session as it was then; `--show` prints what is held or missed. `--ablate` leaves out each pattern of
-moments/claim_words.py in turn and prints those that no message misses.
+with the session as it was then; `--show` prints what is held or missed.
 """
 
 import argparse
-import ast
 import hashlib
 import json
 import sys
@@ -21,8 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.moments import claim_words
-from mcp_reflect.moments.claims import claims_of
+from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.moments.last_word import MOST_TEXT, Doubt, DoubtKind, doubts, text_of
 from mcp_reflect.sessions.session_file import SessionFile
 
@@ -187,44 +184,13 @@ def _folder_of(path: Path) -> str:
     return ""
 
 
-def ablate(records: list[dict[str, Any]]) -> None:
-    """Print the patterns of claim_words without which the same claims are read in every message."""
-    fields = [record.get(name, ()) for record in records for name in ("claims", "admits")]
-    messages = sorted(
-        {
-            *(text for texts in fields for text in texts),
-            *(one.get("message", "") for one in records),
-        }
-    )
-
-    def claims() -> list[list[list[str]]]:
-        return [[sorted(claim.kinds) for claim in claims_of(message)] for message in messages]
-
-    whole, tree = claims(), ast.parse(Path(claim_words.__file__).read_text("utf-8"))
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "_any":
-            continue
-        for at in range(len(call.args) if len(call.args) > 1 else 0):
-            left_out = call.args.pop(at)
-            exec(compile(tree, "claim_words", "exec"), claim_words.__dict__)  # noqa: S102 - our own source
-            if claims() == whole:
-                print(f"line {left_out.lineno}: {ast.unparse(left_out)}")
-            call.args.insert(at, left_out)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--ends", action="store_true", help="recorded ends of turns too")
     parser.add_argument("--show", action="store_true")
-    parser.add_argument(
-        "--ablate", action="store_true", help="which words no message misses, and nothing else"
-    )
     arguments = parser.parse_args()
     own = [json.loads(line) for line in OWN.read_text("utf-8").splitlines()]
-    if arguments.ablate:
-        ablate(own)
-        return 0
     began = time.process_time()
     measure("dev", [record for record in own if not aside(record)], show=arguments.show)
     measure("aside", [record for record in own if aside(record)], show=arguments.show)

@@ -1,10 +1,12 @@
 """Lists of words in the folder `words/`: one entry a line, under a heading in brackets, with comments behind `#`."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 _FOLDER: Final = Path(__file__).parent / "words"
+_HEADING: Final = re.compile(r"\[([a-z_ ]+)\]")
 
 
 @cache
@@ -13,8 +15,8 @@ def read_word_list(name: str) -> dict[str, tuple[str, ...]]:
     lists: dict[str, list[str]] = {}
     entries: list[str] = []
     for line in (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("[") and line.endswith("]"):
-            entries = lists.setdefault(line[1:-1], [])
+        if heading := _HEADING.fullmatch(line):
+            entries = lists.setdefault(heading[1], [])
         elif line and not line.startswith("# "):
             entries.append(line)
     return {heading: tuple(found) for heading, found in lists.items()}

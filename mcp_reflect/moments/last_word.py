@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger, Proof
+from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
 from mcp_reflect.models.warning import LastWord
-from mcp_reflect.moments.claims import Claim, claims_of, only_says_done
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.text.signature import digest
 
@@ -33,7 +33,7 @@ class DoubtKind(StrEnum):
 class Doubt:
     """A claim that nothing shows: why, by which run, and the file that changed after it."""
 
-    claim: Claim
+    claim: SuccessClaim
     verdict: DoubtKind
     proof: Proof | None = None
     changed: str = ""
@@ -97,7 +97,7 @@ def _unsaid_failure(message: str, ledger: Ledger) -> Doubt | None:
     may_have_passed = any(one.outcome.passed is not False for one in later)
     if may_have_passed or ledger.delegated > proof.step:
         return None
-    claim = Claim(frozenset({proof.kind}), message.strip())
+    claim = SuccessClaim(frozenset({proof.kind}), message.strip())
     return Doubt(claim, DoubtKind.UNSAID, proof)
 
 
@@ -109,14 +109,14 @@ def decides(message: str, ledger: Ledger) -> bool:
     )
 
 
-def _claims(message: str, ledger: Ledger) -> list[Claim]:
+def _claims(message: str, ledger: Ledger) -> list[SuccessClaim]:
     programs: dict[str, set[ProofKind]] = {}
     for proof in ledger.proofs:
         programs.setdefault(proof.program.lower(), set()).add(proof.kind)
     return claims_of(message, programs)
 
 
-def _doubt(claim: Claim, ledger: Ledger) -> Doubt | None:
+def _doubt(claim: SuccessClaim, ledger: Ledger) -> Doubt | None:
     runs = [proof for proof in ledger.proofs if proof.kind in claim.kinds]
     named = [proof for proof in runs if proof.program in claim.text.lower()]
     runs = named or runs

@@ -7,9 +7,9 @@ import pytest
 
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.common import Json
-from mcp_reflect.moments.claims import claims_of
 from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, doubts, text_of
 from mcp_reflect.shell import segments
 

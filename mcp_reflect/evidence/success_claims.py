@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from mcp_reflect.evidence import claim_words as words
 from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of_name
 from mcp_reflect.evidence.word_lists import read_word_list
-from mcp_reflect.moments import claim_words as words
 from mcp_reflect.patterns import lazy_compile
 
 _MOST_MESSAGE: Final = 12_000  # characters that are read at each end of a message
@@ -54,7 +54,7 @@ _DEPENDS: Final = lazy_compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SuccessClaim:
     """A claim of a message: the kinds of proof that show it (any of them), the sentence, and whether of a part only."""
 
     kinds: frozenset[ProofKind]
@@ -65,19 +65,19 @@ class Claim:
 _Programs = Mapping[str, Iterable[ProofKind]]
 
 
-def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[Claim]:
+def claims_of(message: str, programs: _Programs = MappingProxyType({})) -> list[SuccessClaim]:
     """Return the claims of a message, in its order, one for each kind.
 
     `programs` have the names of those that the session ran, in lower case, with what each may show.
     """
     sentences = list(_sentences(message))
-    found: list[tuple[int, Claim]] = []
+    found: list[tuple[int, SuccessClaim]] = []
     for at, sentence in enumerate(sentences):
         found += [(at, claim) for claim in _claims_in(sentence, programs)]
     admitted: list[tuple[int, frozenset[ProofKind], bool]] = []
     for at, sentence in enumerate(sentences):
         admitted += [(at, kinds, past) for kinds, past in _admissions_in(sentence)]
-    kept: dict[frozenset[ProofKind], Claim] = {}
+    kept: dict[frozenset[ProofKind], SuccessClaim] = {}
     for at, claim in found:
         denied = any(
             claim.kinds & kinds and (not past or place >= at) for place, kinds, past in admitted
@@ -114,7 +114,7 @@ def _sentences(message: str) -> Iterator[str]:
                 yield sentence.strip()[:_MOST_SENTENCE]
 
 
-def _claims_in(sentence: str, programs: _Programs) -> Iterator[Claim]:
+def _claims_in(sentence: str, programs: _Programs) -> Iterator[SuccessClaim]:
     if sentence.endswith(("?", "？")) or words.ELSEWHERE.search(sentence):
         return
     clauses = list(_in_clauses(sentence, _clauses(sentence), programs))
@@ -124,7 +124,9 @@ def _claims_in(sentence: str, programs: _Programs) -> Iterator[Claim]:
     )
 
 
-def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> Iterator[Claim]:
+def _in_clauses(
+    sentence: str, clauses: Sequence[str], programs: _Programs
+) -> Iterator[SuccessClaim]:
     start = 0
     for clause in clauses:
         place = sentence.find(clause, start)
@@ -145,7 +147,7 @@ def _in_clauses(sentence: str, clauses: Sequence[str], programs: _Programs) -> I
                 words.NOTHING_BAD.sub(" ", clause)
             ):
                 part = kinds == frozenset({ProofKind.TESTS}) and bool(_PART.search(clause.lower()))
-                yield Claim(kinds, sentence, part)
+                yield SuccessClaim(kinds, sentence, part)
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -176,7 +178,7 @@ def _stated(
     target = words.TARGET.search(clause)
     if not named and (
         found := words.ALL_GREEN.search(clause)
-        or (target and kinds_of_name(target[1]) >= CHECKS and good)
+        or (target and kinds_of_name(target[target.lastindex or 0]) >= CHECKS and good)
     ):
         yield CHECKS, found
     elif not named and good:
