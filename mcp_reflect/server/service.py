@@ -219,7 +219,10 @@ class Service:
             )
             self._for_hooks = Engine(settings)
         with suppress(BankError):
-            await self._for_hooks.follow_names()
+            await self._for_hooks.open()
+            scopes = await self._for_hooks.bank.projects.renamed(self._for_hooks.scopes)
+            if scopes is not self._for_hooks.scopes:
+                self._for_hooks.use(scopes)
         return self._for_hooks
 
 

@@ -120,13 +120,6 @@ class Engine:
                 self._is_named = True
         return self
 
-    async def follow_names(self) -> None:
-        """Work on in the project under its present name, which another process may have given it."""
-        await self.open()
-        scopes = await self.bank.projects.renamed(self.scopes)
-        if scopes is not self.scopes:
-            self.use(scopes)
-
     def use(self, scopes: Scopes) -> None:
         """Work on in these projects."""
         self.scopes = scopes

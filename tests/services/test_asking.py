@@ -173,6 +173,8 @@ def test_a_session_that_nobody_watches_keeps_its_last_message(
 ) -> None:
     monkeypatch.setenv("MCP_REFLECT_BANK", str(tmp_path / "bank.db"))
     monkeypatch.setenv("MCP_REFLECT_ASK", "stop")
+    # The limit ends the process, and that is pytest's here.
+    monkeypatch.setattr("mcp_reflect.cli.quick_hook.MAX_SECONDS", 600)
     for name in ("CI", "CLAUDE_CODE_ENTRYPOINT"):
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "session.jsonl"
