@@ -8,7 +8,8 @@ from typing import Final
 from mcp_reflect.evidence.kinds import ProofKind, words_of_kinds
 from mcp_reflect.models.common import Json
 
-_MOST_OUTPUT: Final = 20_000  # characters at either end of an output
+_PROGRAM: Final = re.compile(r"[\w.+-]{1,40}")
+_MOST_OUTPUT: Final = 3_000  # characters at either end of an output
 _MOST_TEXT: Final = 60_000  # characters of a script
 
 # Lines that only a run of that kind prints: they show how it ended.
@@ -88,11 +89,16 @@ def kinds_in_output(output: str) -> frozenset[ProofKind]:
 
 
 @cache
-def _text_patterns(extra: tuple[str, ...]) -> dict[ProofKind, re.Pattern[str]]:
-    return {
-        kind: re.compile("|".join(sorted({_written(words) for words in programs})))
-        for kind, programs in words_of_kinds(extra).items()
-    }
+def _by_program(
+    extra: tuple[str, ...],
+) -> dict[str, list[tuple[ProofKind, re.Pattern[str] | None]]]:
+    """Return each program with its kinds, and how it is written with the words that must follow it; None without any."""
+    table: dict[str, list[tuple[ProofKind, re.Pattern[str] | None]]] = {}
+    for kind, programs in words_of_kinds(extra).items():
+        for words in programs:
+            pattern = re.compile(_written(words)) if len(words) > 1 else None
+            table.setdefault(words[0], []).append((kind, pattern))
+    return table
 
 
 def _written(words: list[str]) -> str:
@@ -106,8 +112,12 @@ def _written(words: list[str]) -> str:
 def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind]:
     """Return the kinds of proof whose programs the text of a script names."""
     text = text[:_MOST_TEXT]
+    table = _by_program(extra)
     return frozenset(
-        kind for kind, pattern in _text_patterns(extra).items() if pattern.search(text)
+        kind
+        for program in table.keys() & set(_PROGRAM.findall(text))
+        for kind, pattern in table[program]
+        if pattern is None or pattern.search(text)
     )
 
 

@@ -9,6 +9,7 @@ from mcp_reflect.sessions.records import (
     Record,
     Speaker,
     as_record,
+    as_records,
     as_text,
     text_of,
 )
@@ -25,6 +26,7 @@ _NOTIFIED: Final = re.compile(
     r"<task-notification>.{0,400}?<task-id>([\w-]{1,80})</task-id>", re.DOTALL
 )
 _STATUS: Final = re.compile(r"<status>(\w{1,20})</status>")
+_OPENING: Final = 200  # characters
 _CODE: Final = re.compile(r"exit code:? (-?\d{1,4})\b")
 
 
@@ -68,7 +70,7 @@ class ClaudeCodeReader(MessagesReader):
             return False
         if name in self.known:
             return True
-        said = hash(str(message_in(record).get("content")))
+        said = hash(_opening_of(message_in(record).get("content")))
         is_again = name in self._said
         if self._said.setdefault(name, said) != said:
             self._no_ids.add(name)
@@ -104,6 +106,16 @@ class ClaudeCodeReader(MessagesReader):
             failed=status is not None and status[1] == "failed",
             exit_code=int(code[1]) if code else None,
         )
+
+
+def _opening_of(content: object) -> str:
+    """Return enough of a message to tell it from another one that stands under the same id."""
+    if isinstance(content, str):
+        return content[:_OPENING]
+    return " ".join(
+        f"{id_of(part)} {str(part.get('text', part.get('content', '')))[:_OPENING]}"
+        for part in as_records(content)
+    )
 
 
 def _speaker_of(record: Record) -> Speaker:
