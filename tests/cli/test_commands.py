@@ -184,7 +184,8 @@ def test_a_persons_own_export_comes_back_with_ids_dates_trust_history_and_outcom
     command("export", str(command.folder / "own.jsonl"))
     monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "other.db"))
     assert (
-        command("import", str(command.folder / "own.jsonl"), "--own") == "3 lessons: 3 restored.\n"
+        command.by_person("import", str(command.folder / "own.jsonl"), "--own")
+        == "3 lessons: 3 restored.\n"
     )
     assert command("export") == first
     lesson = command.json("lessons", "show", stored[0])
@@ -193,7 +194,8 @@ def test_a_persons_own_export_comes_back_with_ids_dates_trust_history_and_outcom
     assert command.json("lessons", "show", written["lesson_id"])["trust"] == "trusted"
     assert written["lesson_id"] in command("recall", "feed the quokka")
     assert (
-        command("import", str(command.folder / "own.jsonl"), "--own") == "3 lessons: 3 duplicate.\n"
+        command.by_person("import", str(command.folder / "own.jsonl"), "--own")
+        == "3 lessons: 3 duplicate.\n"
     )
 
 
