@@ -272,6 +272,19 @@ class Call:
             found.setdefault(program.found.name.lower(), []).append(program)
         return found
 
+    def uses_of(self, head: str) -> "HeadUses":
+        """The programs of a guard's head, with their arguments behind it."""
+        if head not in self._uses:
+            named = self.by_name.get(_name_of(head), ())
+            behind = ((program, after_head(head.split(), program)) for program in named)
+            found = tuple((program, rest) for program, rest in behind if rest is not None)
+            self._uses[head] = HeadUses(found)
+        return self._uses[head]
+
+    @cached_property
+    def _uses(self) -> "dict[str, HeadUses]":
+        return {}
+
     @cached_property
     def written(self) -> tuple[str, ...]:
         """The files that it changes."""
@@ -447,6 +460,25 @@ class Program:
         )
 
 
+@dataclass(frozen=True)
+class HeadUses:
+    """The programs of a call that a guard's head names, each with its arguments behind the subcommands."""
+
+    programs: tuple[tuple[Program, tuple[str, ...]], ...]
+
+    @cached_property
+    def _flags(self) -> frozenset[str]:
+        written = {word for _, rest in self.programs for word in rest if word[:1] == "-"}
+        return frozenset(written) | {flag for one, _ in self.programs for flag, _ in one.flags}
+
+    def may_have(self, group: Sequence[str]) -> bool:
+        """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
+        if any(item[:1] != "-" or "=" in item for item in group):
+            return True
+        is_powershell = any(one.call.powershell for one, _ in self.programs)
+        return is_powershell or not self._flags.isdisjoint(group)
+
+
 def _starts_with(command: Command, words: Sequence[str]) -> bool:
     for found in command.invocations:
         if found.name == program_name(words[0]) or _is_path(found.program, words[0]):
@@ -468,7 +500,7 @@ def matches(guard: Guard, call: Call) -> bool:
         return any(not any(_is_path(file, path) for path in guard.lacks) for file in written)
     if guard.tool in (SHELL, POWERSHELL):
         here = guard.tool == SHELL or call.powershell
-        return here and any(_is_met(guard, program) for program in _candidates(guard, call))
+        return here and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
     return (
         _is_same_tool(guard.tool, call.tool)
         and all(any(_has_value(call, item) for item in group) for group in guard.has)
@@ -495,12 +527,6 @@ def _name_of(head: str) -> str:
     return program_name(head.split(maxsplit=1)[0]).lower()
 
 
-def _candidates(guard: Guard, call: Call) -> list[Program]:
-    """Return the programs of a call that have the name of one of a guard's."""
-    names = {_name_of(head) for head in guard.has[0]}
-    return [program for name in names for program in call.by_name.get(name, ())]
-
-
 def _is_same_tool(one: str, other: str) -> bool:
     """True for one name; hosts write the server before it in their own way, or leave it out."""
     (servers, _, name), (others, _, same) = (
@@ -510,13 +536,17 @@ def _is_same_tool(one: str, other: str) -> bool:
     return name == same and (servers.endswith(others) or others.endswith(servers))
 
 
-def _is_met(guard: Guard, program: Program) -> bool:
-    for head in guard.has[0]:
-        rest = after_head(head.split(), program)
-        if rest is None or (rest and rest[0] in _ASKING):
+def _is_met(guard: Guard, uses: HeadUses) -> bool:
+    """Return whether one of the programs of a guard's head has each of its groups, and nothing that it has to lack."""
+    groups = guard.has[1:]
+    if not all(uses.may_have(group) for group in groups):
+        return False
+    for program, rest in uses.programs:
+        if rest and rest[0] in _ASKING:
             continue
-        if all(any(program.has(item, rest) for item in group) for group in guard.has[1:]):
-            return not any(program.has(item, rest) for item in guard.lacks)
+        has_all = all(any(program.has(item, rest) for item in group) for group in groups)
+        if has_all and not any(program.has(item, rest) for item in guard.lacks):
+            return True
     return False
 
 

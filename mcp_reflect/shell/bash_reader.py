@@ -211,8 +211,10 @@ class _Reader:
             body = node.child_by_field_name("body")
             if name is not None and body is not None:
                 self.functions[text_of(name, place.source)] = _Function(body, place.source)
+        elif inner := list(self._substitutions(node, place)):
+            self._later([*inner, _Emit(node, place)])
         else:
-            self._later([*self._substitutions(node, place), _Emit(node, place)])
+            self._emit(node, place)
 
     def _later(self, tasks: Sequence[_Task]) -> None:
         self.tasks.extend(reversed(tasks))

@@ -89,6 +89,8 @@ def invocations_of(
 def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
     """Return what starts the inner program, and the words of that; no words where there is none."""
     name, words = outer.name, outer.arguments
+    if name not in _starting_programs():
+        return "", ()
     if (wrapper := _wrapper_of(name, words)) is not None:
         return wrapper
     if name == "find":
@@ -100,6 +102,11 @@ def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
     if name in _INTERPRETERS:
         return _interpreted(name, words)
     return "", ()
+
+
+@lru_cache(maxsize=1)
+def _starting_programs() -> frozenset[str]:
+    return wrapping_programs() | _MANAGERS | _INTERPRETERS | {"find"}
 
 
 def _interpreted(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
