@@ -79,6 +79,12 @@ SECTIONS: Final = (
         ("guards",),
     ),
     Section(
+        "shell",
+        "Commands of a shell",
+        "Processor time of reading scripts, and of comparing one with guards.",
+        ("shell",),
+    ),
+    Section(
         "critique",
         "Critique",
         "What exact checks and a recorded judge find. The judge's verdicts on fresh_a and fresh_b were written on 2026-11-23 "

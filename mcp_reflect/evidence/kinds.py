@@ -12,8 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.guards.commands import VALUED
-from mcp_reflect.shell import is_idle
+from mcp_reflect.shell import VALUED, is_idle
 
 
 class ProofKind(StrEnum):

@@ -14,11 +14,10 @@ from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_s
 from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
 from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
 from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
-from mcp_reflect.guards.commands import Command, read_commands, unwrapped, written_files
 from mcp_reflect.guards.guard import Call, command_text, joined
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.shell import is_viewer
+from mcp_reflect.shell import Command, is_viewer, read_script, unwrapped, written_files
 
 _MOST_PROOFS: Final = 400  # of a session, the latest
 _MOST_COMMAND: Final = 120
@@ -250,7 +249,11 @@ class Ledger:
             _UNENDED.search(call.answer[-2_000:]) or _UNENDED.search(call.answer[:400])
         )
         before = len(self.proofs)
-        commands = read_commands(command)
+        script = read_script(command)
+        if script.is_partial:  # nobody knows what ran: no last message is held on its account
+            self.delegated = self.step
+            return
+        commands = script.commands
         chains: dict[int, list[_Link]] = {}
         for one in commands:
             if one.script >= 0:

@@ -7,10 +7,9 @@ from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.outcomes import Ending, lines_of, read_outcome
-from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import Evidence, OutcomeDraft
-from mcp_reflect.shell import chain
+from mcp_reflect.shell import chain, unwrapped
 
 MOST_READ: Final = 60_000
 """Characters of one result that are read: a quarter from its start, the rest from its end."""

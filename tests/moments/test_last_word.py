@@ -8,10 +8,9 @@ import pytest
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
 from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
 from mcp_reflect.evidence.success_claims import claims_of
-from mcp_reflect.guards.commands import unwrapped
 from mcp_reflect.models.common import Json
 from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, doubts, text_of
-from mcp_reflect.shell import segments
+from mcp_reflect.shell import segments, unwrapped
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDS = [json.loads(line) for line in (DATA / "last_words.jsonl").read_text("utf-8").splitlines()]
@@ -266,3 +265,17 @@ def test_a_message_that_says_more_than_done_is_not_held_for_it(message: str) -> 
 
 def test_done_is_not_held_where_another_run_may_have_passed() -> None:
     assert verdicts("Done.", RED, ("Bash", "frobnicate --all", "fine")) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export N=$((1 << 20))\npytest -q",
+        "cat > a.md <<'EOF'\n$(( << `\nEOF\npytest -q",
+        "pytest -q\necho 'open",
+        "true;" * 2_100 + "pytest -q",
+    ],
+)
+def test_an_odd_script_holds_no_honest_message(command: str) -> None:
+    call = ("Bash", command, "3 passed in 0.02s")
+    assert verdicts("All tests pass.", call) == []
