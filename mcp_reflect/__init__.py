@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "InputError", "Lesson", "Reflection", "Settings"]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULES = {
     "Engine": "mcp_reflect.services.engine",

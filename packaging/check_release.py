@@ -1,6 +1,6 @@
 """Check that a tag, pyproject.toml, server.json, the README and CHANGELOG.md name one version and one owner.
 
-`python packaging/check_release.py v0.2.0` exits with 1 and a line for each difference.
+`python packaging/check_release.py v0.3.0` exits with 1 and a line for each difference.
 """
 
 import json

@@ -41,7 +41,7 @@ def test_the_bundle_says_what_the_server_says(bundle: dict[str, Any]) -> None:
 
 
 def test_the_same_wheel_makes_the_same_bundle(bundle: dict[str, Any], tmp_path: Path) -> None:
-    wheel = tmp_path / "mcp_reflect_server-0.2.0-py3-none-any.whl"
+    wheel = tmp_path / "mcp_reflect_server-0.3.0-py3-none-any.whl"
     wheel.write_bytes(b"a wheel")
     first = bundle["build"](wheel, tmp_path / "out").read_bytes()
     made = bundle["build"](wheel, tmp_path / "out")
@@ -78,14 +78,14 @@ def test_the_image_is_built_from_files_that_there_are_and_that_docker_may_read()
 
 def test_a_release_names_each_place_that_differs_from_its_tag(tmp_path: Path) -> None:
     problems = runpy.run_path(str(ROOT / "packaging" / "check_release.py"))["problems"]
-    assert list(problems("v0.2.0")) == []
+    assert list(problems("v0.3.0")) == []
     for name in ("pyproject.toml", "server.json", "README.md", "CHANGELOG.md"):
         (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
     (tmp_path / "README.md").write_text("# mcp-reflect", "utf-8")
     assert list(problems("v9.9.9", tmp_path)) == [
-        "pyproject.toml has the version 0.2.0, and the tag is v9.9.9.",
-        "server.json has the version 0.2.0, and the tag is v9.9.9.",
-        "the package in server.json has the version 0.2.0, and the tag is v9.9.9.",
+        "pyproject.toml has the version 0.3.0, and the tag is v9.9.9.",
+        "server.json has the version 0.3.0, and the tag is v9.9.9.",
+        "the package in server.json has the version 0.3.0, and the tag is v9.9.9.",
         "README.md does not name io.github.mcp-reflect/mcp-reflect, which the registry asks for.",
         "CHANGELOG.md has no section 9.9.9.",
     ]

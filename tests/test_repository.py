@@ -28,7 +28,8 @@ SCHEMA: dict[str, Any] = json.loads(
 )
 
 PACKAGE_INDEX = re.compile(
-    r"\b(pypi|pythonhosted|npmjs|yarnpkg|anaconda|conda)[.](org|com|io)\b|--?(extra-)?index-url|\bfind-links\b"
+    r"\b(pypi|pythonhosted|npmjs|yarnpkg|anaconda|conda)[.](org|com|io)\b"
+    r"|(?:--?(?:extra-)?index-url|\bfind-links)\b[ =:]*[\"']?(?:https?:|file:|[$/.])"
 )
 
 
