@@ -21,9 +21,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from mcp_reflect.sessions.hard_won import found_after, session_call
+
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.sessions.calls import Call
-from mcp_reflect.sessions.hard_won import found_after, session_call
 from mcp_reflect.sessions.tools import without_labels
 
 MOST_ASKS = 3

@@ -25,8 +25,8 @@ from mcp_reflect.cli.place import with_engine
 from mcp_reflect.clock import iso
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
-from mcp_reflect.models.common import Json, plain
-from mcp_reflect.models.finding import FindingKind, StoredFinding
+from mcp_reflect.models.common import plain
+from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, StoredFinding
 from mcp_reflect.models.reflection import Reflection
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services import promote
@@ -35,20 +35,23 @@ from mcp_reflect.services.learn import (
     Learned,
     estimated_tokens,
     learn,
-    redraft,
-    undrafted,
+    unworded,
+    word,
 )
 from mcp_reflect.sessions.session_places import HOSTS, folder_in
-from mcp_reflect.sessions.tools import in_words
+from mcp_reflect.sessions.text import brief
+from mcp_reflect.sessions.tools import call_line
 from mcp_reflect.sessions.transcripts import Transcript, read_transcript
 from mcp_reflect.speaker import refuse_agent, speaker_of_process
 
 _SHOWN: Final = 10
 _BAR: Final = 30  # characters
+_MOST_CALL: Final = 300  # characters of a call
 _WORDS: Final = {
     "failure": "a failure that came back",
-    "hard_won": "hard-won",
-    "correction": "you corrected the agent",
+    "hard_won": "it worked after a failure",
+    "correction": "you refused a call, and said why",
+    "undone": "you said this, and the agent undid its work",
     "repeated": "you said it again and again",
 }
 _HEAD: Final = 400_000  # characters of a transcript, in which it names the session's folder
@@ -166,7 +169,7 @@ def add_learn_arguments(parser: CliParser) -> None:
         choices=[*HOSTS],
         help="sessions of this host; may be given again",
     )
-    about = "let a language model write the drafts: NAME (claude-code, codex, gemini, ...), or the configured one"
+    about = "let a language model word the lessons: NAME (claude-code, codex, gemini, ...), or the configured one"
     parser.add_argument("--model", nargs="?", const="", metavar="NAME", help=about)
     parser.add_argument("--yes", action="store_true", help="use the model without asking first")
     about = f"list at most this many findings (default {_SHOWN}; with --json all)"
@@ -193,7 +196,7 @@ async def _learn(engine: Engine, options: Namespace) -> None:
     for path, fault in learned.faults:
         sys.stderr.write(f"mcp-reflect: {visible(path)}: {fault}; left out.\n")
     if options.model is not None:
-        await _have_drafts_written(engine, options)
+        await _have_words_written(engine, options)
     found = await engine.bank.findings.waiting(engine.scopes.own, every_project=options.all)
     if options.json:
         for one in found[: options.limit]:
@@ -204,9 +207,9 @@ async def _learn(engine: Engine, options: Namespace) -> None:
     write_line(_summary(engine, learned, len(found), options))
 
 
-async def _have_drafts_written(engine: Engine, options: Namespace) -> None:
-    """Ask the model for drafts, after saying what that takes; what is said goes to stderr, beside the JSON."""
-    found = await undrafted(engine.context)
+async def _have_words_written(engine: Engine, options: Namespace) -> None:
+    """Ask the model for words, after saying what that takes; what is said goes to stderr, beside the JSON."""
+    found = await unworded(engine.context)
     if not found:
         return
     tokens = estimated_tokens(engine.context, found)
@@ -214,9 +217,9 @@ async def _have_drafts_written(engine: Engine, options: Namespace) -> None:
     question = f"{len(found)} findings: about {tokens} tokens of {model}. Ask it?"
     if not options.yes and not confirm(question, f"it takes about {tokens} tokens of {model}"):
         return
-    written, tokens, note = await redraft(engine.context, found)
+    written, tokens, note = await word(engine.context, found)
     fault = f" It stopped: {note}." if note else ""
-    sys.stderr.write(f"{model} wrote {written} drafts with {tokens} tokens.{fault}\n")
+    sys.stderr.write(f"{model} worded {written} findings with {tokens} tokens.{fault}\n")
 
 
 def _show_progress(done: int, size: int, files: int) -> None:
@@ -229,20 +232,20 @@ def _show_progress(done: int, size: int, files: int) -> None:
 
 
 def kind_of(found: StoredFinding) -> str:
-    """Return the kind of a finding for a person: failure, hard_won, correction or repeated."""
+    """Return the kind of a finding for a person: failure, hard_won, correction, undone or repeated."""
     match found.finding.kind:
         case FindingKind.SAID:
             return "repeated"
-        case FindingKind.CORRECTION:
-            return "correction"
+        case FindingKind.CORRECTION | FindingKind.UNDONE as kind:
+            return kind.value
         case _:
             return "failure" if found.sessions > 1 else "hard_won"
 
 
 def record_of(found: StoredFinding) -> dict[str, Any]:
-    """Return a finding for a program."""
-    finding, draft = found.finding, found.finding.draft
-    words = finding.kind in (FindingKind.SAID, FindingKind.CORRECTION)
+    """Return a finding for a program: facts, and the words of a model where it was asked."""
+    finding = found.finding
+    is_said = kind_of(found) in ("repeated", "correction", "undone")
     return {
         "id": found.id,
         "kind": kind_of(found),
@@ -253,17 +256,16 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         ],
         "count": sum(seen.times for seen in found.seen) or found.sessions,
         "seconds": round(found.weight),
-        "call": _call(draft.wrong_call),
-        "error": None if words else finding.line,
-        "worked": _call(draft.right_call),
-        "draft": asdict(draft),
+        "call": _call(finding.failed),
+        "error": None if is_said else finding.line,
+        "said": finding.line if is_said else None,
+        "worked": _call(finding.worked),
+        "wording": asdict(finding.wording) if finding.wording else None,
     }
 
 
-def _call(call: Json) -> str | None:
-    if isinstance(call, dict) and "tool" in call:
-        return in_words(str(call["tool"]), call["arguments"])
-    return call if isinstance(call, str) else None
+def _call(call: FoundCall | None) -> str | None:
+    return call_line(call.tool, call.arguments) if call else None
 
 
 def _evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
@@ -277,16 +279,38 @@ def _evidence_of(found: StoredFinding, most: int = 2) -> list[str]:
 
 
 def text_of(name: object, found: StoredFinding, *, with_project: bool = False) -> str:
-    """Return a finding for a person, under its number or id, with its evidence."""
-    draft, count = found.finding.draft, sum(seen.times for seen in found.seen)
+    """Return a finding for a person, under its number or id: its facts, its evidence, and a model's words."""
+    finding, count = found.finding, sum(seen.times for seen in found.seen)
     often = f"{count} times" if count > 1 else "once"
     where = f"in {found.sessions} sessions" if found.sessions > 1 else "in one session"
     spent = sum(seen.seconds for seen in found.seen)
     cost = f", {spent / 60:.0f} min" if spent >= 60 else ""
-    head = f"{name}. {_WORDS[kind_of(found)]}: {often} {where}{cost}{f' ({found.project})' * with_project}"
-    keep = draft.correction or "(say what puts it right)"
-    body = [*([f"   {draft.mistake}"] if draft.mistake else []), f"   keep: {keep}"]
-    return visible("\n".join([head, *body, *(f"     {line}" for line in _evidence_of(found)), ""]))
+    project = f" ({found.project})" if with_project else ""
+    head = f"{name}. {_WORDS[kind_of(found)]}: {often} {where}{cost}{project}"
+    evidence = [f"     {line}" for line in _evidence_of(found)]
+    return visible("\n".join([head, *_facts_of(finding), *_wording_of(finding), *evidence, ""]))
+
+
+def _facts_of(finding: Finding) -> list[str]:
+    code = f" (exit code {finding.exit_code})" if finding.exit_code else ""
+    if finding.kind in (FindingKind.SAID, FindingKind.UNDONE):
+        return [f"   you said: {finding.line}"]
+    if finding.kind is FindingKind.CORRECTION:
+        return [f"   refused: {_short(finding.failed)}", f"   you said: {finding.line}"]
+    failed = [f"   failed{code}: {_short(finding.failed)}", f"     {finding.line}"]
+    return [*failed, f"   worked: {_short(finding.worked)}"] if finding.worked else failed
+
+
+def _wording_of(finding: Finding) -> list[str]:
+    if finding.wording is None:
+        return []
+    wording = finding.wording
+    mistake = [f"     {wording.mistake}"] if wording.mistake else []
+    return [f"   in the words of {wording.by}:", *mistake, f"     {wording.correction}"]
+
+
+def _short(call: FoundCall | None) -> str:
+    return brief(_call(call) or "", _MOST_CALL)
 
 
 def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -> str:

@@ -133,11 +133,15 @@ def add_lessons_arguments(parser: CliParser) -> None:
     action("enforce", "refuse each call that goes against a lesson, every time", "LES", "id")
     action("pin", "begin every session with a lesson, three at most", "LES", "id")
     action("unpin", "no longer begin every session with a lesson", "LES", "id")
-    action(
+    approve = action(
         "approve",
-        "vouch for lessons, keep findings, do what an agent proposes: trusted, and recalled",
+        "vouch for lessons, keep a finding in your words, do what an agent proposes",
         "LES",
         "ids",
+    )
+    approve.add_argument("--mistake", metavar="TEXT", help="what went wrong, of a finding")
+    approve.add_argument(
+        "--correction", metavar="TEXT", help="what another session should know, of a finding"
     )
     action("reject", "retire quarantined lessons, drop findings and proposals", "LES", "ids")
     action("merge", "merge lessons that say the same into the first", "LES SAME", "ids")

@@ -39,10 +39,6 @@ _OPENING: Final = 600  # characters of an output, at either end, in which an err
 _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared
 _BEFORE_PROGRAM: Final = ("sudo", "cd", "&&")
-# Programs of every session: what one of them did is not looked at by the same program.
-_COMMON: Final = frozenset(
-    "git ls cat grep rg sed find echo python python3 node npm pnpm yarn pytest make".split()
-)
 # Settings that a hook takes as options, because shells differ in how they set a variable for one command.
 _VARIABLES: Final = {"project": PROJECT, "bank": BANK, "distil": "MCP_REFLECT_LLM"}
 _DELIVER: Final = "deliver"  # stands for an event: send a team's service what hooks could not send
@@ -219,33 +215,33 @@ def _spooled(bank: str, session: str) -> list[dict[str, Any]]:
 
 
 def _may_complete(before: list[dict[str, Any]], tool: str, arguments: Any) -> bool:
-    """Return whether a call that worked may be the corrected form of an earlier call, or may show its effect.
+    """Return whether a call that worked may be what an earlier one failed at; `sessions.noticing` decides.
 
-    `runs.hard_won` decides. An earlier call counts if its answer said no and it has not worked since, or if another
-    call did the same thing to the same object in other words.
+    An earlier call counts if its answer said no and it has not worked since.
     """
-    asked = _words(arguments)
-    akin = [call for call in before[-_LOOK_BACK:] if call.get("tool") == tool]
-    worked = [call.get("arguments") for call in akin if not call.get("says_no")]
-    if any(
-        call.get("says_no") and call.get("arguments") not in worked and _is_akin(call, asked)
-        for call in akin
-    ):
-        return True
-    if not asked or asked[0] in _COMMON:
-        return False
-    acts = [words for words in map(_words, worked) if words[:1] == asked[:1] and len(words) > 2]
-    return any(_is_redone(one, two) for place, one in enumerate(acts) for two in acts[:place])
+    asked = {*_words(arguments)}
+    recent = before[-_LOOK_BACK:]
+    worked = [call.get("arguments") for call in recent if not call.get("says_no")]
+    return any(
+        call.get("says_no")
+        and call.get("arguments") not in worked
+        and _is_akin(call, tool, arguments, asked)
+        for call in recent
+    )
 
 
-def _is_akin(call: dict[str, Any], asked: list[str]) -> bool:
-    """Return whether a call whose answer said no ran the same program; a call without a command always counts."""
-    words = _words(call.get("arguments"))
-    return not words or words[0] in asked
+def _is_akin(call: dict[str, Any], tool: str, arguments: Any, asked: set[str]) -> bool:
+    """Return whether two calls share a word of their commands, a file, or the tool that has neither."""
+    given = call.get("arguments")
+    words = _words(given)
+    if words and asked:
+        return not asked.isdisjoint(words)
+    return call.get("tool") == tool or _file(given) == _file(arguments) != ""
 
 
-def _is_redone(one: list[str], two: list[str]) -> bool:
-    return one != two and one[1] == two[1] and bool({*one[2:]} & {*two[2:]})
+def _file(given: Any) -> str:
+    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
+    return str(fields.get("file_path") or fields.get("path") or "")
 
 
 def _may_have_failed(call: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from mcp_reflect.cli.output import (
 )
 from mcp_reflect.cli.place import Do
 from mcp_reflect.clock import dated
+from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import Lesson
@@ -26,6 +27,10 @@ from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
 
 _PROPOSED_FIELDS: Final = ("text", "why", "wrong_call", "right_call", "guard", "importance", "tags")
 _QUESTION: Final = "[k]eep, [e]dit, [d]rop, Enter to skip, [a]ll the rest, [u]ndo, [q]uit: "
+_QUESTIONS: Final = {
+    "mistake": "What went wrong (Enter for nothing)?",
+    "correction": "What should another session know?",
+}
 Item = Lesson | StoredFinding | Proposed
 
 
@@ -67,14 +72,24 @@ async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
     waiting: Waiting = await do("review", {})
     known: dict[str, Item] = {found.id: found for found in waiting.findings}
     known |= {found.proposal.id: found for found in waiting.proposals}
+    words = _words_of(options)
     for part in options.ids:
         if part in known:
-            await _settle(do, options, known[part], approved=approved)
+            await _settle(do, options, known[part], approved=approved, changes=words)
             continue
         shown: Shown = await do("show", {"id": part})
         if not options.json and shown.lesson.held:
             show(shown.lesson)
         await _settle(do, options, shown.lesson, approved=approved)
+
+
+def _words_of(options: Namespace) -> dict[str, str]:
+    """Return the person's words about one finding."""
+    given = {name: getattr(options, name, None) for name in _QUESTIONS}
+    words = {name: text for name, text in given.items() if text}
+    if words and len(options.ids) > 1:
+        raise InputError("id", "the words are about one finding", "Approve one at a time.")
+    return words
 
 
 def show(item: Item) -> None:
@@ -154,28 +169,28 @@ async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
         await _settle(do, options, one, approved=True)
     if len(kept) < len(items):
         left = len(items) - len(kept)
-        write_line(f"{left} are left: proposals, in quarantine, or without a correction.")
+        write_line(f"{left} are left: proposals, in quarantine, or facts without a lesson.")
 
 
 def _may_be_kept_unseen(item: Item) -> bool:
     if isinstance(item, Proposed):
         return False
-    return not item.held if isinstance(item, Lesson) else bool(item.finding.draft.correction)
+    return not item.held if isinstance(item, Lesson) else item.finding.wording is not None
 
 
 def _changes_of(item: Lesson | StoredFinding, *, edits: bool) -> dict[str, str] | None:
-    """Return the fields that the person changes; None where the correction stays unknown."""
-    told = item if isinstance(item, Lesson) else item.finding.draft
+    """Return the fields that the person changes; None where nobody says what another session should know."""
+    told = item if isinstance(item, Lesson) else item.finding.wording
+    mistake, correction = (told.mistake, told.correction) if told else ("", "")
     changes: dict[str, str] = {}
-    if edits:
-        for name, text in (("mistake", told.mistake), ("correction", told.correction)):
-            if typed := ask(f"{name} [{visible(text or '')}]: "):
+    if edits or told is None:
+        asked = {"mistake": mistake} if edits else {}
+        for name, text in {**asked, "correction": correction}.items():
+            question = f"{name} [{visible(text)}]: " if text else f"{_QUESTIONS[name]} "
+            if typed := ask(question):
                 changes[name] = typed
-    elif not told.correction and isinstance(item, StoredFinding):
-        changes = {"correction": typed} if (typed := ask("What puts it right? ")) else {}
-    return (
-        changes if told.correction or "correction" in changes or isinstance(item, Lesson) else None
-    )
+    is_whole = isinstance(item, Lesson) or correction or "correction" in changes
+    return changes if is_whole else None
 
 
 async def _settle(
@@ -227,6 +242,6 @@ def _proposed(found: Proposed) -> dict[str, Any]:
 
 
 def _finding(found: StoredFinding) -> dict[str, Any]:
-    """Return a finding for a program, with the fields of a lesson."""
+    """Return a finding for a program."""
     record = record_of(found)
-    return {**record, **record["draft"], "kind": "finding"}
+    return {**record, "kind": "finding", "seen_as": record["kind"]}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding
+from mcp_reflect.sessions.found import facts_of
 
 if TYPE_CHECKING:
     from mcp_reflect.services.engine import Engine
@@ -158,10 +159,17 @@ async def collect(
 
 
 def _finding(found: StoredFinding) -> dict[str, Any]:
-    draft = found.finding.draft
+    finding = found.finding
     evidence = [
         {"session": one.session, "host": one.host, "at": one.at, "lines": one.lines}
         for one in found.seen[:-4:-1]
     ]
-    texts = {"mistake": draft.mistake, "correction": draft.correction}
-    return {"id": found.id, "sessions": found.sessions, **texts, "evidence": evidence}
+    wording = finding.wording
+    return {
+        "id": found.id,
+        "sessions": found.sessions,
+        "facts": facts_of(finding),
+        "mistake": wording.mistake if wording else "",
+        "correction": wording.correction if wording else "",
+        "evidence": evidence,
+    }

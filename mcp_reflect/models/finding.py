@@ -1,4 +1,4 @@
-"""What rules find in a session, and lessons that were written into a file which a host gives to its model."""
+"""What code witnesses in a session: two calls and a line; and lessons that were written into an instruction file."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ class SessionCall:
 
     `line` is the most telling line of its answer. `failed`: it failed; `says_no`: it failed, or its answer says that
     there is nothing or that something is not done. `expected`: a failure that teaches nothing by itself, as a search
-    without a match or a refusal of the user. `checksum` is of the whole answer; empty where it is not known.
+    without a match or a refusal of the user.
     """
 
     number: int
@@ -22,56 +22,57 @@ class SessionCall:
     failed: bool = False
     says_no: bool = False
     expected: bool = False
-    checksum: str = ""
+    exit_code: int | None = None
 
 
 class FindingKind(StrEnum):
-    """How a call that had failed came to work, or what else was found."""
+    """What was seen."""
 
-    CHANGED = "changed"  # it was made in another form
-    PREPARED = "prepared"  # something was done before it
-    RETRIED = "retried"  # it failed several times, and files were edited in between
+    WORKED = "worked"  # the same act worked after a failure
+    TURNED = "turned"  # a check that said no says yes
     FAILED = "failed"  # it failed, and nothing in the session put it right
     SAID = "said"  # no call: the person said it
-    CORRECTION = "correction"  # the person corrected how the agent works, or refused a call and said what to do
-
-    @classmethod
-    def _missing_(cls, value: object) -> "FindingKind | None":
-        return cls.CORRECTION if value == "refused" else None  # as an older bank has it
+    CORRECTION = "correction"  # the person refused a call and said what to do instead
+    UNDONE = "undone"  # the person said something, and the agent undid its work
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A lesson that an agent can store as it is or rewrite. `wrong_call` and `right_call` have tool and arguments.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCall:
+    """A call of a finding, with its number in the session; 0 where an older bank did not keep it."""
 
-    `guards`: a later call like the wrong one goes against the lesson, whatever was done before it. `by` names the
-    language model that wrote it; empty for rules.
-    """
+    tool: str
+    arguments: Json = None
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A lesson of a finding in the words of the language model `by`, for a person to decide about."""
 
     mistake: str
     correction: str
-    wrong_call: Json
-    right_call: Json
-    guards: bool = False
+    wrong_call: Json = None
+    right_call: Json = None
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something hard-won in a session. It is never recalled: the agent or a person makes a lesson of it.
+    """Two calls and a line: the call that failed or said no, its most telling line, and the call that worked.
 
-    `thing` is the same for findings about one thing. `failed` are the numbers of the calls that failed, `worked` of the
-    one that then worked. `form`: the correction holds for any task, so that rules may write a lesson of it.
+    It holds facts alone and is never recalled: the agent, a person or a language model words a lesson of it. `act` is
+    what was done, as `git push`; `thing` is the same for the same failure in other sessions. What a person said has
+    their words as its line, and no call that worked.
     """
 
     kind: FindingKind
+    act: str
     thing: str
-    tool: str
     line: str
-    failed: tuple[int, ...]
-    worked: int
-    draft: Draft
-    form: bool = False
+    exit_code: int | None = None
+    failed: FoundCall | None = None
+    worked: FoundCall | None = None
+    wording: Wording | None = None
 
 
 class FindingState(StrEnum):

@@ -153,8 +153,7 @@ class ReflectionDraft:
     """A reflection to be stored: `run` is the JSON of a `Trace`, `body` that of `reflection` without ids.
 
     `digest` identifies the run and its analysis, so that the same is not stored twice; `run_digest` the run alone, to
-    find an equal reflection before a model is asked. `face` is the record that recall finds. `evidence` are lessons of
-    rules that an author told in words of their own, each with the id of that lesson, "" for the first of `lessons`.
+    find an equal reflection before a model is asked. `face` is the record that stands for the reflection.
     """
 
     run: dict[str, Any]
@@ -165,7 +164,6 @@ class ReflectionDraft:
     face: LessonDraft
     strategy: LessonDraft | None
     lessons: tuple[LessonDraft, ...]
-    evidence: tuple[tuple[str, LessonDraft], ...] = ()
     failures: tuple[Failure, ...]
     worked: tuple[WorkedCall, ...] = ()
     links: tuple[Link, ...]

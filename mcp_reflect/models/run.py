@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Draft
 
 
 class EventType(StrEnum):
@@ -137,52 +136,26 @@ class WorkedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What rules say of some events, in a short sentence that names them."""
+    """A fact about some events, in a short sentence that names them."""
 
     event_ids: tuple[str, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
-    """A call that failed and the related later call that worked.
-
-    `also` names earlier failures with the same correction.
-    """
-
-    failed_event_id: str
-    also: tuple[str, ...] = ()
-    tool: str
-    category: ErrorCategory
-    mistake: str
-    correction: str
-    symptoms: tuple[str, ...] = ()
-    keywords: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The findings of rules in a run. Importance and confidence are in 0..1, None if nothing was found.
+    """The facts of a run.
 
-    `category` is that of the most important failure: a later one where the first was corrected. `calls` counts calls,
-    `wasted` those that failed or repeated others. `without_lesson` are corrected and open failures of which no rule
-    made a lesson; `draft` is that of the first which was hard-won.
-    `evidence` are corrections that the agent told in its own words, each with the id of the lesson that it stored.
+    `summary` has the facts as one text. `category` is that of the most important failure: a later one where the first
+    was put right. `calls` counts calls, `wasted` those that failed or repeated others.
     """
 
     summary: str
     category: ErrorCategory | None = None
     first_failing_event: str | None = None
-    findings: tuple[Observation, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    importance: float | None = None
-    confidence: float | None = None
+    facts: tuple[Observation, ...] = ()
     source_event_ids: tuple[str, ...] = ()
-    strategy: str | None = None
     failures: tuple[Failure, ...] = ()
     worked: tuple[WorkedCall, ...] = ()
     calls: int = 0
     wasted: int = 0
-    without_lesson: tuple[Observation, ...] = ()
-    draft: Draft | None = None
-    evidence: tuple[tuple[str, Correction], ...] = ()

@@ -303,7 +303,7 @@ _KEEPS_WORDS: Final = (
 _WHY_CHARS: Final = (
     80  # of a hit: a sentence on another correction of the same mistake is the longest
 )
-_REFLECTION_CHARS: Final = 360  # of a reflection by rules: all of its answer fits 1,200 characters
+_REFLECTION_CHARS: Final = 900  # of the facts of a run
 _MOST_COUNTED: Final = 3
 _STRATEGY_CHARS: Final = 200
 _NOTE_CHARS: Final = 280

@@ -54,11 +54,10 @@ class Context:
 
     `scorer` and `llm` are objects that a caller in Python passed; None: no scorer, and the configured model.
     `session` is the id of the engine's own session.
-    `by_rules` has the ids of lessons that rules made since the engine was opened, `latest_step` the step at which
-    should_reflect was asked last without a run, by project. `session_files` has the transcripts that were read last, by
-    path, each with the place to go on from. `transcripts` has the transcript of the session that a hook told of last,
-    by project. `reported` has the calls that no transcript showed. `confirm` asks the person of the calling host, None
-    where it shows no questions.
+    `latest_step` has the step at which should_reflect was asked last without a run, by project. `session_files` has the
+    transcripts that were read last, by path, each with the place to go on from. `transcripts` has the transcript of the
+    session that a hook told of last, by project. `reported` has the calls that no transcript showed. `confirm` asks the
+    person of the calling host, None where it shows no questions.
     """
 
     settings: Settings
@@ -69,7 +68,6 @@ class Context:
     scorer: "Scorer | None" = None
     llm: "LLM | None" = None
     session: str = ""
-    by_rules: set[str] = field(default_factory=set[str])
     latest_step: dict[Scope, int] = field(default_factory=dict[Scope, int])
     session_files: "dict[str, SessionFile]" = field(default_factory=dict[str, Any])
     transcripts: dict[Scope, str] = field(default_factory=dict[Scope, str])

@@ -1,97 +1,128 @@
-"""Notice what is hard-won in a session, ask for a lesson about it, and note what became of it."""
+"""What is noticed in sessions: noted after each call, asked about beside it, and named again at the next prompt."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
 from mcp_reflect.models.common import Json, Scope
-from mcp_reflect.models.finding import Finding, FindingState, SessionCall, StoredFinding
+from mcp_reflect.models.finding import Finding, FindingState, FoundCall, SessionCall, StoredFinding
 from mcp_reflect.models.lesson import State, Stored
 from mcp_reflect.models.warning import SessionState
-from mcp_reflect.moments.texts import ask_again, ask_at_call
+from mcp_reflect.moments.asks import ask_again, ask_at_call
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import shares_words
-from mcp_reflect.sessions.tools import LESSON_ID, told_in
+from mcp_reflect.sessions.tools import LESSON_ID, call_line, told_in
 
 if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import Call
+
+_WORD: Final = re.compile(r"\w{2,}")
 
 
 async def after_call(
     context: Context, scope: Scope, state: SessionState, call: "Call", *, answers: bool
 ) -> str | None:
     """Note a call of a session; return the ask for a lesson if something was hard-won, and the hook `answers`."""
-    from mcp_reflect.sessions.hard_won import found_after, session_call  # noqa: PLC0415 - not needed before a call
+    # Not needed before a call:
+    from mcp_reflect.sessions.noticing import due_ask, found_after  # noqa: PLC0415
+    from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
 
     def look(before: Sequence[SessionCall]) -> tuple[SessionCall, Finding | None]:
         seen = session_call(before[-1].number + 1 if before else 1, call)
         found = found_after(before, seen)
-        if found is not None and suspicion(
-            (found.line, found.draft.mistake, found.draft.correction)
-        ):
-            found = None  # an ask would repeat words that give orders to their reader
+        if found is not None and gives_orders(found):
+            found = None
         return seen, found
 
-    ask = answers and context.settings.ask == "call" and not state.held_out
-    told = await context.bank.findings.note_call(scope, state.id, look, ask=ask)
-    return None if told is None else ask_at_call(told.draft)
+    asks = answers and context.settings.ask == "call" and not state.held_out
+    chosen = await context.bank.findings.note_call(scope, state.id, look, due_ask if asks else None)
+    return None if chosen is None else ask_at_call(chosen)
+
+
+def gives_orders(found: Finding) -> bool:
+    """True where an ask would repeat words that give orders to their reader."""
+    return bool(suspicion((found.line, _text_of(found.failed), _text_of(found.worked))))
 
 
 async def after_own_call(
     context: Context, scope: Scope, session: str, tool: str, arguments: Json, answer: str
 ) -> None:
-    """Note as kept what the agent stored a lesson of: the findings of its session with which it shares words."""
+    """Note as kept what the agent stored a lesson of: the findings of its session that the lesson is about."""
     told, stored = told_in(tool, arguments), LESSON_ID.search(answer)
     if not told:
         return
     for found in await context.bank.findings.open_in(scope, session):
-        draft = found.finding.draft
-        if shares_words(f"{draft.mistake} {draft.correction} {draft.right_call}", told):
+        if is_about(told, found.finding):
             await context.bank.findings.settle(
                 scope, found.id, FindingState.KEPT, stored and stored[0]
             )
 
 
+def is_about(told: str, found: Finding) -> bool:
+    """True where a lesson's words name the act of a finding, or share telling words with its calls and line."""
+    acted = _words_of(found.act)
+    facts = " ".join((found.line, _text_of(found.failed), _text_of(found.worked)))
+    return (bool(acted) and acted <= _words_of(told)) or shares_words(facts, told)
+
+
+def _words_of(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _text_of(call: FoundCall | None) -> str:
+    return call_line(call.tool, call.arguments) if call else ""
+
+
 async def ask_once_more(
     context: Context, scope: Scope, state: SessionState, *, at_stop: bool = False
 ) -> str | None:
-    """Return the ask about findings of a session that nobody kept, None if there is none.
+    """Return the line about findings of a session that nobody kept, None if there is none.
 
-    At a prompt most were named before, at the call; where the setting is `stop`, they are named there alone.
+    At a prompt those are named again that were named at a call; where the setting is `stop`, they are named at the end
+    alone.
     """
     if context.settings.ask != ("stop" if at_stop else "call") or state.held_out:
         return None
-    most = 0 if at_stop else 1
+    wanted = 0 if at_stop else 1
     left = [
         found
         for found in await context.bank.findings.open_in(scope, state.id)
-        if found.asked <= most
+        if found.asked == wanted
     ]
     if not left:
         return None
     try:
-        await context.bank.findings.note_asked(scope, [found.id for found in left], times=most + 1)
+        names = [found.id for found in left]
+        await context.bank.findings.note_asked(scope, names, times=wanted + 1)
     except BankError:  # unwritable: not asked, or it would be asked again and again
         return None
-    return ask_again([found.finding.draft for found in left])
+    return ask_again([found.finding for found in left])
 
 
 async def keep(
     context: Context, found: StoredFinding, changed: Mapping[str, Any], *, by_person: bool
 ) -> Stored:
-    """Make a lesson of a finding; `changed` overrides fields of its draft. It is trusted if a person keeps it."""
-    draft = found.finding.draft
-    calls = {"wrong_call": draft.wrong_call, "right_call": draft.right_call} if draft.guards else {}
-    symptoms = [found.finding.line] if found.finding.worked or found.finding.failed else []
-    told = {"mistake": draft.mistake, "correction": draft.correction, "symptoms": symptoms}
-    fields = {name: value for name, value in {**told, **calls, **changed}.items() if value}
+    """Make a lesson of a finding, trusted if a person keeps it.
+
+    `changed` are the words of whoever keeps it; a model's are taken where they have none. The line of the failure
+    becomes a symptom, by which the same error finds the lesson.
+    """
+    finding = found.finding
+    symptoms = [finding.line] if finding.failed and finding.worked else []
+    told: dict[str, Any] = {"symptoms": symptoms}
+    if finding.wording is not None:
+        wording = finding.wording
+        told |= {"mistake": wording.mistake, "correction": wording.correction}
+        told |= {"wrong_call": wording.wrong_call, "right_call": wording.right_call}
+    fields = {name: value for name, value in {**told, **changed}.items() if value}
     if "correction" not in fields:
         raise InputError(
             "correction",
             "it is missing",
-            "Say what put it right, such as --correction 'Build it first.'",
+            "Say what another session should know, such as --correction 'Build it first.'",
         )
     store = services.lessons.add if by_person else services.lessons.store
     stored = await store(context, fields)

@@ -22,17 +22,18 @@ from mcp_reflect.clock import DAY
 from mcp_reflect.config import ServerUrl
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import Json, Scope, from_json, json_of
-from mcp_reflect.models.finding import Finding, FindingKind, Seen, StoredFinding
+from mcp_reflect.models.finding import Finding, FindingKind, Seen, StoredFinding, Wording
 from mcp_reflect.projects import project_of, stored_name
 from mcp_reflect.security.gate import clean_inputs
-from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean, clean_text
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.findings import gives_orders
+from mcp_reflect.sessions.found import facts_of, is_said
 from mcp_reflect.sessions.past_sessions import read_session
 from mcp_reflect.sessions.session_lines import record_keys
 from mcp_reflect.sessions.session_places import SessionPlace, copies_in, sessions_of
 from mcp_reflect.sessions.text import clip
-from mcp_reflect.sessions.tools import command_of, is_shell
+from mcp_reflect.sessions.tools import file_of
 from mcp_reflect.storage.retrieval.index import STOP_WORDS, terms_of
 
 _WORKERS: Final = 2
@@ -226,7 +227,7 @@ async def _read_apart(queue: _Queue, copies: _Copies, done: _Done) -> None:
 def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
     """Return what a finding cost in seconds; 0 for one that is not worth showing yet."""
     match finding.kind:
-        case FindingKind.CORRECTION:
+        case FindingKind.CORRECTION | FindingKind.UNDONE:
             return times * _PERSON_SECONDS
         case FindingKind.SAID:
             return times * _PERSON_SECONDS / 2 if sessions >= _LEAST_SESSIONS else 0.0
@@ -237,18 +238,8 @@ def weigh(finding: Finding, sessions: int, times: int, seconds: float) -> float:
 
 
 def _is_worth_a_look(finding: Finding) -> bool:
-    """Return whether a finding may be useful in another session: its correction is known, and is more than a value."""
-    wrong, right = _words_of(finding.draft.wrong_call), _words_of(finding.draft.right_call)
-    if finding.form or not finding.draft.correction or finding.kind is FindingKind.RETRIED:
-        return finding.form
-    if finding.kind is not FindingKind.CHANGED or not is_shell(finding.tool):
-        return is_shell(finding.tool)
-    return wrong[:1] != right[:1] or any(word.startswith("-") for word in {*wrong} ^ {*right})
-
-
-def _words_of(call: Json) -> list[str]:
-    arguments = call.get("arguments") if isinstance(call, dict) else None
-    return (command_of(arguments) or "").split()
+    """Return whether a finding of one session may be useful in another: something worked, and it is no mere edit."""
+    return finding.worked is not None and file_of(finding.worked.arguments) is None
 
 
 def read(
@@ -290,39 +281,40 @@ def kept(pairs: Iterable[tuple[Finding, Seen]]) -> Iterator[tuple[Finding, Seen]
     """
     for found, seen in pairs:
         finding = found
-        if found.kind in (FindingKind.SAID, FindingKind.CORRECTION):
+        if is_said(found):
             words = sorted({*terms_of(clean_text(found.thing))} - STOP_WORDS)
-            least = 1 if found.kind is FindingKind.CORRECTION else 2
+            least = 2 if found.kind is FindingKind.SAID else 1
             if len(words) < least or len(found.thing) > _LONGEST_SAID:
                 continue
-            finding = replace(found, thing=f"said: {' '.join(words)}"[:300])
-        elif suspicion((found.line, found.draft.mistake, found.draft.correction)):
+            finding = replace(found, thing=f"{found.kind}: {' '.join(words)}"[:300])
+        elif gives_orders(found):
             continue  # a review would repeat words that give orders to their reader
-        draft = replace(finding.draft, **clean(asdict(finding.draft)))
-        lines = tuple(map(clean_text, seen.lines))
-        finding = replace(
-            finding, thing=clean_text(finding.thing), line=clean_text(finding.line), draft=draft
+        yield (
+            from_json(Finding, clean(asdict(finding))),
+            replace(
+                seen, session=clean_text(seen.session), lines=tuple(map(clean_text, seen.lines))
+            ),
         )
-        yield finding, replace(seen, session=clean_text(seen.session), lines=lines)
 
 
-# Have a language model write the drafts of findings, which rules wrote first. A person still decides about each.
+# Have a language model word findings. A person still decides about each.
 
+_MOST_WORDS: Final = 600  # characters of a mistake or a correction
 _BATCH: Final = 10  # findings in a request
 _MOST_LINES: Final = 6  # of the evidence of a finding
 _ANSWER_TOKENS: Final = 120  # that a model writes about a finding, more or less
 _CHARS: Final = 4  # in a token, more or less
 
 
-async def undrafted(context: Context) -> list[StoredFinding]:
-    """Return the findings whose draft no model has written. InputError if no model is configured."""
+async def unworded(context: Context) -> list[StoredFinding]:
+    """Return the findings that no model has worded. InputError if no model is configured."""
     from mcp_reflect.llm.runner import NO_CLIENT, Role  # noqa: PLC0415 - not needed to read sessions
 
     if context.runner.llm(Role.REFLECTOR, NO_CLIENT) is None:
         fix = "Name one: --model claude-code (or codex, gemini, anthropic:MODEL, openai:MODEL@URL)."
         raise InputError("--model", "no language model is configured", fix)
     found = await context.bank.findings.waiting(context.scopes.own)
-    return [one for one in found if not one.finding.draft.by]
+    return [one for one in found if one.finding.wording is None]
 
 
 def estimated_tokens(context: Context, found: Sequence[StoredFinding]) -> int:
@@ -334,17 +326,17 @@ def estimated_tokens(context: Context, found: Sequence[StoredFinding]) -> int:
     return read + _ANSWER_TOKENS * len(found)
 
 
-async def redraft(context: Context, found: Sequence[StoredFinding]) -> tuple[int, int, str | None]:
-    """Ask the model, ten findings at once, and keep the drafts that it wrote. It ends with the first failure.
+async def word(context: Context, found: Sequence[StoredFinding]) -> tuple[int, int, str | None]:
+    """Ask the model, ten findings at once, and keep its words. It ends with the first failure.
 
-    Returns the number of drafts, the tokens that the model used, and what failed.
+    Returns the number of findings that it worded, the tokens that it used, and what failed.
     """
     from mcp_reflect.llm.runner import NO_CLIENT, Role  # noqa: PLC0415 - not needed to read sessions
 
     written = tokens = 0
     for batch in _batches(found):
         reply = await context.runner.generate(
-            Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_drafts
+            Role.REFLECTOR, "learn", clean_inputs(_inputs(batch)), host=NO_CLIENT, read=_lessons_in
         )
         tokens += reply.input_tokens + reply.output_tokens
         if reply.value is None:
@@ -352,19 +344,15 @@ async def redraft(context: Context, found: Sequence[StoredFinding]) -> tuple[int
         known = {one.id: one for one in batch}
         for lesson in reply.value:
             if (one := known.pop(str(lesson.get("id")), None)) and lesson.get("correction"):
-                texts = {
-                    name: clip(str(lesson.get(name) or ""), 600)
-                    for name in ("mistake", "correction")
-                }
-                wrong, right = lesson.get("wrong_call"), lesson.get("right_call")
-                calls = (
-                    {"wrong_call": wrong, "right_call": right, "guards": True}
-                    if wrong and right
-                    else {}
+                wording = Wording(
+                    mistake=clip(str(lesson.get("mistake") or ""), _MOST_WORDS),
+                    correction=clip(str(lesson["correction"]), _MOST_WORDS),
+                    wrong_call=lesson.get("wrong_call"),
+                    right_call=lesson.get("right_call"),
+                    by=reply.thinker or "",
                 )
-                draft = replace(one.finding.draft, **texts, **calls, by=reply.thinker or "")
-                await context.bank.findings.redraft(
-                    context.scopes.own, one.id, replace(one.finding, draft=draft)
+                await context.bank.findings.reword(
+                    context.scopes.own, one.id, replace(one.finding, wording=wording)
                 )
                 written += 1
     return written, tokens, None
@@ -378,16 +366,13 @@ def _inputs(batch: Sequence[StoredFinding]) -> dict[str, str]:
     """Return the findings as text, each followed by its lines, so that none is taken for another's."""
     texts: list[str] = []
     for one in batch:
-        draft = one.finding.draft
         lines = [line for seen in one.seen[-2:] for line in seen.lines][:_MOST_LINES]
-        texts += [
-            f"- {one.id} ({one.finding.kind}): {clip(draft.mistake, 300)} | {clip(draft.correction, 300)}"
-        ]
+        texts.append(f"- {one.id} ({one.finding.kind}): {facts_of(one.finding)}")
         texts += [f"    line {clip(line, 300)}" for line in lines]
     return {"findings": "\n".join(texts)}
 
 
-def _drafts(answer: Json) -> list[Mapping[str, Any]]:
+def _lessons_in(answer: Json) -> list[Mapping[str, Any]]:
     lessons: Any = answer.get("lessons") if isinstance(answer, dict) else None
     if not isinstance(lessons, list):
         raise InputError("lessons", "it is not a list", "Send a list of objects.")

@@ -108,15 +108,6 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         stored = replace(
             stored, reason=_SIMILAR.format(id=short_id(other), text=first_sentences(text, 400))
         )
-    if context.by_rules:  # what rules made of the same event in this session is its evidence
-        from mcp_reflect.sessions.text import shares_words
-
-        words = " ".join((draft.text, *draft.symptoms))
-        for other in await context.bank.lessons.latest(scope):
-            if other.id in context.by_rules and shares_words(
-                " ".join((other.text, *other.symptoms)), words
-            ):
-                await context.bank.reflections.take_evidence(scope, stored.lesson_id, other)
     context.log.info(
         "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
     )

@@ -30,7 +30,6 @@ from mcp_reflect.models.reflection import (
     Validation,
 )
 from mcp_reflect.models.run import Diagnosis, EventType, Outcome, Trace
-from mcp_reflect.moments.texts import texts_of
 from mcp_reflect.schemas.analysis import ScoreArguments, read_analysis, read_evaluation
 from mcp_reflect.schemas.fields import read
 from mcp_reflect.schemas.lessons import RecallArguments
@@ -42,7 +41,7 @@ from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.transcripts import with_own_events
 from mcp_reflect.sessions import decisions, reflector
 from mcp_reflect.sessions.diagnose import diagnose
-from mcp_reflect.sessions.text import error_text, quote, sentence, trace_text
+from mcp_reflect.sessions.text import error_text, quote, trace_text
 from mcp_reflect.text.signature import digest
 
 _REFLECTOR_CHARS: Final = (
@@ -51,6 +50,7 @@ _REFLECTOR_CHARS: Final = (
 _EVALUATOR_CHARS: Final = 16_000
 _TEST_RESULTS: Final = 20  # tool results from the end: an earlier report describes an earlier state
 _TOOL_OUTPUT: Final = (EventType.TOOL_RESPONSE, EventType.OBSERVATION, EventType.ERROR_EVENT)
+_MORE_FACTS: Final = 2  # beside those in the reflection; all are stored
 _UNSTORED: Final = (
     "reflection_id",
     "strategy_id",
@@ -107,10 +107,7 @@ async def store(context: Context, generated: Generated) -> Reflection:
     context.log.info(
         "reflection_stored", reflection_id=stored.id, importance=draft.reflection.importance
     )
-    reflection = replace(from_stored(stored), ignored=draft.reflection.ignored)
-    if stored.thinker == RULES:
-        context.by_rules.update(lesson.id for lesson in reflection.lessons)
-    return reflection
+    return replace(from_stored(stored), ignored=draft.reflection.ignored)
 
 
 async def query(context: Context, arguments: Mapping[str, Any]) -> tuple[Reflection, ...]:
@@ -187,7 +184,7 @@ async def generate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A run that is analyzed: its JSON, its events, the findings of rules, and what they wrote on its decision."""
+    """A run that is analyzed: its JSON, its events, its facts, and what rules wrote on its decision."""
 
     context: Context
     run: Mapping[str, Any]
@@ -231,11 +228,11 @@ class _Run:
 
     def reflector_prompt(self) -> tuple[str, dict[str, Input]]:
         """Return the name and inputs of the reflector's prompt."""
-        trace, findings = self.trace, reflector.findings_text(self.diagnosis)
+        trace, facts = self.trace, reflector.facts_text(self.diagnosis)
         name = f"reflect_{trace.outcome.value}"
         decided: dict[str, str] = {}
         if self.review is not None:
-            findings = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{findings}"
+            facts = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{facts}"
             name = "reflect_decision"
             decided = {
                 key: quote(self.run.get(key), _EVALUATOR_CHARS) for key in ("decision", "execution")
@@ -244,7 +241,7 @@ class _Run:
             "task": trace.task,
             "goal": trace.goal,
             "outcome": trace.outcome,
-            "findings": findings,
+            "findings": facts,
             "trace": trace_text(trace, _REFLECTOR_CHARS),
             **decided,
         }
@@ -391,7 +388,7 @@ async def _draft(
     analysis, thinker = judgment.value, judgment.thinker or RULES
     source = {HOST: Source.AGENT, RULES: Source.RULES}.get(thinker, Source.MODEL)
     about: dict[str, Any] = {"generated_at": iso(context.clock.now()), "scope": str(scope)}
-    reflection, lessons, evidence = reflector.judge(
+    reflection, lessons = reflector.judge(
         trace, diagnosis, analysis, source, thinker=thinker, **about
     )
     lessons = tuple([(await guarded(context, scope, lesson))[0] for lesson in lessons])
@@ -426,10 +423,8 @@ async def _draft(
         reflection=reflection,
         body={
             **{name: value for name, value in asdict(reflection).items() if name not in _UNSTORED},
-            **({"draft": texts_of(diagnosis.draft)} if diagnosis.draft else {}),
             "findings": [
-                {"events": list(item.event_ids), "text": item.text}
-                for item in diagnosis.without_lesson
+                {"events": list(fact.event_ids), "text": fact.text} for fact in diagnosis.facts
             ],
         },
         digest=_digest(run, analysis, sent.criteria),
@@ -437,7 +432,6 @@ async def _draft(
         face=reflector.reflection_draft(trace, reflection, source),
         strategy=reflector.strategy_draft(trace, reflection, source),
         lessons=lessons,
-        evidence=evidence,
         failures=diagnosis.failures,
         worked=diagnosis.worked,
         links=(
@@ -462,9 +456,7 @@ def _review(
     thresholds = {decisions.ACCURACY: settings.quality_threshold}
     if settings.latency_threshold is not None:
         thresholds[decisions.LATENCY] = settings.latency_threshold
-    findings = [
-        finding.text for finding in diagnosis.findings[:2]
-    ]  # beside the trends of the metrics
+    findings = [fact.text for fact in diagnosis.facts[:2]]  # beside the trends of the metrics
     measures = decisions.measures(metrics, earlier, thresholds)
     said = decisions.said_of(run["decision"], run.get("execution"))
     return decisions.write(
@@ -494,7 +486,6 @@ def _with_review(
     return replace(
         judged,
         reflection=failed or written.text,
-        strategy=judged.strategy or (written.insights.recommendation if written.settled else None),
         insights=written.insights,
         assessment=written.assessment,
     )
@@ -568,35 +559,22 @@ def _digest(run: dict[str, Any], analysis: Analysis | None, criteria: Sequence[s
 
 
 def from_stored(stored: StoredReflection) -> Reflection:
-    """Read a stored reflection. One by rules alone says in `next` how the agent can add its own analysis."""
+    """Read a stored reflection. One with facts alone says in `next` how the agent adds its own analysis."""
     body = cast("dict[str, Any]", stored.body)
     reflection: Reflection = from_json(Reflection, body)
     if stored.thinker != RULES:
         return reflection
-    findings = [
-        item["text"]
-        for item in body.get("findings", ())
-        if item["text"] not in reflection.reflection
-    ]
-    return replace(reflection, next=_next(reflection, findings, body.get("draft")))
+    facts = [fact["text"] for fact in body.get("findings", ())]
+    return replace(reflection, next=_next(reflection, facts))
 
 
-def _next(
-    reflection: Reflection, findings: Sequence[str], draft: Mapping[str, str] | None
-) -> dict[str, object]:
-    """Return how the agent adds its own analysis: a draft of a lesson, or findings that rules made none of."""
-    if draft is not None and reflection.validation is None:
-        return {
-            "draft": draft,
-            "send": "store_lesson with the draft as it is or, better, as a rule for other tasks",
-        }
+def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
+    """Return the request for an analysis, and the facts that the reflection had no room for."""
     asked = (
-        "{mistake, correction, symptoms}"
+        "{mistake, correction, strategy}"
         if reflection.validation is None
         else "{reflection, strategy}"
     )
-    shown = (
-        [sentence(text, 160) for text in findings[:2]] if not reflection.lessons else []
-    )  # all are stored
-    send = f"reflection_id with analysis {asked}: rules read only the events, you know the cause"
-    return {**({"findings": shown} if shown else {}), "send": send}
+    more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
+    send = f"reflection_id with analysis {asked}: these are facts, you know what they mean"
+    return {**({"facts": more} if more else {}), "send": send}

@@ -289,15 +289,15 @@ async def _record_correction(
     recent = [*corrected(call)]
     if not recent:
         return
-    from mcp_reflect.sessions.hard_won import difference_between, session_call  # noqa: PLC0415 - not needed before a call
+    # Not needed before a call:
+    from mcp_reflect.sessions.session_calls import session_call  # noqa: PLC0415
+    from mcp_reflect.sessions.worked_later import works_in_place_of  # noqa: PLC0415
 
     if not is_shell(call.tool) and file_of(call.arguments) is None:
         return  # the arguments of another tool are values of its task
     worked = session_call(0, answered)
-    if worked.says_no:  # "0 rows" puts nothing right
-        return
     for known in recent:
         failed = session_call(0, _answered(known.tool, known.arguments, None, known.error))
-        if difference_between(failed, worked) is not None:
+        if works_in_place_of(failed, worked):
             await context.bank.warnings.note_correction(scope, known, call.arguments)
             return

@@ -7,29 +7,22 @@ import re
 from collections import deque
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mcp_reflect.evidence.background import started_task, task_asked_for, task_end
 from mcp_reflect.models.common import Json
-from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen, SessionCall
+from mcp_reflect.models.finding import Finding, FindingKind, Seen, SessionCall
 from mcp_reflect.models.run import ErrorCategory
 from mcp_reflect.sessions.calls import Call, Fault
-from mcp_reflect.sessions.drafts import ALREADY_THERE, EDIT_REFUSALS, HIDES
-from mcp_reflect.sessions.hard_won import (
-    MOST_CALLS,
-    MOST_TEXT,
-    found_after,
-    is_check,
-    preference_in,
-    refusal_in,
-    session_call,
-)
+from mcp_reflect.sessions.found import finding_of, found_call
+from mcp_reflect.sessions.noticing import MOST_CALLS, found_after
 from mcp_reflect.sessions.records import Record, Speaker
+from mcp_reflect.sessions.session_calls import preference_in, refusal_in, session_call
 from mcp_reflect.sessions.session_lines import is_value, name_of_session, open_session, read_file
 from mcp_reflect.sessions.text import clip, ends
 from mcp_reflect.sessions.tools import (
+    command_of,
     file_of,
     in_words,
     is_own_refusal,
@@ -39,28 +32,13 @@ from mcp_reflect.sessions.tools import (
     without_labels,
 )
 from mcp_reflect.sessions.transcripts import LOOKS, CallReader
-from mcp_reflect.shell import READING_PROGRAMS, Part
+from mcp_reflect.shell import READING_PROGRAMS
 from mcp_reflect.text.signature import fingerprint
 
 AWAY: Final = 300.0  # seconds between two lines that count at most: for longer the person was away
 MOST_SAID: Final = 600  # characters of a person's words that are kept
-_NO_FOLDER: Final = re.compile(
-    r"\bcd\b.{0,40}no such file|no such file or directory: \S+$", re.IGNORECASE
-)
-_BREAKS: Final = (
-    re.compile(r"(?i)edit (?:has |would have )?introduced? (?:\w+ )?syntax error"),
-    "`{tool}` that leaves a syntax error in the file is refused.",
-    "Replace whole statements, to their last line, with the indentation of the file.",
-)
-_OF_EDITS: Final = frozenset(row[2] for row in (*EDIT_REFUSALS, _BREAKS))
-_NONE_SELECTED: Final = re.compile(r"\b0 selected\b")
-# What a tool reads to know how it is to work; another task needs it as well.
-_SETTINGS: Final = re.compile(
-    r"(?i)(?:\.(?:toml|cfg|ini|ya?ml|conf)|\Wpackage\.json|rc|config\.\w+|file)\Z"
-)
-_MOST_SETTING: Final = 160  # characters of the lines of a setting that are told
 _OLD_TEXTS: Final = ("old_string", "old_str", "oldText", "old_text")
-_NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text", "content")
+_NEW_TEXTS: Final = ("new_string", "new_str", "newText", "new_text")
 _MOST_ANSWER: Final = 16_000  # characters of an answer that are looked at, half from each end
 _MOST_ERROR: Final = 6_000  # the same of an answer that the host marks as failed
 
@@ -73,8 +51,9 @@ _VAGUE: Final = re.compile(
 )
 
 
-_MANY: Final = 4  # tries after which a check that turned green is hard-won
-
+_SOON: Final = 6  # calls after a person's words in which the agent undoes what it did
+_UNDOES: Final = re.compile(r"git (?:checkout (?:\S+ )?-- |restore |revert |reset --hard|stash\b)")
+_MOST_SHOWN: Final = 3  # failed calls of a finding whose lines are kept
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 
 
@@ -86,6 +65,15 @@ class _Answered:
     line: int
     began: float
     fault: Fault | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """An edit of a file: the text that it replaced, and the text that it wrote."""
+
+    file: str
+    old: str
+    new: str
 
 
 @dataclass(slots=True)
@@ -104,8 +92,9 @@ class SessionReader(CallReader):
     found: dict[str, tuple[Finding, Seen]] = field(default_factory=dict[str, tuple[Finding, Seen]])
     _calls: deque[_Answered] = field(default_factory=lambda: deque[_Answered](maxlen=MOST_CALLS))
     _failed: dict[int, _Answered] = field(default_factory=dict[int, _Answered])
-    _won: set[int] = field(default_factory=set[int])
-    _entered: set[Part] = field(default_factory=set[Part])
+    _edits: deque[_Edit] = field(default_factory=lambda: deque[_Edit](maxlen=MOST_CALLS))
+    _said: str = ""
+    _said_at: int = 0
     _number: int = 0
     _started: dict[str, tuple[str, Json]] = field(default_factory=dict[str, tuple[str, Json]])
 
@@ -127,7 +116,8 @@ class SessionReader(CallReader):
         if by is not Speaker.HOST:
             self.of_person = by is Speaker.PERSON
         if by is Speaker.PERSON and words and not _OF_HOST.match(words):
-            self._note_words(FindingKind.SAID, words, Draft("", clip(words, MOST_SAID), None, None))
+            self._said, self._said_at = words[:MOST_SAID], self._number
+            self._note_words(FindingKind.SAID, words)
 
     def told(self, text: str) -> None:
         """Leave out the agent's words."""
@@ -167,167 +157,78 @@ class SessionReader(CallReader):
         call.facts |= {} if code is None else {"exit_code": code}
         self._number += 1
         seen = _Answered(session_call(self._number, call), self.line, self.sent, call.fault)
-        before = [item.call for item in self._calls]
-        found = found_after(before, seen.call) if any(item.failed for item in before) else None
-        numbers = {*found.failed} if found else set[int]()
-        if (
-            found
-            and numbers - self._won
-            and any(item.failed for item in before if item.number in numbers)
-        ):
+        found = found_after([item.call for item in self._calls], seen.call)
+        if found is not None:
             self._note_won(found, seen)
         self._calls.append(seen)
-        if not seen.call.failed:
-            self._entered.update(part for part in parts_of(tool, arguments) if part.program == "cd")
+        self._note_undone(seen.call)
         if seen.call.failed and preference_in(content):
-            reason = refusal_in(content) or ""
-            draft = Draft(
-                f"{in_words(tool, arguments)} was refused", reason, _call(seen.call), None
-            )
             if self.of_person and is_shell(tool):  # an edit is refused for the sake of its task
-                self._note_words(FindingKind.CORRECTION, reason, draft, tool)
+                self._note_words(FindingKind.CORRECTION, refusal_in(content) or "", seen.call)
         elif seen.call.failed and not seen.call.expected:
             self._failed[seen.call.number] = seen
 
-    def _note_words(self, kind: FindingKind, words: str, draft: Draft, tool: str = "") -> None:
+    def _note_words(
+        self, kind: FindingKind, words: str, refused: SessionCall | None = None
+    ) -> None:
         words = words[:MOST_SAID]
         finding = Finding(
-            kind=kind, thing=words, tool=tool, line=clip(words), failed=(), worked=0, draft=draft
+            kind=kind,
+            act=refused.tool if refused else "",
+            thing=words,
+            line=clip(words, MOST_SAID),
+            failed=found_call(refused) if refused else None,
         )
         self._note(finding, 0.0, [(self.line, words)])
 
-    def _note_won(self, found: Finding, worked: _Answered) -> None:
-        failed = [item for item in self._calls if item.call.number in found.failed]
-        self._won.update(found.failed)
-        for number in found.failed:
-            self._failed.pop(number, None)
-        draft, form, thing = found.draft, found.form, found.thing
-        blamed = found.failed[0]
-        if not form and any(
-            item.call.number == blamed and not item.call.says_no for item in failed
-        ):
-            return  # the evidence would not show what is wrong with it
-        if not form and failed and (known := self._known_mistake(failed[-1])):
-            draft, form = replace(draft, mistake=known[0], correction=known[1]), True
-        if form and not is_shell(found.tool):
-            thing = draft.correction if draft.correction in _OF_EDITS else draft.mistake
-        checks = is_check(worked.call.tool, worked.call.arguments)
-        if (
-            found.kind is FindingKind.CHANGED
-            and checks
-            and not form
-            and self._edit_between(failed, worked)[0]
-        ):
-            return  # the edit made it pass, not its other form
-        if found.kind is FindingKind.RETRIED:
-            said = [item.call.line for item in failed]
-            stuck = len(said) >= _MANY or any(one == two for one, two in pairwise(said))
-            if not stuck and checks:
-                return  # the next edit put it right: that is the work of a task
-            thing += fingerprint(found.line)
-            if not draft.correction:
-                correction, form = self._edit_between(failed, worked)
-                draft, form = replace(draft, correction=correction), form and not checks
-        found = replace(found, thing=thing[:300], draft=draft, form=form)
-        numbers = {*found.failed[:3], found.worked}
-        lines = [(item.line, _told(item)) for item in self._calls if item.call.number in numbers]
-        lines.append((worked.line, _told(worked)))
-        self._note(
-            found, self.worked - min((item.began for item in failed), default=self.worked), lines
-        )
+    def _note_undone(self, call: SessionCall) -> None:
+        """Note a person's words after which the agent soon undid its work."""
+        if call.failed:
+            return
+        edit = _edit_of(call)
+        turned_back = edit is not None and _Edit(edit.file, edit.new, edit.old) in self._edits
+        if edit is not None:
+            self._edits.append(edit)
+        command = command_of(call.arguments) if is_shell(call.tool) else None
+        undoes = turned_back or bool(command and _UNDOES.search(command))
+        is_soon = 0 < call.number - self._said_at <= _SOON
+        if undoes and self._said and self._said_at and is_soon:
+            self.found.pop(self._said, None)  # it is more than a request
+            self._note_words(FindingKind.UNDONE, self._said)
+            self._said = ""
 
-    def _edit_between(self, failed: list[_Answered], worked: _Answered) -> tuple[str, bool]:
-        """Return what the last edit between a failure and the success changed, and whether that is a setting."""
-        last = failed[-1].call.number if failed else worked.call.number
-        for item in reversed(self._calls):
-            values = item.call.arguments if isinstance(item.call.arguments, dict) else {}
-            old, text = (
-                next((value for name in names if isinstance(value := values.get(name), str)), "")
-                for names in (_OLD_TEXTS, _NEW_TEXTS)
-            )
-            useful = text and not HIDES.search(text) and not item.call.failed
-            if item.call.number > last and useful and (file := file_of(values)):
-                name = file.replace("\\", "/").rsplit("/", 1)[-1]
-                lines = [
-                    line
-                    for line in text.splitlines()
-                    if line.strip() and line not in old.splitlines()
-                ]
-                told = " and ".join(f"`{line.strip()}`" for line in lines)
-                whole = old and told and len(text) <= MOST_TEXT and len(told) <= _MOST_SETTING
-                setting = bool(whole and _SETTINGS.search(f"/{name}"))
-                return (
-                    f"It worked after an edit of `{name}`{f', with {told}' if setting else ''}.",
-                    setting,
-                )
-        return "", False
+    def _note_won(self, found: Finding, worked: _Answered) -> None:
+        """Note two calls with their lines, and the work between them as what they cost."""
+        number = found.failed.number if found.failed else 0
+        failed = [
+            item
+            for item in self._calls
+            if item.call.number >= number and item.call.says_no and item.call.line
+        ]
+        self._failed = {
+            place: item for place, item in self._failed.items() if item.call.line != found.line
+        }
+        shown = [(item.line, _told(item)) for item in failed[:_MOST_SHOWN]]
+        began = min((item.began for item in failed), default=self.worked)
+        self._note(found, self.worked - began, [*shown, (worked.line, _told(worked))])
 
     def end(self) -> list[tuple[Finding, Seen]]:
         """Return all that was found, with the calls that failed and were not put right."""
         for seen in self._failed.values():
-            known = self._known_mistake(seen)
-            thing = known[known[1] in _OF_EDITS] if known else _thing_of(seen)
+            thing = _thing_of(seen)
             if thing:
-                what, line = in_words(seen.call.tool, seen.call.arguments), seen.call.line
-                mistake, correction = known or (f"{what} failed: {clip(line)}", "")
-                draft, form = Draft(mistake, correction, _call(seen.call), None), known is not None
-                about: dict[str, Any] = {
-                    "failed": (seen.call.number,),
-                    "worked": 0,
-                    "form": form,
-                    "draft": draft,
-                }
-                failed = Finding(
-                    kind=FindingKind.FAILED, thing=thing, tool=seen.call.tool, line=line, **about
-                )
+                act = thing.partition(": ")[0]
+                failed = finding_of(FindingKind.FAILED, act, seen.call, None)
                 self._note(failed, 0.0, [(seen.line, _told(seen))])
         session = self.session or ""
         return [(finding, replace(seen, session=session)) for finding, seen in self.found.values()]
-
-    def _known_mistake(self, seen: _Answered) -> tuple[str, str] | None:
-        """Return mistake and correction of a failure that says by itself what is wrong."""
-        if seen.call.tool.lower() in LOOKS and "EISDIR" in seen.call.line:
-            return (
-                f"`{seen.call.tool}` of a folder is refused.",
-                "List the folder, then read the files in it.",
-            )
-        if "edit" in seen.call.tool.lower():
-            known = next(
-                (row for row in (*EDIT_REFUSALS, _BREAKS) if row[0].search(seen.call.line)), None
-            )
-            return (known[1].format(tool=seen.call.tool), known[2]) if known else None
-        if _NONE_SELECTED.search(seen.call.line) and (
-            parts := parts_of(seen.call.tool, seen.call.arguments)
-        ):
-            chosen = next(
-                (
-                    " ".join(pair)
-                    for pair in pairwise(parts[-1].own_words)
-                    if pair[0] in ("-m", "-k")
-                ),
-                "",
-            )
-            return (
-                (f"`{chosen}` selects no test.", "Run the tests without it, or name their file.")
-                if chosen
-                else None
-            )
-        if _NO_FOLDER.search(seen.call.line):
-            parts = [
-                part
-                for part in parts_of(seen.call.tool, seen.call.arguments)
-                if part.program == "cd"
-            ]
-            if parts and parts[0] in self._entered:
-                return ALREADY_THERE
-        return None
 
     def _note(self, finding: Finding, seconds: float, lines: list[tuple[int, str]]) -> None:
         shown = tuple(f"{number}: {clip(text, 300)}" for number, text in lines)
         seen = Seen(session="", host=self.host, at=self.at, seconds=round(seconds, 1), lines=shown)
         if finding.thing in self.found:
             first, known = self.found[finding.thing]
-            finding = first if first.draft.correction or not finding.draft.correction else finding
+            finding = first if first.worked or not finding.worked else finding
             seen = replace(
                 known,
                 seconds=known.seconds + seen.seconds,
@@ -343,8 +244,17 @@ def _line_of(text: str) -> int:
     return int(text.partition(":")[0])
 
 
-def _call(call: SessionCall) -> Json:
-    return {"tool": call.tool, "arguments": call.arguments}
+def _edit_of(call: SessionCall) -> _Edit | None:
+    """Return what an edit replaced, None for another call or a text that was cut."""
+    values = call.arguments if isinstance(call.arguments, dict) else {}
+    file = file_of(values)
+    old, new = (
+        next((value for name in names if isinstance(value := values.get(name), str)), None)
+        for names in (_OLD_TEXTS, _NEW_TEXTS)
+    )
+    if file is None or old is None or new is None or old == new:
+        return None
+    return _Edit(file, old, new)
 
 
 def _told(seen: _Answered) -> str:

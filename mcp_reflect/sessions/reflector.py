@@ -1,4 +1,4 @@
-"""From the diagnosis and the analysis to one reflection, its scores and the lessons worth keeping."""
+"""From the facts of a run and the analysis of an agent or a model to one reflection and the lesson in it."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
@@ -10,22 +10,17 @@ from mcp_reflect.models.lesson import (
     LessonDraft,
     RecordKind,
     Source,
-    lesson_text,
     told_lesson,
 )
 from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
-from mcp_reflect.models.run import Correction, Diagnosis, ErrorCategory, Trace
-from mcp_reflect.sessions.diagnose import is_told
+from mcp_reflect.models.run import Diagnosis, ErrorCategory, Trace
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
 STRATEGY_BONUS: Final = (
     1.1  # a strategy is worth 10 % more than the reflection it comes from, at most 1
 )
-MOST_FINDINGS: Final = 12_000  # characters of all findings in a prompt
+MOST_FACTS: Final = 12_000  # characters of all facts in a prompt
 MOST_EVENTS: Final = 12
-MOST_LESSONS: Final = 3  # of one run
-IMPORTANCE: Final = 0.6  # of a lesson of rules, in 0..1
-CONFIDENCE: Final = 0.9
 
 
 def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
@@ -61,31 +56,23 @@ class Scorer(Protocol):
 
 def judge(
     trace: Trace, seen: Diagnosis, analysis: Analysis | None, source: Source, **about: Any
-) -> tuple[Reflection, tuple[LessonDraft, ...], tuple[tuple[str, LessonDraft], ...]]:
-    """Combine the diagnosis of rules with the analysis of `source`: a reflection, its lessons, and their evidence.
+) -> tuple[Reflection, tuple[LessonDraft, ...]]:
+    """Combine the facts of a run with the analysis of `source`: a reflection, and the lesson of the analysis.
 
-    `about` has the other fields of the reflection, its thinker, time and scope.
+    Without an analysis there are facts alone: no lesson, no strategy and no scores. `about` has the other fields of
+    the reflection, its thinker, time and scope.
     """
     category = seen.category.value if seen.category else None
     tags = _tags(trace, seen, analysis, category)
-    lessons = sorted(seen.corrections, key=lambda item: item.failed_event_id)
-    evidence = [*seen.evidence]
     drafts: list[LessonDraft] = []
     if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
         drafts.append(_told(trace, analysis, text, tags, source))
-        words = " ".join((text, *analysis.symptoms, analysis.reflection))
-        same = [
-            lesson for lesson in lessons if is_told(lesson, words)
-        ] or lessons  # in other words all through
-        evidence += [("", lesson) for lesson in same]
-        lessons = [lesson for lesson in lessons if lesson not in same]
-    drafts += [_seen(trace, lesson) for lesson in lessons[:MOST_LESSONS]]
     by = analysis or Analysis(reflection=seen.summary)
     reflection = Reflection(
         reflection=by.reflection,
-        strategy=by.strategy or (None if by.correction else seen.strategy),
-        importance=seen.importance if by.importance is None else by.importance,
-        confidence=seen.confidence if by.confidence is None else by.confidence,
+        strategy=by.strategy,
+        importance=by.importance,
+        confidence=by.confidence,
         tags=tags,
         error_category=category,
         first_failing_event=seen.first_failing_event,
@@ -94,22 +81,13 @@ def judge(
         assessment=by.assessment,
         **about,
     )
-    return (
-        reflection,
-        tuple(drafts),
-        tuple((name, _seen(trace, lesson)) for name, lesson in evidence),
-    )
+    return reflection, tuple(drafts)
 
 
-def findings_text(seen: Diagnosis) -> str:
-    """The findings of rules as material for a model: the summary, the lessons, and what it does not tell yet."""
-    lessons = (
-        f"{item.mistake} {item.correction} ({', '.join((*item.also, item.failed_event_id))})"
-        for item in seen.corrections
-    )
-    texts = (*lessons, *(finding.text for finding in (*seen.without_lesson, *seen.findings)))
-    untold = [text for text in dict.fromkeys(texts) if text not in seen.summary]
-    return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FINDINGS]
+def facts_text(seen: Diagnosis) -> str:
+    """The facts as material for a model: the summary, and what it has no room for."""
+    untold = [fact.text for fact in seen.facts if fact.text not in seen.summary]
+    return "\n".join((seen.summary, *(f"- {text}" for text in untold)))[:MOST_FACTS]
 
 
 def reflection_draft(trace: Trace, judged: Reflection, source: Source) -> LessonDraft:
@@ -180,17 +158,6 @@ def _told(
         None if analysis.reflection.startswith(text) else analysis.reflection or None
     )  # made of the lesson itself
     return _draft(trace, analysis, text, tags, source, why=why, **told)
-
-
-def _seen(trace: Trace, lesson: Correction) -> LessonDraft:
-    told: dict[str, Any] = {
-        name: getattr(lesson, name) for name in ("mistake", "correction", "symptoms", "keywords")
-    }
-    analysis = Analysis(reflection="", importance=IMPORTANCE, confidence=CONFIDENCE, **told)
-    tags = _each(*trace.tags, lesson.category.short, lesson.tool, trace.task_type)
-    return _told(
-        trace, analysis, lesson_text(lesson.mistake, lesson.correction), tags, Source.RULES
-    )
 
 
 def _draft(

@@ -4,6 +4,7 @@ The same text means different things from different tools: an error message prin
 text in a file that was read is its content.
 """
 
+import json
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
@@ -234,6 +235,16 @@ def in_words(tool: str, arguments: Json) -> str:
         return tool or _unnamed(arguments)  # its arguments are values of its task
     shown = "" if subject is None else without_paths(quote(subject, 2 * _TOLD))
     return f"{tool} {shown}" if 0 < len(shown) <= _TOLD else tool or _unnamed(arguments)
+
+
+def call_line(tool: str, arguments: Json) -> str:
+    """The call as it was made, whole: its command, or the tool and its arguments as JSON."""
+    command = command_of(arguments)
+    if command and is_shell(tool):
+        return command
+    return (
+        tool if arguments in (None, {}) else f"{tool} {json.dumps(arguments, ensure_ascii=False)}"
+    )
 
 
 def _unnamed(arguments: Json) -> str:

@@ -29,7 +29,6 @@ from mcp_reflect.storage.repository import (
 )
 
 MOST_CALLS: Final = 40  # of a session that are kept
-MOST_ASKS: Final = 3  # about findings in a session
 _MOST_WAITING: Final = 500
 _MOST_EVIDENCE: Final = 10  # sessions of which the lines are kept
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -49,14 +48,13 @@ class FindingRepository(Repository):
         scope: Scope,
         session: str,
         look: Callable[[Sequence[SessionCall]], tuple[SessionCall, Finding | None]],
-        *,
-        ask: bool,
+        choose: Callable[[Sequence[StoredFinding]], StoredFinding | None] | None,
     ) -> Finding | None:
         """Keep a call of a session and what it completes; return the finding that the session is to be asked about now.
 
-        `look` is given the last calls of the session, and returns the next one and what it completes. With `ask`, the
-        result is the first finding that the session was not asked about, MOST_ASKS in all. What somebody kept or
-        dropped is not found again.
+        `look` is given the last calls of the session, and returns the next one and what it completes. `choose` picks
+        of all findings of the session the one to ask about; None: it is not asked. What somebody kept or dropped is not
+        found again.
         """
         call, found = look(
             [_call(row) for row in tx.rows("session_calls", scoped(scope, session=session))]
@@ -71,14 +69,14 @@ class FindingRepository(Repository):
         ):
             values = {"id": self.clock.new_id("fnd"), "thing": found.thing, "body": asdict(found)}
             tx.run("finding_add", scoped(scope, session=session, now=self.clock.now(), **values))
-        of_session = tx.rows("findings_of_session", scoped(scope, session=session)) if ask else []
-        if sum(row["asked"] > 0 for row in of_session) >= MOST_ASKS:
+        if choose is None:
             return None
-        left = [row for row in of_session if row["state"] == FindingState.OPEN and not row["asked"]]
-        for stored in readable(left[:1], _stored, self.context.log):
-            tx.run("finding_asked", scoped(scope, id=stored.id, asked=1, now=self.clock.now()))
-            return stored.finding
-        return None
+        of_session = tx.rows("findings_of_session", scoped(scope, session=session))
+        chosen = choose(readable(of_session, _stored, self.context.log))
+        if chosen is None:
+            return None
+        tx.run("finding_asked", scoped(scope, id=chosen.id, asked=1, now=self.clock.now()))
+        return chosen.finding
 
     async def open_in(self, scope: Scope, session: str) -> list[StoredFinding]:
         """Return the open findings of a session, in order."""
@@ -103,10 +101,10 @@ class FindingRepository(Repository):
             tx.run("finding_asked", scoped(scope, id=name, asked=times, now=self.clock.now()))
 
     @transaction
-    def redraft(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
-        """Keep another draft of a finding."""
+    def reword(self, tx: Writing, scope: Scope, finding_id: str, finding: Finding) -> None:
+        """Keep a finding with the words of a language model."""
         tx.run(
-            "finding_redraft",
+            "finding_reword",
             scoped(scope, id=finding_id, body=asdict(finding), now=self.clock.now()),
         )
 
@@ -230,10 +228,10 @@ def _call(row: Row) -> SessionCall:
 
 
 def _better(one: Finding, other: Finding) -> Finding:
-    """Return the finding whose draft says more; the later one of equals."""
+    """Return the finding that shows more: in a model's words, with the call that worked; the later one of equals."""
     return max(
         (other, one),
-        key=lambda finding: (finding.draft.by, finding.form, bool(finding.draft.correction)),
+        key=lambda finding: (finding.wording is not None, finding.worked is not None),
     )
 
 

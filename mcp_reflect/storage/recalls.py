@@ -77,6 +77,8 @@ def _reason_to_hide(candidate: Candidate, query: RecallQuery) -> str | None:
         return "suspicious"
     if query.kinds and lesson.kind not in query.kinds:
         return "other_kinds"
+    if lesson.kind is RecordKind.REFLECTION and lesson.source is Source.RULES and not query.kinds:
+        return "run_summary"
     if query.tags and not set(query.tags) & set(lesson.tags):
         return "other_tags"
     if lesson.importance < query.min_importance:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_reflect.clock import DAY
 from mcp_reflect.models.common import HOST, RULES, Json, Link, Scope
-from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Source, State, Trust, waits
+from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, State, Trust, waits
 from mcp_reflect.models.reflection import ReflectionDraft, StoredReflection
 from mcp_reflect.storage import lessons, screening, similarity, warnings
 from mcp_reflect.storage.repository import (
@@ -22,7 +22,6 @@ from mcp_reflect.storage.repository import (
     transaction,
 )
 
-_EVIDENCE: Final = "evidence"
 _HOOK_SECONDS: Final = DAY  # a project is watched if hooks noted a call since then
 _RUN_FIELDS: Final = ("task", "task_type", "outcome", "run_id")
 
@@ -97,11 +96,6 @@ class ReflectionRepository(Repository):
                     tx, scope, lessons.lesson_by_id(tx, scope, learned["id"]), told, now
                 )
         return self._written(tx, scope, draft, before.id)
-
-    @transaction
-    def take_evidence(self, tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson) -> None:
-        """Make a lesson of rules the evidence of another lesson on the same event, which an agent told."""
-        _keep_as_evidence(tx, scope, lesson_id, evidence)
 
     async def by_id(self, scope: Scope, reflection_id: str) -> StoredReflection:
         """Return the reflection with that id and its redacted trace; NotFoundError names the field."""
@@ -216,8 +210,6 @@ class ReflectionRepository(Repository):
             ]
             lessons.add_links(tx, lesson_id, (origin, *events, *tools))
             learned.append({"id": lesson_id, "status": status})
-        for lesson_id, part in draft.evidence:
-            _keep_as_evidence(tx, scope, lesson_id or learned[0]["id"], record_of(part), events)
         body["lessons"] = learned
         lessons.add_links(tx, reflection_id, draft.links)
         return scoped(
@@ -242,36 +234,6 @@ def _replace_earlier(
         )
         if old.id != new.id and same and not backed and new.created_at >= old.created_at:
             lessons.supersede(tx, scope, old, lessons.lesson_by_id(tx, scope, new.id), now)
-
-
-def _keep_as_evidence(
-    tx: Writing, scope: Scope, lesson_id: str, evidence: Lesson, links: Sequence[Link] = ()
-) -> None:
-    """Keep a lesson of rules as evidence of one with that id that an agent, a model or a person told.
-
-    It stands in the history of that lesson with its events. Where rules stored it as a lesson, that one is retired and
-    linked, so that recall shows the finding once.
-    """
-    if lessons.find(tx, scope, lesson_id) is None:
-        return
-    by_rules = [
-        near for near in similarity.nearest(tx, scope, evidence) if near.source is Source.RULES
-    ]
-    equal = lessons.first_equal(evidence, by_rules)
-    if equal is not None and equal.id != lesson_id and not equal.is_kept_by_person:
-        lessons.change(
-            tx, scope, replace(equal, state=State.RETIRED, updated_at=evidence.updated_at)
-        )
-        tx.run(
-            "link_add",
-            {"from_id": lesson_id, "relation": _EVIDENCE, "to_kind": "lesson", "to_id": equal.id},
-        )
-    texts = [
-        json.loads(row["body"])["text"] for row in tx.rows("version_list", {"record_id": lesson_id})
-    ]
-    if evidence.text not in texts:
-        lessons.keep_version(tx, lesson_id, _EVIDENCE, evidence)
-    lessons.add_links(tx, lesson_id, links)
 
 
 def _by_id(reading: Reading, scope: Scope, reflection_id: str) -> StoredReflection:

@@ -343,7 +343,6 @@ def test_at_the_end_the_transcript_is_reflected_on_by_a_process_of_its_own(
     assert started is not None
     assert started.wait(60) == 0
     said = host.context("PreToolUse", tool_name="Bash", tool_input={"command": sessions.FAILING})
-    assert "Lesson: " in said
     assert sessions.WORKING in said
 
 
@@ -501,7 +500,7 @@ def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corre
         "tool_response": {"stdout": "built"},
     }
     said = host.context("PostToolUse", "s2", tool_name="Bash", **worked)
-    assert "that worked after a failure" in said
+    assert "in your own words" in said
     assert spool.read_bytes() == b""
     assert "--region eu" in host.context("PostToolUseFailure", "s3", **build, **failed)
 
@@ -551,17 +550,11 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
 
 
 def test_the_call_that_worked_brings_the_ask_where_no_call_failed(host: Host) -> None:
-    shown = "hall: target {}\nstore: target 15"
-    calls = [
-        ("set hall 21", "ok"),
-        ("show", shown.format(2)),
-        ("set hall 210", "ok"),
-        ("show", shown.format(21)),
-    ]
+    calls = [("find pay-out", "no tickets"), ("fields", "key, title"), ("find pay_out", "TK-311")]
     *before, asked = [
-        host.send("PostToolUse", tool_name="Bash", tool_input={"command": f"./thermo {command}"},
+        host.send("PostToolUse", tool_name="Bash", tool_input={"command": f"./tickets {command}"},
                   tool_response={"stdout": output, "stderr": "", "interrupted": False})
         for command, output in calls
     ]  # fmt: skip
-    assert before == [None] * 3
-    assert all(words in str(asked) for words in ("store_lesson", "set hall 21", "set hall 210"))
+    assert before == [None] * 2
+    assert all(words in str(asked) for words in ("store_lesson", "find pay-out", "find pay_out"))

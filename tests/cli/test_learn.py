@@ -75,9 +75,9 @@ def test_a_failure_that_came_back_is_one_finding_with_its_count_and_what_worked(
     assert failure["count"] == 6
     assert len({one["session"] for one in failure["sessions"]}) == 6
     assert {one["host"] for one in failure["sessions"]} == {"claude-code", "codex", "gemini"}
-    assert failure["call"] == "`make test`"
+    assert (failure["call"], failure["worked"]) == ("make test", "make test")
     assert "database is not migrated" in failure["error"]
-    assert failure["draft"]["correction"] == "Run `make migrate` before `make test`."
+    assert failure["wording"] is None
     assert all(one["date"].startswith("2026-10-01") and one["lines"] for one in failure["sessions"])
     assert set(failure) >= {
         "kind",
@@ -87,7 +87,7 @@ def test_a_failure_that_came_back_is_one_finding_with_its_count_and_what_worked(
         "call",
         "error",
         "worked",
-        "draft",
+        "wording",
     }
     assert len([one for one in home.learn() if one["kind"] == "failure"]) == 1
 
@@ -95,7 +95,7 @@ def test_a_failure_that_came_back_is_one_finding_with_its_count_and_what_worked(
 def test_a_correction_of_the_person_is_found_with_its_words(home: Home) -> None:
     past_home.thirty(home.folder, home.project)
     (correction,) = [one for one in home.learn() if one["kind"] == "correction"]
-    assert correction["draft"]["correction"] == RULE
+    assert (correction["said"], correction["call"]) == (RULE, "npm install")
     assert correction["count"] == 3
 
 
@@ -118,9 +118,9 @@ def test_stats_open_with_what_it_came_to(home: Home) -> None:
     for name in "ab":
         claude(home.folder, home.project, name, HARD_WON)
     home.learn()
-    home.command(
-        "lessons", "approve", *[one["id"] for one in home.command.json("lessons", "review")]
-    )
+    (found,) = home.command.json("lessons", "review")
+    words = ("--correction", "Run make migrate before make test.")
+    home.command("lessons", "approve", found["id"], *words)
     path = claude(home.folder, home.project, "c", HARD_WON)
     path.write_text(path.read_text().replace("2026-10", "2099-10"))
     home.learn()
@@ -133,7 +133,7 @@ def test_stats_open_with_what_it_came_to(home: Home) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in is a script with a shebang")
-def test_a_model_writes_the_drafts_after_its_tokens_were_told(
+def test_a_model_words_findings_after_its_tokens_were_told(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude(home.folder, home.project, "a", [PNPM])
@@ -148,12 +148,13 @@ def test_a_model_writes_the_drafts_after_its_tokens_were_told(
     assert main(["learn", "--model", "claude-code"]) == 2
     assert "tokens of claude-code" in home.command.capsys.readouterr().err
     (drafted,), said = home.faults("--model", "claude-code", "--yes")
-    assert said == "claude-code wrote 1 drafts with 9 tokens.\n"
+    assert said == "claude-code worded 1 findings with 9 tokens.\n"
     assert RULE in stand_in.call()["prompt"]
-    assert (drafted["draft"]["correction"], drafted["call"], drafted["worked"]) == (
-        "Use pnpm",
-        *calls.values(),
-    )
+    assert drafted["wording"] == {
+        **{name: told[name] for name in ("mistake", "correction")},
+        **calls,
+        "by": "claude-code",
+    }
     assert home.faults("--model", "claude-code", "--yes")[1] == ""
     home.command("lessons", "approve", drafted["id"])
     (lesson,) = home.command.json("lessons", "list")
@@ -168,8 +169,35 @@ def test_without_a_model_nothing_is_asked(home: Home) -> None:
 def test_a_call_that_the_person_refused_with_a_reason_is_a_correction(home: Home) -> None:
     claude(home.folder, home.project, "a", [refused("npm install", "use pnpm")])
     (correction,) = home.learn()
-    assert correction["draft"]["mistake"] == "`npm install` was refused"
-    assert correction["draft"]["correction"] == "use pnpm"
+    assert (correction["call"], correction["said"]) == ("npm install", "use pnpm")
+
+
+def test_words_after_which_the_agent_undid_its_work_are_offered(home: Home) -> None:
+    edit = {"file_path": "/src/a.py", "old_string": "one", "new_string": "two"}
+    back = {"file_path": "/src/a.py", "old_string": "two", "new_string": "one"}
+    words = "the api of orders stays as it is"
+    claude(
+        home.folder,
+        home.project,
+        "a",
+        [("calls", "Edit", edit, "updated"), ("says", words), ("calls", "Edit", back, "updated")],
+    )
+    claude(
+        home.folder,
+        home.project,
+        "b",
+        [
+            ("runs", "make", "ok"),
+            ("says", "and keep orders.py too"),
+            ("runs", "git restore orders.py", ""),
+        ],
+    )
+    claude(
+        home.folder, home.project, "c", [("says", "add a test"), ("runs", "git status", "clean")]
+    )
+    found = home.learn()
+    assert {one["kind"] for one in found} == {"undone"}
+    assert {one["said"] for one in found} == {words, "and keep orders.py too"}
 
 
 def test_each_session_is_read_once_and_again_when_it_has_grown(home: Home) -> None:
@@ -205,8 +233,8 @@ def test_hosts_and_days_choose_the_sessions(home: Home) -> None:
     os.utime(old, (0, 0))
     gemini(home.folder, home.project, "c", [refused("write de.md", "Always answer in English")])
     assert len(home.learn("--host", "codex", "--days", "7")) == 0
-    assert len(home.learn("--days", "7")) == 2
-    assert len(home.learn()) == 3
+    assert [one["count"] for one in home.learn("--days", "7")] == [1, 1]
+    assert sorted(one["count"] for one in home.learn()) == [1, 2]
 
 
 def test_what_a_script_asked_is_not_a_person_s(home: Home) -> None:
@@ -295,9 +323,7 @@ def test_a_gemini_session_of_too_many_bytes_is_named(home: Home) -> None:
 
 def test_links_out_of_the_folder_are_not_followed(home: Home) -> None:
     own = claude(home.folder, home.project, "a", [PNPM])
-    outside = claude(
-        home.folder / "elsewhere", home.project, "b", [("says", "Never commit without asking me")]
-    )
+    outside = claude(home.folder / "elsewhere", home.project, "b", HARD_WON)
     (own.parent / "linked.jsonl").symlink_to(outside)
     (own.parent / "folder").symlink_to(outside.parent)
     found, faults = home.faults()

@@ -11,7 +11,7 @@ import pytest
 from mcp_reflect import services
 from mcp_reflect.cli import main
 from mcp_reflect.config import Settings
-from mcp_reflect.moments.texts import MOST_CHARS
+from mcp_reflect.moments.asks import MOST_BYTES
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import read_hook
 
@@ -48,9 +48,10 @@ async def hard_won(
     return await call(engine, right, "owner: Okafor", session=session)
 
 
-def draft_in(text: str) -> dict[str, Any]:
-    """The arguments of store_lesson in an ask."""
-    return json.loads(text.split("\n")[1])
+LESSON = {
+    "mistake": "./vault get was asked for a path without its slashes",
+    "correction": "./vault get takes a path with / in front and at the end",
+}
 
 
 async def test_a_call_without_arguments_is_kept_and_read_again(engine: Engine) -> None:
@@ -58,20 +59,30 @@ async def test_a_call_without_arguments_is_kept_and_read_again(engine: Engine) -
         assert (await engine.after_call("list_rooms", None, "3 rooms", session="s")).text is None
 
 
-async def test_the_call_that_worked_brings_a_draft_that_can_be_sent_as_it_is(
+async def test_the_call_that_worked_brings_both_calls_and_the_line_of_the_failure(
     engine: Engine,
 ) -> None:
     asked = await hard_won(engine)
     assert asked is not None
-    assert len(asked) <= MOST_CHARS
-    assert "store_lesson" in asked
-    assert "Doing nothing is fine" in asked
-    draft = draft_in(asked)
-    assert "denied" in draft["mistake"]
-    assert (draft["wrong_call"], draft["right_call"]) == (WRONG, RIGHT)
-    stored = await engine.store_lesson(**draft)
-    (hit,) = (await engine.recall(task="get the entry teams/search with ./vault")).lessons
-    assert hit.id == stored.lesson_id
+    assert len(asked.encode()) <= MOST_BYTES
+    for part in (WRONG, RIGHT, "denied", "exit code 1", "call 1", "call 2", "store_lesson"):
+        assert part in asked
+    assert "in your own words; doing nothing is fine" in asked
+    assert "wrong_call" not in asked
+
+
+@pytest.mark.parametrize("text", ["a" * 4_000, "ü" * 4_000, "看" * 4_000])
+async def test_an_ask_has_at_most_six_hundred_bytes_with_the_calls_from_their_beginning(
+    engine: Engine, text: str
+) -> None:
+    wrong, right = f"./vault put a {text}", f"./vault put /a/ {text}"
+    await call(engine, wrong, f"denied: {text}", failed=True)
+    asked = await call(engine, right, "kept")
+    assert asked is not None
+    assert len(asked.encode()) <= MOST_BYTES
+    assert "./vault put a " in asked
+    assert "./vault put /a/ " in asked
+    assert asked.endswith("doing nothing is fine.")
 
 
 async def test_a_session_is_asked_once_about_one_thing_and_three_times_at_most(
@@ -92,19 +103,32 @@ async def test_what_nobody_kept_is_named_once_more_at_the_next_prompt(engine: En
     again = await hook(engine, "UserPromptSubmit", prompt="And now the next one")
     assert again is not None
     assert "lessons review" in again
-    assert len(again) <= MOST_CHARS
+    assert len(again.encode()) <= MOST_BYTES
+    assert "\n" not in again
     assert await hook(engine, "UserPromptSubmit", prompt="And the one after") is None
     assert len(await engine.bank.findings.waiting(engine.scopes.own)) == 1
 
 
-async def test_of_what_nobody_kept_as_much_as_fits_is_named_at_the_next_prompt(
-    engine: Engine,
-) -> None:
+async def test_of_what_nobody_kept_the_first_is_named_and_the_rest_counted(engine: Engine) -> None:
     for tool in ("./one", "./two"):
         await hard_won(engine, wrong=f"{tool} go", right=f"{tool} go -f")
     again = await hook(engine, "UserPromptSubmit", prompt="And now the next one") or ""
-    assert "./one" in again
-    assert "./two" in again
+    assert "./one go" in again
+    assert "1 more" in again
+
+
+async def test_what_the_session_was_not_asked_about_is_not_named_at_the_prompt(
+    engine: Engine,
+) -> None:
+    for tool in ("./one", "./two", "./three"):
+        await hard_won(engine, wrong=f"{tool} go", right=f"{tool} go -f")
+        told = {"tool_name": "mcp__mcp-reflect__store_lesson"}
+        lesson = {"mistake": f"{tool} go alone fails", "correction": f"{tool} go -f works"}
+        answered = '{"lesson_id": "les_0123456789abcdef"}'
+        await hook(engine, "PostToolUse", **told, tool_input=lesson, tool_response=answered)
+    assert await hard_won(engine, wrong="./four go", right="./four go -f") is None
+    assert await hook(engine, "UserPromptSubmit", prompt="And now the next one") is None
+    assert len(await engine.bank.findings.waiting(engine.scopes.own)) == 1
 
 
 async def test_a_finding_that_the_agent_stored_a_lesson_of_is_kept(engine: Engine) -> None:
@@ -112,7 +136,7 @@ async def test_a_finding_that_the_agent_stored_a_lesson_of_is_kept(engine: Engin
     assert asked is not None
     told: dict[str, Any] = {
         "tool_name": "mcp__mcp-reflect__store_lesson",
-        "tool_input": draft_in(asked),
+        "tool_input": LESSON,
     }
     await hook(engine, "PostToolUse", **told, tool_response='{"lesson_id": "les_0123456789abcdef"}')
     assert await engine.bank.findings.waiting(engine.scopes.own) == []
@@ -208,10 +232,25 @@ async def test_no_prompt_is_taken_for_a_correction(engine: Engine) -> None:
         assert await hook(engine, "UserPromptSubmit", prompt=prompt) is None
 
 
-async def test_a_draft_has_no_calls_where_a_guard_of_them_would_be_wrong(engine: Engine) -> None:
+async def test_a_check_that_turns_is_asked_about_where_nobody_answered_the_first_ask(
+    engine: Engine,
+) -> None:
     await call(engine, "./ctl push app", "error E42: no candidate", failed=True)
+    assert await call(engine, "./ctl push app --any", "queued")
+    await call(engine, "./ctl check", "not done")
     await call(engine, "./ctl index --rebuild", "rebuilt")
-    asked = await call(engine, "./ctl push app", "live")
+    asked = await call(engine, "./ctl check", "done")
     assert asked is not None
-    assert draft_in(asked).keys() == {"mistake", "correction"}
-    assert (await engine.store_lesson(**draft_in(asked))).status == "stored"
+    assert "said no (call 3): ./ctl check" in asked
+    assert "error E42: no candidate" in asked
+    assert "said yes (call 5): ./ctl check" in asked
+
+
+async def test_a_secret_in_a_call_or_its_answer_is_in_no_finding_and_no_ask(engine: Engine) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    await call(engine, f"./vault get --token {secret} a", f"denied for {secret}", failed=True)
+    asked = await call(engine, f"./vault get --token {secret} /a/", "owner")
+    assert asked is not None
+    assert secret not in asked
+    (found,) = await engine.bank.findings.waiting(engine.scopes.own)
+    assert secret not in str(found)

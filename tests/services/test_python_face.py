@@ -40,9 +40,7 @@ async def test_generating_stores_nothing_and_storing_twice_stores_once(settings:
         assert await engine.store_reflection(generated) == kept
         (stored,) = await engine.bank.reflections.latest(engine.scopes.own)
         assert stored.id == kept.reflection_id
-        assert (
-            await engine.bank.lessons.get(engine.scopes.own, kept.strategy_id or "")
-        ).kind == "strategy"
+        assert (kept.thinker, kept.strategy_id, kept.lessons) == ("rules", None, ())
         assert (await engine.reflect(**FAILED_RUN)).reflection_id == kept.reflection_id
 
 

@@ -101,9 +101,13 @@ async def test_another_call_after_a_warning_proves_nothing_and_the_same_one_that
         },
         {"type": "tool_response", "content": "42 passed", "metadata": {"exit_code": 0}},
     ]
-    lesson_id = (
-        (await engine.reflect(task="run the tests", outcome="success", events=events)).lessons[0].id
-    )
+    analysis = {
+        "mistake": "pytest tests/billing finds no module billing",
+        "correction": "Run PYTHONPATH=src pytest tests/billing",
+        "symptoms": ["ModuleNotFoundError: No module named 'billing'"],
+    }
+    run = {"task": "run the tests", "outcome": "success", "events": events}
+    lesson_id = (await engine.reflect(**run, analysis=analysis)).lessons[0].id
     failing: Json = {"command": "pytest tests/billing"}
     assert await engine.before_call("Bash", failing, session="s") is not None
     await engine.after_call(

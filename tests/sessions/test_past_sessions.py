@@ -37,94 +37,42 @@ def learned(*steps: Step, sessions: int = 1) -> list[Finding]:
     ]
 
 
-def test_a_check_is_hard_won_where_it_said_the_same_after_an_edit() -> None:
+def test_a_check_that_passes_after_one_edit_is_work_and_after_several_is_hard_won() -> None:
     assert learned(FAILS, EDIT, TESTS) == []
-    assert learned(FAILS, EDIT, FAILS, EDIT, TESTS) == []
-    (found,) = learned(FAILS, EDIT, FAILS, EDIT, TESTS, sessions=2)
-    assert found.draft.correction == "It worked after an edit of `cache.py`."
+    (found,) = learned(FAILS, EDIT, FAILS, EDIT, TESTS)
+    assert (found.act, found.line) == ("ty check", "error: not callable")
 
 
-def test_a_setting_that_a_tool_needs_is_told_in_whole_lines_after_one_session() -> None:
-    fails = ("uv tool install .", "ValueError: Unable to determine which files to ship", 1)
-    edit = ("edit of pyproject.toml: [tool.hatch.build]\nonly-include = ['a.py']", "updated")
-    (found,) = learned(fails, edit, ("uv tool install .", "Installed 1 executable"))
-    assert found.draft.correction.endswith(
-        "`pyproject.toml`, with `[tool.hatch.build]` and `only-include = ['a.py']`."
-    )
+def test_both_calls_are_kept_as_they_were_made() -> None:
+    (found,) = learned(("./app push", "error: bad key", 1), ("./app login && ./app push", "pushed"))
+    assert found.failed is not None
+    assert found.worked is not None
+    assert found.failed.arguments == {"command": "./app push"}
+    assert found.worked.arguments == {"command": "./app login && ./app push"}
+    assert (found.failed.number, found.worked.number) == (1, 2)
 
 
-NONE = (
-    "pytest -m unit",
-    "asyncio: mode=Mode.AUTO\ncollected 2 items / 2 deselected / 0 selected\n=== 2 deselected ===",
-    1,
-)
-
-
-@pytest.mark.parametrize(
-    "rest", [[], [("pytest --collect-only -q", "2 tests collected")], [("pytest a.py", "2 passed")]]
-)
-def test_a_marker_that_no_test_has_is_told_and_a_list_of_tests_is_no_correction(
-    rest: list[Step],
-) -> None:
-    (found,) = learned(NONE, *rest)
-    assert (found.draft.mistake, found.draft.correction) == (
-        "`-m unit` selects no test.", "Run the tests without it, or name their file."
-    )  # fmt: skip
-
-
-def test_a_commit_that_its_hook_refused_needs_the_check_and_not_another_add() -> None:
-    refused = (
-        "git commit -m one",
-        "src/a.ts(2,3): error TS2345: Argument of type 'x' is not assignable",
-        1,
-    )
-    done = ("git add . && git commit -m one", "[main 1234567] one")
-    assert learned(refused, done) == learned(refused, EDIT, done) == []
-    (found,) = learned(refused, EDIT, ("npm run check", "No errors."), done)
-    assert found.draft.correction == "Run `npm run check` before `git commit`."
-
-
-def test_a_command_before_another_is_no_cure_where_a_file_was_edited_too() -> None:
-    fails, works = ("./app push", "error: bad key", 1), ("./app login && ./app push", "pushed")
-    assert learned(fails, EDIT, works) == []
-    assert learned(fails, works)
-
-
-def test_tools_that_edit_are_one_finding_where_they_refuse_for_one_reason() -> None:
+def test_an_edit_that_was_refused_is_listed_where_it_came_back() -> None:
     refused = "Found 2 matches of the string to replace, but replace_all is false."
-    (found,) = learned(
+    steps: tuple[Step, ...] = (
         ("edit of a.py: 1", refused, 1), ("edit of a.py: 2", "updated"),
         ("multiedit of a.py: 3", refused, 1), ("edit of a.py: 4", "updated"),
     )  # fmt: skip
-    assert (
-        found.draft.mistake == "`Edit` with text that occurs more than once in the file is refused."
-    )
-
-
-def test_a_call_that_did_not_fail_is_blamed_for_no_failure_elsewhere() -> None:
-    steps: tuple[Step, ...] = (
-        ("uv tool install .", "Resolved 12 packages"), ("cd /tmp && tool", "error: branch missing", 1),
-        ("uv tool install --force .", "Installed"), ("tool", "branch main"),
-    )  # fmt: skip
     assert learned(*steps) == []
+    (found,) = learned(*steps, sessions=2)
+    assert found.line == refused
+
+
+def test_a_failure_that_nothing_put_right_is_listed_where_it_came_back() -> None:
+    fails = ("./app push", "error: bad key", 1)
+    assert learned(fails) == []
+    (found,) = learned(fails, sessions=2)
+    assert (found.kind, found.act, found.worked) == ("failed", "./app push", None)
 
 
 def test_a_narrower_check_after_an_edit_put_nothing_right() -> None:
     fails = ("uv run pytest -m browser", "AssertionError: no warning\n1 failed", 1)
     assert learned(fails, EDIT, ("uv run pytest tests/test_line.py::test_one", "1 passed")) == []
-
-
-def test_an_edit_that_hides_the_failure_is_no_correction() -> None:
-    hides = ("edit of ci.yml: continue-on-error: true", "The file was updated.")
-    assert learned(FAILS, hides, FAILS, hides, TESTS) == []
-
-
-def test_an_edit_that_would_break_the_file_is_told_with_what_to_do() -> None:
-    refused = "Your proposed edit has introduced new syntax error(s).\n- E999 IndentationError: unexpected indent"
-    (found,) = learned(
-        ("edit of cache.py: return 1", refused, 1), ("edit of cache.py:   return 1", "updated")
-    )
-    assert found.draft.mistake == "`Edit` that leaves a syntax error in the file is refused."
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,8 @@ ON CONFLICT (tenant, file) DO UPDATE SET size = excluded.size, changed = exclude
 -- Note how often its session was asked about a finding.
 UPDATE findings SET asked = :asked, updated_at = :now WHERE tenant = :tenant AND id = :id;
 
--- name: finding_redraft
--- Keep another draft of a finding.
+-- name: finding_reword
+-- Keep a finding in a model's words.
 UPDATE findings SET body = :body, updated_at = :now WHERE tenant = :tenant AND id = :id;
 
 -- name: finding_settle

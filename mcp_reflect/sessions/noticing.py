@@ -1,0 +1,56 @@
+"""Notice what was hard-won in a session: two calls and a line, witnessed by two detectors."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mcp_reflect.models.finding import (
+    Finding,
+    FindingKind,
+    FindingState,
+    SessionCall,
+    StoredFinding,
+)
+from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.session_calls import session_call
+from mcp_reflect.sessions.turned_checks import turned_check
+from mcp_reflect.sessions.worked_later import worked_later
+
+MOST_CALLS: Final = 40  # of a session that are looked at
+MOST_ASKS: Final = 3  # in a session
+
+
+def found_after(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    """The finding that `call`, which just came back, completes; `before` are the calls of the session until then."""
+    if call.failed or call.expected:
+        return None
+    recent = before[-MOST_CALLS:]
+    return turned_check(recent, call) or worked_later(recent, call)
+
+
+def due_ask(of_session: Sequence[StoredFinding]) -> StoredFinding | None:
+    """The finding that a session is to be asked about now: the first open one that an earlier ask does not cover."""
+    asked = [found for found in of_session if found.asked]
+    if len(asked) >= MOST_ASKS:
+        return None
+    for found in of_session:
+        is_new = found.state is FindingState.OPEN and not found.asked
+        if is_new and not any(_covers(other, found) for other in asked):
+            return found
+    return None
+
+
+def _covers(asked: StoredFinding, found: StoredFinding) -> bool:
+    """True where the session was asked about this act; about a program's check only if somebody answered that ask."""
+    if found.finding.kind is FindingKind.TURNED:
+        same_program = asked.finding.act.split(" ")[0] == found.finding.act.split(" ")[0]
+        return asked.finding.act == found.finding.act or (
+            same_program and asked.state is FindingState.KEPT
+        )
+    return asked.finding.act == found.finding.act
+
+
+def findings_in(tried: Sequence[Call]) -> list[Finding]:
+    """What was hard-won in a run; the number of a call is its index and one."""
+    calls = [session_call(item.index + 1, item) for item in tried]
+    found = (found_after(calls[:place], call) for place, call in enumerate(calls))
+    return [finding for finding in found if finding is not None]

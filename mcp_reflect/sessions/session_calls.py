@@ -1,0 +1,154 @@
+"""A call as a session keeps it: what it was, its most telling line, and whether it failed or said no."""
+
+import re
+from typing import Final
+
+from mcp_reflect.guards.guard import is_shell
+from mcp_reflect.models.common import Json
+from mcp_reflect.models.finding import SessionCall
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.acts import asks_for_help, program_of
+from mcp_reflect.sessions.calls import Call, headline
+from mcp_reflect.sessions.text import word_set
+from mcp_reflect.sessions.tools import Kind, kind_of, parts_of
+from mcp_reflect.shell import READING_PROGRAMS
+
+MOST_TEXT: Final = 600  # characters of a text among the arguments of a call
+MOST_LINE: Final = 200
+MOST_DEPTH: Final = 6  # levels of nested arguments
+MOST_ITEMS: Final = 20  # fields or entries of arguments
+SHORT: Final = 300  # characters of an answer that can say as a whole that there is nothing
+BRIEF: Final = 80  # characters of the line that says so
+OPENING: Final = 3_000  # characters in which a host says that a call was refused
+
+_REFUSED: Final = lazy_compile(
+    r"(?i)user doesn't want to|command aborted|interrupted by (?:the )?user|operation was cancell?ed"
+    r"|haven't granted|request(?:ed)? permissions?|user (?:rejected|denied|declined|cancell?ed)"
+    r"|\Athis .{0,40}command (?:contains .{0,90})?requires approval|was blocked\. For security, Claude Code"
+)
+_REASON: Final = lazy_compile(
+    r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})"
+)
+_PREFERENCE: Final = lazy_compile(
+    r"(?i)^\W{0,2}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
+)
+_NO: Final = lazy_compile(
+    r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
+    r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
+)
+_NO_FAULT: Final = lazy_compile(
+    r"(?i)\b(?:0|no) (?:errors?|warnings?|problems?|issues?|failures?|vulnerabilit\w+|to destroy|failed)\b"
+    r"|nothing to (?:commit|update|install)|no changes|clean"
+)
+_ABSENT_FILE: Final = lazy_compile(
+    r"(?i)no such file|does(?:n't| not) exist|(?:file|path|directory) not found|ENOENT|cannot find (?:the )?(?:path|file)"
+)
+_IN_BACKGROUND: Final = ("run_in_background", "is_background", "isBackground")
+_BACKGROUND: Final = lazy_compile(r"(?i)\brunning in (?:the )?background\b")
+_EXIT_CODE: Final = re.compile(r"(?i)\A(?:Error: )?exit code:? (\d{1,3})\b")
+_PROBES: Final = word_set(
+    "which command type test [ ls stat ping pgrep lsof diff cmp nc dig host ps"
+)
+
+
+def session_call(number: int, call: Call) -> SessionCall:
+    """Return the call as a session keeps it; the line of one that the user refused with a reason is that reason."""
+    fault = call.fault
+    text = fault.text if fault else call.answer
+    preference = preference_in(text) if fault else ""
+    line = preference or (_telling_line(call, text) if fault else _last_line(text))
+    return SessionCall(
+        number=number,
+        tool=call.tool,
+        arguments=shortened(call.arguments),
+        line=line[:MOST_LINE],
+        failed=fault is not None and not call.empty,
+        says_no=fault is not None or _says_no(text, line),
+        expected=fault is not None and _is_expected(call, text),
+        exit_code=_exit_code_of(call, text),
+    )
+
+
+def _telling_line(call: Call, text: str) -> str:
+    """The line that names the error; of a script's output without one, the last that says more than "not done"."""
+    last_counts = -1 if is_shell(call.tool) else 0
+    return headline(text, last_counts)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text[-2_000:].split("\n") if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _says_no(text: str, line: str) -> bool:
+    """True where a whole short answer says that there is nothing, or that something is not done."""
+    is_short = len(text) <= SHORT and len(line) <= BRIEF
+    return is_short and bool(_NO.search(line)) and not _NO_FAULT.search(line)
+
+
+def _is_expected(call: Call, text: str) -> bool:
+    """True for a failure that teaches nothing by itself."""
+    return (
+        (refusal_in(text) is not None and not preference_in(text))
+        or call.empty
+        or _is_probe(call.tool, call.arguments)
+        or _is_look_for_absent_file(call, text)
+        or _runs_in_background(call, text)
+    )
+
+
+def _runs_in_background(call: Call, text: str) -> bool:
+    values = call.arguments if isinstance(call.arguments, dict) else {}
+    is_asked = any(values.get(name) is True for name in _IN_BACKGROUND)
+    return is_asked or bool(_BACKGROUND.search(text[:OPENING]))
+
+
+def _is_probe(tool: str, arguments: Json) -> bool:
+    """True where a command only asks: for help, whether a program is there, whether two files differ."""
+    parts = parts_of(tool, arguments)
+    return bool(parts) and (asks_for_help(parts[-1]) or program_of(parts[-1]) in _PROBES)
+
+
+def _is_look_for_absent_file(call: Call, text: str) -> bool:
+    if not _ABSENT_FILE.search(text[:OPENING]):
+        return False
+    parts = parts_of(call.tool, call.arguments)
+    if parts:
+        return all(program_of(part) in READING_PROGRAMS | {"cd"} for part in parts)
+    return kind_of(call.tool, call.arguments) in (Kind.READ, Kind.SEARCH)
+
+
+def _exit_code_of(call: Call, text: str) -> int | None:
+    told = call.facts.get("exit_code")
+    if isinstance(told, int) and not isinstance(told, bool):
+        return told
+    found = _EXIT_CODE.match(call.error or text)
+    return int(found[1]) if found else None
+
+
+def refusal_in(text: str) -> str | None:
+    """The reason for which the user refused a call; empty without one, None where nobody refused it."""
+    if not _REFUSED.search(text[:OPENING]):
+        return None
+    reason = _REASON.search(text[:OPENING])
+    return reason[1].strip().rstrip(".") if reason else ""
+
+
+def preference_in(text: str) -> str:
+    """The reason for which the user refused a call, where it says what to do; else empty."""
+    reason = refusal_in(text) or ""
+    return reason if reason and _PREFERENCE.search(reason) else ""
+
+
+def shortened(value: Json, depth: int = 0) -> Json:
+    """Arguments with long texts cut in their middle, and without what is nested deep."""
+    if isinstance(value, str):
+        half = MOST_TEXT // 2
+        return value if len(value) <= MOST_TEXT else f"{value[:half]} ... {value[-half:]}"
+    if isinstance(value, dict | list) and depth > MOST_DEPTH:
+        return None
+    if isinstance(value, dict):
+        return {key: shortened(item, depth + 1) for key, item in [*value.items()][:MOST_ITEMS]}
+    if isinstance(value, list):
+        return [shortened(item, depth + 1) for item in value[:MOST_ITEMS]]
+    return value

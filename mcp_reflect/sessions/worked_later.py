@@ -1,0 +1,209 @@
+"""Notice that the same act works after a failure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.sessions.acts import (
+    SessionAct,
+    acts_of,
+    changes_something,
+    ends_with_look,
+    is_edit,
+    normalized,
+    waits,
+)
+from mcp_reflect.sessions.found import finding_of
+
+NEAR: Final = 12  # calls between a failure and the call that worked
+TRIES: Final = 2  # failures of a test or build, after which its success after an edit is hard-won
+
+
+_HALF: Final = 0.5  # of the words of an object that two calls share
+_WORD: Final = re.compile(r"[^\W_]+")
+_NO_PROGRAM: Final = lazy_compile(r"(?i)command not found|not recognized|not installed")
+_LATE: Final = lazy_compile(
+    r"(?i)timed? ?out|connection refused|connect to|ECONNREFUSED|not ready|unreachable|unavailable|still \w+ing"
+)
+
+
+def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
+    """Return the finding that `call` completes: an act of it failed before, in another call or before other work."""
+    if call.says_no or call.expected:
+        return None
+    acts = {act.name: act for act in acts_of(call) if not act.is_idle}
+    for place in range(len(before) - 1, max(len(before) - 1 - NEAR, -1), -1):
+        failed = before[place]
+        shared = _failed_acts(failed, acts)
+        between = before[place + 1 :]
+        if shared and _has_worked(between, failed):
+            return None
+        if not shared and _is_stood_in_for(failed, acts_of(call)):
+            return finding_of(FindingKind.WORKED, acts_of(failed)[-1].name, failed, call)
+        for act in shared:
+            tries = _Tries(before, failed, act, between, call, acts[act.name])
+            if _is_hard_won(tries):
+                return finding_of(FindingKind.WORKED, act.name, failed, call)
+    return None
+
+
+def works_in_place_of(failed: SessionCall, worked: SessionCall) -> bool:
+    """True where the second call does an act of the first in another form.
+
+    Tests and builds that pass later in another form tell nothing, unless their folder or environment differs, or a
+    flag that the error asked for.
+    """
+    if worked.says_no:
+        return False
+    acts = {act.name: act for act in acts_of(worked) if not act.is_idle}
+    for act in _failed_acts(failed, acts):
+        again = acts[act.name]
+        if act.is_test:
+            is_moved = (act.folder, act.setup) != (again.folder, again.setup)
+            was_told = any(flag in failed.line for flag in again.flags - act.flags)
+            if (is_moved or was_told) and _does_more(act, again):
+                return True
+        elif not (act.is_own_check or _is_same(act, again)) and _is_alike(act, again, failed):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    """An act that failed and worked later: the calls before, the failed one, those between, and the one that worked."""
+
+    before: Sequence[SessionCall]
+    failed: SessionCall
+    act: SessionAct
+    between: Sequence[SessionCall]
+    call: SessionCall
+    again: SessionAct
+
+    @property
+    def is_edited(self) -> bool:
+        """True where a file was edited in between."""
+        return any(is_edit(item) and not item.failed for item in self.between)
+
+    @property
+    def done(self) -> list[SessionCall]:
+        """The calls between that may have changed something."""
+        return [item for item in self.between if changes_something(item)]
+
+    @property
+    def is_done_first(self) -> bool:
+        """True where the call that worked does something else before the act, in one line."""
+        known = {(act.name, act.operands, act.flags) for act in acts_of(self.failed)}
+        acts = acts_of(self.call)
+        first = acts[: acts.index(self.again)]
+        return any((act.name, act.operands, act.flags) not in known for act in first)
+
+
+def _failed_acts(failed: SessionCall, acts: Mapping[str, SessionAct]) -> list[SessionAct]:
+    """Return the acts of a failed call that are among `acts`, the last one first and checks at the end.
+
+    Which act of a line failed is not known. An act is left out where a later one of its line is missing: a part of the
+    line that works says nothing of the rest.
+    """
+    if not failed.says_no or failed.expected or (not failed.failed and ends_with_look(failed)):
+        return []
+    shared: list[SessionAct] = []
+    for act in reversed(acts_of(failed)):
+        if act.name in acts:
+            shared.append(act)
+        elif not act.is_own_check:
+            break
+    return sorted(shared, key=lambda act: act.is_own_check)
+
+
+def _is_stood_in_for(failed: SessionCall, acts: Sequence[SessionAct]) -> bool:
+    """True where the program was not there, and another one did the same: `pnpm install` for `npm install`."""
+    if not failed.failed or failed.expected or not _NO_PROGRAM.search(failed.line):
+        return False
+    absent = acts_of(failed)[-1:]
+    return any(
+        act.program != other.program and act.words and act.words <= other.words
+        for act in absent
+        for other in acts
+    )
+
+
+def _has_worked(between: Sequence[SessionCall], failed: SessionCall) -> bool:
+    """True where the failed call itself worked in the meantime: what differs now is other work."""
+    return any(
+        not call.says_no and normalized(call.arguments) == normalized(failed.arguments)
+        for call in between
+    )
+
+
+def _is_hard_won(tries: _Tries) -> bool:
+    """Decide by what differs: the call itself, or only what was done before it."""
+    if _was_waited_for(tries.failed, (*tries.between, tries.call)):
+        return False
+    act, again = tries.act, tries.again
+    if _is_same(act, again):
+        return tries.failed.failed and _was_prepared(tries)
+    if act.is_test:
+        return _was_prepared(tries) if tries.is_edited else _does_more(act, again)
+    return not act.is_own_check and _is_alike(act, again, tries.failed)
+
+
+def _is_same(act: SessionAct, again: SessionAct) -> bool:
+    """True for the same command, however its output is cut, and for the same call of a tool."""
+    same_program = act.program == again.program
+    return same_program and replace(act, part=None) == replace(again, part=None)
+
+
+def _was_waited_for(failed: SessionCall, later: Sequence[SessionCall]) -> bool:
+    """True where something was only not there yet."""
+    return bool(_LATE.search(failed.line)) and any(map(waits, later))
+
+
+def _was_prepared(tries: _Tries) -> bool:
+    """True where something was done before the same call worked. Alone again, it failed by chance.
+
+    That an edit makes a test or a build pass is the normal course of work, unless it took several tries. A tool that
+    edits never fails by chance, so that what was looked at in between is enough.
+    """
+    if is_edit(tries.failed):
+        return bool(tries.between)
+    done = tries.done
+    if tries.act.is_test and done and all(is_edit(item) for item in done):
+        return _failures_in_a_row(tries.before, tries.act) >= TRIES
+    return bool(done) or tries.is_done_first
+
+
+def _failures_in_a_row(before: Sequence[SessionCall], act: SessionAct) -> int:
+    """Count the failures of an act since it last worked."""
+    count = 0
+    for call in reversed(before):
+        again = next((other for other in acts_of(call) if other.name == act.name), None)
+        if again is not None and not call.failed:
+            break
+        count += again is not None and again.folder == act.folder
+    return count
+
+
+def _does_more(act: SessionAct, again: SessionAct) -> bool:
+    """True where the run that worked does all that the failed one did, and something else: it is no smaller run."""
+    same_folder = act.folder == again.folder or not act.folder
+    return same_folder and act.operands <= again.operands and act.flags <= again.flags
+
+
+def _is_alike(act: SessionAct, again: SessionAct, failed: SessionCall) -> bool:
+    """True for an act on the same object: other objects are looks in between, or other work.
+
+    Where the first only found nothing, other words of the same number are another try.
+    """
+    if act.operands <= again.operands or act.operands & again.operands:
+        return True
+    if not failed.failed:
+        return len(act.operands) == len(again.operands)
+    one, other = _words_of(act), _words_of(again)
+    return len(one & other) >= min(len(one), len(other)) * _HALF > 0
+
+
+def _words_of(act: SessionAct) -> set[str]:
+    return set(_WORD.findall(" ".join(act.operands).casefold()))

@@ -1,0 +1,107 @@
+"""What is noticed in a session: two calls and the line of the failure; usual work is not."""
+
+import pytest
+
+from mcp_reflect.models.finding import Finding, FindingKind, FindingState, FoundCall, StoredFinding
+from mcp_reflect.sessions.noticing import MOST_ASKS, due_ask
+from tests.sessions.asks import Episode, Step, asked_about, calls_of, episodes
+
+MISSED = {"swift-scheme", "python-module", "tool-timeout", "mysql-socket", "mix-of-chain"}
+"""Sessions of which nothing is noticed today: one that starts to be is taken out."""
+
+EPISODES = [episode for name in ("kept", "seen", "held") for episode in episodes(name)]
+
+
+def shell(command: str, answer: str = "", *, failed: bool = False) -> Step:
+    return Step("Bash", {"command": command}, answer, failed)
+
+
+@pytest.mark.parametrize("episode", EPISODES, ids=lambda episode: episode.name)
+def test_a_session_is_asked_about_the_calls_that_were_hard_won_and_about_nothing_else(
+    episode: Episode,
+) -> None:
+    pairs = [
+        (found.failed.number, found.worked.number)
+        for found in asked_about(episode.steps)
+        if found.failed and found.worked
+    ]
+    if episode.kind != "hard" or episode.name in MISSED:
+        assert pairs == []
+    else:
+        assert [pair for pair in pairs if pair[0] in episode.failed and pair[1] == episode.worked]
+
+
+def test_a_finding_has_both_calls_whole_the_line_of_the_failure_and_its_exit_code() -> None:
+    (found,) = asked_about(
+        [
+            shell(
+                "./vault get teams/billing", "Exit code 3\nlooking …\nerror: denied", failed=True
+            ),
+            shell("./vault get /teams/billing/", "owner: Okafor"),
+        ]
+    )
+    assert (found.kind, found.act) == (FindingKind.WORKED, "vault get")
+    assert (found.line, found.exit_code) == ("error: denied", 3)
+    assert found.failed == FoundCall(
+        tool="Bash", arguments={"command": "./vault get teams/billing"}, number=1
+    )
+    assert found.worked == FoundCall(
+        tool="Bash", arguments={"command": "./vault get /teams/billing/"}, number=2
+    )
+
+
+def test_the_line_of_a_check_that_turned_is_of_the_failure_and_not_that_it_is_not_done() -> None:
+    (found,) = [
+        one
+        for one in asked_about(
+            [
+                shell("./loader load a.csv", "error: 3 rows rejected, column day", failed=True),
+                shell("./loader check", "not done"),
+                shell("./loader map day=date", "mapped"),
+                shell("./loader check", "done"),
+            ]
+        )
+        if one.kind is FindingKind.TURNED
+    ]
+    assert found.line == "error: 3 rows rejected, column day"
+
+
+@pytest.mark.parametrize(
+    ("text", "says_no"),
+    [
+        ("not done", True),
+        ("0 rows", True),
+        ("no tickets", True),
+        ("0 errors, 0 warnings", False),
+        ("nothing to commit, working tree clean", False),
+        ("0 to destroy, 2 to change", False),
+        ("Nobody failed", False),
+    ],
+)
+def test_an_answer_says_no_where_there_is_nothing_and_not_where_nothing_is_wrong(
+    text: str, says_no: bool
+) -> None:
+    (call,) = calls_of([shell("./tool look", text)])
+    assert call.says_no is says_no
+
+
+def stored(act: str, kind: FindingKind = FindingKind.WORKED, **about: object) -> StoredFinding:
+    values = {"id": act, "project": "p", "state": FindingState.OPEN, "session": "s", "sessions": 1}
+    values |= {"asked": 0, "lesson_id": None, "created_at": 0.0, **about}
+    return StoredFinding(finding=Finding(kind=kind, act=act, thing=act, line="no"), **values)
+
+
+def test_an_act_is_asked_about_once_and_its_programs_check_once_more_if_nobody_answered() -> None:
+    asked = stored("vault seal", asked=1)
+    assert due_ask([asked, stored("vault seal")]) is None
+    assert due_ask([asked, other := stored("vault open")]) is other
+    check = stored("vault check", FindingKind.TURNED)
+    assert due_ask([asked, check]) is check
+    answered = stored("vault seal", asked=1, state=FindingState.KEPT)
+    assert due_ask([answered, check]) is None
+
+
+def test_a_session_is_asked_three_times_at_most() -> None:
+    asked = [stored(f"tool{number} go", asked=1) for number in range(MOST_ASKS)]
+    assert due_ask([*asked, stored("other go")]) is None
+    assert due_ask([*asked[1:], stored("other go")]) is not None
