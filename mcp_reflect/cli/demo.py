@@ -1,4 +1,4 @@
-"""Show the loop: a run fails, its lesson is stored, a new server recalls it, work is checked, an outcome is recorded."""
+"""Show the loop: an agent keeps a lesson of its run, a new server recalls it, work is checked, an outcome is recorded."""
 
 import asyncio
 import tempfile
@@ -9,39 +9,36 @@ from typing import Any, Final
 from mcp_reflect.cli.output import write_json, write_line
 from mcp_reflect.models.lesson import short_id
 
-TASK: Final = "Run the tests of the billing service and push the fix"
-_MISSING: Final = "ModuleNotFoundError: No module named 'billing'"
+TASK: Final = "Run the tests of the billing service"
+FAILING: Final = "pytest tests/billing"
+WORKING: Final = "PYTHONPATH=src pytest tests/billing"
 EVENTS: Final[list[dict[str, Any]]] = [
-    {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
-    {"type": "tool_response", "tool": "bash", "content": _MISSING, "metadata": {"exit_code": 4}},
-    {"type": "tool_call", "tool": "bash", "arguments": {"command": "pytest tests/billing"}},
-    {"type": "tool_response", "tool": "bash", "content": _MISSING, "metadata": {"exit_code": 4}},
+    {"type": "tool_call", "tool": "bash", "arguments": {"command": FAILING}},
     {
-        "type": "tool_call",
+        "type": "tool_response",
         "tool": "bash",
-        "arguments": {"command": "PYTHONPATH=src pytest tests/billing"},
+        "content": "ModuleNotFoundError: No module named 'billing'",
+        "metadata": {"exit_code": 4},
     },
+    {"type": "tool_call", "tool": "bash", "arguments": {"command": WORKING}},
     {
         "type": "tool_response",
         "tool": "bash",
         "content": "42 passed in 2.41s",
         "metadata": {"exit_code": 0},
     },
-    {"type": "tool_call", "tool": "bash", "arguments": {"command": "git push origin main"}},
-    {
-        "type": "tool_response",
-        "tool": "bash",
-        "content": "remote: error: GH006: Protected branch update failed for refs/heads/main.",
-        "metadata": {"exit_code": 1},
-    },
 ]
+ANALYSIS: Final = {
+    "mistake": "Ran pytest for the billing service without its sources on the path",
+    "correction": "The services are not installed: run their tests with PYTHONPATH=src",
+}
 SIMILAR_TASK: Final = "Run pytest for the billing module after the refund change"
 RESULTS: Final = [{"tool": "bash", "content": "43 passed in 2.52s", "exit_code": 0}]
 REPORT: Final = "All 44 tests of the billing module pass. The refund is 3 × 12.50 = 35.50."
 
 
 def run_demo(options: Namespace) -> None:
-    """See it learn, in a temporary bank: a run fails, a new server recalls the lesson, an outcome is recorded."""
+    """See it learn, in a temporary bank: an agent keeps a lesson, a new server recalls it, an outcome is recorded."""
     with tempfile.TemporaryDirectory(prefix="mcp-reflect-demo-") as folder:
         result = asyncio.run(_play(Path(folder), quiet=options.json))
     if options.json:
@@ -56,13 +53,17 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
             write_line(text)
 
     env = {"MCP_REFLECT_BANK": str(folder / "bank.db"), "MCP_REFLECT_PROJECT": "demo"}
-    narrate(
-        "A server starts over stdio. An agent's run failed, and it calls reflect with what happened."
-    )
+    narrate("A server starts over stdio. An agent calls reflect with what happened in its run.")
     async with session(env) as first:
-        reflection = await first("reflect", {"task": TASK, "outcome": "failure", "events": EVENTS})
-    lesson = reflection["lessons"][0]["id"]
-    narrate(f"\n  {reflection['reflection']}\n\nLesson {lesson} is stored. The server stops.\n")
+        facts = await first("reflect", {"task": TASK, "outcome": "success", "events": EVENTS})
+        narrate(
+            f"\n  {facts['reflection']}\n\nThese are facts, and the server asks what they mean."
+        )
+        narrate("The agent says so in its own words, and sends them with the id of the run.\n")
+        analysis = {"reflection_id": facts["reflection_id"], "analysis": ANALYSIS}
+        kept = await first("reflect", analysis)
+    lesson = kept["lessons"][0]["id"]
+    narrate(f"Lesson {lesson} is stored. The server stops.\n")
     narrate(
         f"Another day, a new server, and a similar task: {SIMILAR_TASK!r}. The agent calls recall_lessons."
     )
@@ -90,7 +91,7 @@ async def _play(folder: Path, *, quiet: bool) -> dict[str, Any]:
     narrate("That is the loop. Register the server in your host: docs/hosts.md.")
     return {
         "lesson": lesson,
-        "reflection": reflection,
+        "facts": facts,
         "recalled": recalled,
         "checked": checked,
         "updated": updated,

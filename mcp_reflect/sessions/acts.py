@@ -150,7 +150,11 @@ def _script_of(part: Part, operands: Sequence[str]) -> tuple[str, list[str]]:
         return f"{part.program} -c", []
     scripts = [word for word in operands if word.endswith(_SCRIPT_ENDINGS)]
     script = scripts[0] if scripts else operands[0]
-    name = script.rsplit(".", 1)[-1] if is_module else PurePosixPath(script).stem.lstrip(".")
+    name = (
+        script.rsplit(".", 1)[-1]
+        if is_module
+        else PurePosixPath(_base_name(script)).stem.lstrip(".")
+    )
     return name, [*operands[operands.index(script) + 1 :]]
 
 

@@ -13,7 +13,7 @@ from mcp_reflect.guards.guard import is_shell, joined, tool_words
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.text import pattern, quote, without_paths, word_set
-from mcp_reflect.shell import READING_PROGRAMS, Part, doing_in, parts_in
+from mcp_reflect.shell import READING_PROGRAMS, Part, doing_in, part_of, parts_in, read_powershell
 
 # Words of tools' names by what the tool does.
 _RUNS: Final = word_set("""
@@ -186,6 +186,7 @@ def command_of(arguments: Json) -> str | None:
 
 # Words of the shell's own, which run nothing.
 _SYNTAX: Final = word_set("for while until case select if fi done esac set exec }")
+_WINDOWS_SHELLS: Final = word_set("pwsh cmd")
 _FOLDERS: Final = ("cwd", "workdir", "dir_path", "directory")
 
 
@@ -203,8 +204,19 @@ def parts_of(tool: str, arguments: Json, *, syntax: bool = False) -> tuple[Part,
     folder = next(
         (value for key in _FOLDERS if isinstance(value := values.get(key), str) and value), None
     )
-    parts = parts_in(command) if syntax else _running(command)
+    read = _windows_parts if _is_windows_shell(tool) else _running
+    parts = parts_in(command) if syntax else read(command)
     return (Part((), "cd", "", ("cd", folder)), *parts) if folder and parts else parts
+
+
+def _is_windows_shell(tool: str) -> bool:
+    return "powershell" in tool.lower() or bool(tool_words(tool) & _WINDOWS_SHELLS)
+
+
+@lru_cache(maxsize=1_000)
+def _windows_parts(command: str) -> tuple[Part, ...]:
+    script = read_powershell(command)
+    return tuple(part_of(found.words) for found in script.commands if found.words)
 
 
 @lru_cache(maxsize=1_000)

@@ -233,8 +233,8 @@ def test_hosts_and_days_choose_the_sessions(home: Home) -> None:
     os.utime(old, (0, 0))
     gemini(home.folder, home.project, "c", [refused("write de.md", "Always answer in English")])
     assert len(home.learn("--host", "codex", "--days", "7")) == 0
-    assert [one["count"] for one in home.learn("--days", "7")] == [1, 1]
-    assert sorted(one["count"] for one in home.learn()) == [1, 2]
+    assert len(home.learn("--days", "7")) == 2
+    assert len(home.learn()) == 3
 
 
 def test_what_a_script_asked_is_not_a_person_s(home: Home) -> None:

@@ -193,7 +193,7 @@ def test_a_finding_that_nobody_words_is_no_lesson(found: Command) -> None:
     order = waits(found)
     screen = found.at_terminal("lessons", "review", typed="k\n\na\n")
     assert "Skipped: nothing says what puts it right." in screen
-    assert "left: in quarantine, or facts without a lesson" in screen
+    assert "left: proposals, in quarantine, or facts without a lesson" in screen
     assert (lessons(found), waits(found)) == (set(), order)
 
 

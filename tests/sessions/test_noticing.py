@@ -1,5 +1,7 @@
 """What is noticed in a session: two calls and the line of the failure; usual work is not."""
 
+from typing import Any
+
 import pytest
 
 from mcp_reflect.models.finding import Finding, FindingKind, FindingState, FoundCall, StoredFinding
@@ -85,8 +87,14 @@ def test_an_answer_says_no_where_there_is_nothing_and_not_where_nothing_is_wrong
     assert call.says_no is says_no
 
 
-def stored(act: str, kind: FindingKind = FindingKind.WORKED, **about: object) -> StoredFinding:
-    values = {"id": act, "project": "p", "state": FindingState.OPEN, "session": "s", "sessions": 1}
+def stored(act: str, kind: FindingKind = FindingKind.WORKED, **about: Any) -> StoredFinding:
+    values: dict[str, Any] = {
+        "id": act,
+        "project": "p",
+        "state": FindingState.OPEN,
+        "session": "s",
+        "sessions": 1,
+    }
     values |= {"asked": 0, "lesson_id": None, "created_at": 0.0, **about}
     return StoredFinding(finding=Finding(kind=kind, act=act, thing=act, line="no"), **values)
 
