@@ -1,8 +1,7 @@
 """When a session is asked for a lesson: `python -m benchmarks.asks --data ../shared/data/coding_runs`.
 
 Each recorded session is replayed call by call as a hook sees it: the call, its answer, whether the host marks it as
-failed. After each call the rules may find something hard-won; a session is asked at most three times, once for one
-thing. Printed, and compared with a limit:
+failed. After each call something hard-won may be noticed; a session is asked at most three times, once for one act. Printed, and compared with a limit:
 
 - **asked**: of the sessions with an episode whose lesson the session itself proved, the part that is asked.
 - **right call**: of these sessions, the part that is asked about a labeled call that failed.
@@ -21,14 +20,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_reflect.sessions.hard_won import found_after, session_call
-
 from mcp_reflect.models.finding import Finding, SessionCall
 from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.found import facts_of
+from mcp_reflect.sessions.noticing import MOST_ASKS, found_after
+from mcp_reflect.sessions.session_calls import session_call
 from mcp_reflect.sessions.tools import without_labels
 
-MOST_ASKS = 3
-LEAST_ASKED, LEAST_RIGHT, MOST_NOTHING, MOST_QUIET, MOST_A_SESSION = 0.86, 0.65, 0.5, 0.02, 1.5
+LEAST_ASKED, LEAST_RIGHT, MOST_NOTHING, MOST_QUIET, MOST_A_SESSION = 0.75, 0.5, 0.5, 0.02, 1.2
 STRETCH = 30
 Record = dict[str, Any]
 
@@ -63,8 +62,8 @@ def asks_in(calls: Sequence[SessionCall]) -> list[Finding]:
     asked: dict[str, Finding] = {}
     for place, call in enumerate(calls):
         finding = found_after(calls[:place], call)
-        if finding is not None and finding.thing not in asked and len(asked) < MOST_ASKS:
-            asked[finding.thing] = finding
+        if finding is not None and finding.act not in asked and len(asked) < MOST_ASKS:
+            asked[finding.act] = finding
     return list(asked.values())
 
 
@@ -93,7 +92,7 @@ def main() -> int:
         found, labels = asks_in(calls), episodes[run["id"]]
         asks += len(found)
         taught = [episode for episode in labels if episode["lesson"] and episode["proved_in_run"]]
-        events = {index[number] for finding in found for number in finding.failed}
+        events = {index[finding.failed.number] for finding in found if finding.failed}
         hit = bool(events & {episode["failed_event"] for episode in taught})
         if taught:
             proven, asked, right = proven + 1, asked + bool(found), right + hit
@@ -102,7 +101,7 @@ def main() -> int:
         for stretch in _quiet(calls):
             quiet, asked_quiet = quiet + 1, asked_quiet + bool(noise := asks_in(stretch))
             for finding in noise if chosen.show else ():
-                print(f"QUIET {run['id']}: {finding.draft.mistake} | {finding.draft.correction}")
+                print(f"QUIET {run['id']}: {facts_of(finding)}")
         if chosen.show:
             _show(run["id"], labels, found, index, hit=hit, proven=bool(taught))
     rows = (
@@ -150,10 +149,8 @@ def _show(
         f"\n=== {mark} {name} {[(e['lesson_class'], e['kind'], e['failed_event']) for e in labels]}"
     )
     for finding in found:
-        print(
-            f"  {finding.kind} {[index[number] for number in finding.failed]} -> {index[finding.worked]}"
-        )
-        print(f"    {finding.draft.mistake}\n    {finding.draft.correction}")
+        numbers = [index[call.number] for call in (finding.failed, finding.worked) if call]
+        print(f"  {finding.kind} {numbers}: {facts_of(finding)}")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def listed(
     found: list[StoredFinding] = []
     for (project, _), pairs in by_thing.items():
         finding, seen = (
-            max(pairs, key=lambda pair: bool(pair[0].draft.correction))[0],
+            max(pairs, key=lambda pair: pair[0].worked is not None)[0],
             [one for _, one in pairs],
         )
         weight = weigh(
