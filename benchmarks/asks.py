@@ -1,7 +1,8 @@
 """When a session is asked for a lesson: `python -m benchmarks.asks --data ../shared/data/coding_runs`.
 
 Each recorded session is replayed call by call as a hook sees it: the call, its answer, whether the host marks it as
-failed. After each call something hard-won may be noticed; a session is asked at most three times, once for one act. Printed, and compared with a limit:
+failed. After each call something hard-won may be noticed; a session is asked at most three times,
+once for one act. Printed, and compared with a limit:
 
 - **asked**: of the sessions with an episode whose lesson the session itself proved, the part that is asked.
 - **right call**: of these sessions, the part that is asked about a labeled call that failed.
