@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_reflect.cli.learn import text_of
-from mcp_reflect.models.finding import Finding, FindingState, Seen, StoredFinding
+from mcp_reflect.models.finding import Finding, FindingKind, FindingState, Seen, StoredFinding
 from mcp_reflect.services.learn import kept, weigh
 from mcp_reflect.services.learn import read as session_read
 from mcp_reflect.sessions.past_sessions import SessionReader
@@ -97,7 +97,7 @@ def recall(data: Path, read: int) -> int:
         words = [
             pair
             for pair in session_read(data / run["native"], "claude-code")[0]
-            if pair[0].tool == ""
+            if pair[0].kind is FindingKind.SAID
         ]
         for pair in [*every, *words]:
             by_thing[run["repo"], pair[0].thing].append(pair)
