@@ -21,7 +21,8 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.storage.repository import Reading
 from mcp_reflect.storage.retrieval.scoring import FITTED, Search, Weights
-from mcp_reflect.storage.retrieval.vectors import VectorIndex, words_query
+from mcp_reflect.storage.retrieval.sign_index import VectorIndex
+from mcp_reflect.storage.retrieval.vectors import words_query
 from mcp_reflect.storage.sqlite.database import Database
 
 GRID: Final[dict[str, tuple[float, ...]]] = {
@@ -97,9 +98,8 @@ def _gains(
     reading: Reading, scope: Scope, query: Query, names: dict[int, str], settings: Sequence[Weights]
 ) -> list[float]:
     """nDCG@10 of one query for every setting."""
-    search = Search(
-        reading, scope, RecallQuery(task=query.text), words_query(query.text), VectorIndex()
-    )
+    vectors = [vector for vector in (words_query(query.text),) if vector]
+    search = Search(reading, scope, RecallQuery(task=query.text), vectors, VectorIndex())
     return [
         ndcg([names[match.row] for match in search.matches(weights)[:DEPTH]], query.relevant)
         for weights in settings

@@ -177,9 +177,11 @@ def _value_text(value: Json) -> str:
 
 def vector_summary(state: Mapping[str, Any]) -> str:
     """Return the embedder of a bank and how many lessons have its vector, for a person."""
-    return (
-        f"{state['embedder']}, {state['with_vector']} of {state['lessons']} lessons have a vector"
-    )
+    there, lessons = state["with_vector"], state["lessons"]
+    counts = f"{state['embedder']}, {there} of {lessons} lessons have a vector"
+    if there == lessons or state["embedder"] == "words":
+        return counts
+    return f"{counts}, the others are compared by their word vectors"
 
 
 def add_prompts_arguments(parser: CliParser) -> None:

@@ -15,7 +15,7 @@ from mcp_reflect.storage.outcomes import OutcomeRepository
 from mcp_reflect.storage.projects import ProjectRepository
 from mcp_reflect.storage.recalls import RecallRepository
 from mcp_reflect.storage.repository import BankContext, Database, Opened
-from mcp_reflect.storage.retrieval.vectors import Embedder, Embeddings
+from mcp_reflect.storage.retrieval.model_vectors import Embedder, Embeddings
 from mcp_reflect.storage.sessions import (
     CritiqueSessions,
     SearchRepository,

@@ -37,15 +37,11 @@ from mcp_reflect.storage.repository import (
     scoped,
 )
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
+from mcp_reflect.storage.retrieval.model_vectors import Embeddings
 from mcp_reflect.storage.retrieval.prompt_fit import fitting_a_prompt
 from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, Candidate, Search, text_of
-from mcp_reflect.storage.retrieval.vectors import (
-    WORDS,
-    Embeddings,
-    QueryVector,
-    VectorIndex,
-    words_query,
-)
+from mcp_reflect.storage.retrieval.sign_index import VectorIndex
+from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, words_query
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import SAME_HIT, alike, same_text
 from mcp_reflect.text.signature import drawn
@@ -322,18 +318,16 @@ class RecallRepository(Repository):
                 ended.result()  # raises if the bank cannot be used
         now = self.clock.now()
         text = text_of(ask)
-        query = await self._embeddings.ask(text) if self._embeddings else None
+        vectors = await self._vectors_of(text)
         text = clean_text(text)
-        if query is None and not self._words_only:
-            query = words_query(text)
         rank = partial(_ranked, scope=scope, index=self._vectors, now=now)
         hits, hidden = await self.db.look(
-            scope.tenant, lambda reading: rank(reading, ask=ask, query=query)
+            scope.tenant, lambda reading: rank(reading, ask=ask, vectors=vectors)
         )
         if ask.task_type and not hits and not ask.strong_only:
             of_type = replace(ask, task=ask.task_type, symptoms=())
             hits, hidden = await self.db.look(
-                scope.tenant, lambda reading: rank(reading, ask=of_type, query=None)
+                scope.tenant, lambda reading: rank(reading, ask=of_type, vectors=())
             )
             hits = tuple(
                 replace(hit, fit=Fit.WEAK, score=min(hit.score, _LARGEST_WEAK), why=_OF_TYPE)
@@ -351,9 +345,19 @@ class RecallRepository(Repository):
             recall_id=recall_id,
             lessons=hits,
             hidden=dict(sorted((+hidden).items())),
-            mode="hybrid" if query else "lexical",
+            mode="hybrid" if vectors else "lexical",
             scope=str(scope),
         )
+
+    async def _vectors_of(self, text: str) -> list[QueryVector]:
+        """Return a question as vectors: of the model, if one is named and answers, then of the packaged table.
+
+        Lessons that have no vector of the model yet are compared by the table.
+        """
+        if self._words_only:
+            return []
+        by_model = await self._embeddings.ask(text) if self._embeddings else None
+        return [vector for vector in (by_model, words_query(clean_text(text))) if vector]
 
     async def recall_by_id(self, scope: Scope, lesson: Lesson) -> Recall:
         """Return one lesson whole, and log the recall."""
@@ -427,7 +431,7 @@ def _ranked(
     *,
     scope: Scope,
     ask: RecallQuery,
-    query: QueryVector | None,
+    vectors: Sequence[QueryVector],
     index: VectorIndex,
     now: float,
 ) -> tuple[tuple[Hit, ...], Counter[str]]:
@@ -436,7 +440,12 @@ def _ranked(
         ask.min_importance or ask.min_effectiveness
     )  # filters that the index does not know
     search = Search(
-        reading, scope, ask, query, index, _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit)
+        reading,
+        scope,
+        ask,
+        vectors,
+        index,
+        _MOST_SCORED if by_worth else max(_SCORED, 3 * ask.limit),
     )
     filtered = by_worth or bool(ask.kinds or ask.tags)
     candidates, not_relevant = search.candidates(None if filtered else max(_READ, ask.limit * 5))

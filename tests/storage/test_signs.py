@@ -5,7 +5,8 @@ import random
 from collections.abc import Sequence
 from operator import mul
 
-from mcp_reflect.storage.retrieval.vectors import NearestSigns, cosines, packed, unpacked
+from mcp_reflect.storage.retrieval.sign_index import NearestSigns
+from mcp_reflect.storage.retrieval.vectors import cosines, packed, unpacked
 
 
 def test_a_cosine_with_a_packed_vector_is_that_of_the_numbers() -> None:

@@ -12,7 +12,8 @@ from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.repository import Reading, lesson_from, scoped
 from mcp_reflect.storage.retrieval.index import TermCounts, error_marks, find_rows, mark, words_of
-from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector, VectorIndex
+from mcp_reflect.storage.retrieval.sign_index import VectorIndex
+from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector
 from mcp_reflect.text.stemmer import STOP_WORDS
 from mcp_reflect.text.word_vectors import shared_table
 
@@ -302,7 +303,7 @@ class Search:
         reading: Reading,
         scope: Scope,
         query: RecallQuery,
-        vector: QueryVector | None,
+        vectors: Sequence[QueryVector],
         index: VectorIndex,
         scored: int = SCORED,
     ) -> None:
@@ -318,16 +319,27 @@ class Search:
         if groups := tuple(filter(None, marks)):
             rows += find_rows(self._counts, weights, scored, groups)
         self._closeness = None
-        if vector and weights:
-            near: list[int] = []
-            nearest = max(NEAREST, scored)
-            if self._counts.size <= MOST_COMPARED:
-                near = index.nearest(reading, vector, self._counts.numbers, 2 * nearest)
-            self._closeness = Closeness(reading, vector, (*rows, *near))
-            index.forget(vector.model, self._closeness.without_vector)
-            close = self._closeness.by_row
-            rows += sorted(close.keys() & near, key=lambda row: (-close[row], -row))[:nearest]
+        if vectors and weights:
+            rows += self._compare(vectors, index, rows, max(NEAREST, scored))
         self._rows = reading.rows("index_features", {"rows": list(dict.fromkeys(rows))})
+
+    def _compare(
+        self,
+        vectors: Sequence[QueryVector],
+        index: VectorIndex,
+        rows: Sequence[int],
+        nearest: int,
+    ) -> list[int]:
+        """Compare the meaning of rows with the question's, and of those that are near to it; return the nearest."""
+        near: set[int] = set()
+        if self._counts.size <= MOST_COMPARED:
+            for vector in vectors:
+                near.update(index.nearest(self._reading, vector, self._counts.numbers, 2 * nearest))
+        self._closeness = Closeness(self._reading, vectors, near.union(rows))
+        for model, gone in self._closeness.without_vector.items():
+            index.forget(model, gone)
+        close = self._closeness.by_row
+        return sorted(close.keys() & near, key=lambda row: (-close[row], -row))[:nearest]
 
     def matches(self, weights: Weights = FITTED) -> list[Match]:
         """Return the relevance of each row, the best first, of equal ones the newest.

@@ -1,10 +1,12 @@
 """Recall by words and meaning, whatever the embedder does; what waits in quarantine has no vector and no say in it."""
 
 import asyncio
+import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +47,8 @@ from tests.llm.loopback import Answer, Drop, Hang, HangUp, Received, Step
 from tests.storage.test_quarantine import shown as every_hit
 from tests.storage.test_quarantine import stored as stored_beside
 
+MODEL_VECTORS = "mcp_reflect.storage.retrieval.model_vectors"
+CASES = Path(__file__).parents[2] / "storage" / "cases"
 NO_WORD_IN_COMMON = (
     "our sql table crawls"  # SLOW says: report query was sluggish, read from the replica, postgres
 )
@@ -96,6 +100,54 @@ async def test_a_lesson_that_has_no_vector_yet_is_found_by_its_words(
         await meaning(engine).close()
         assert (await told(engine))["with_vector"] == 3
         assert shown(await engine.recall(task="rotate a certificate")) == [fresh.lesson_id]
+
+
+CLOSE_BY_THE_TABLE = "our computers were infected by malware"
+VIRUS = {"mistake": "Laptop caught a virus", "correction": "Scan attachments for trojans"}
+
+
+@pytest.mark.parametrize("ready", [0, 3], ids=["no vector yet", "others have theirs"])
+async def test_a_lesson_that_has_no_vector_yet_is_found_by_what_its_words_mean(
+    settings: Settings, clock: HeldClock, ready: int
+) -> None:
+    async with Engine(settings, clock=clock) as engine:
+        if not ready:
+            for lesson in (SLOW, MAIL, CAKE):
+                await engine.store_lesson(**lesson)
+        expected = (await engine.store_lesson(**VIRUS)).lesson_id
+        by_words = await engine.recall(task=CLOSE_BY_THE_TABLE)
+        assert [hit.id for hit in by_words.lessons] == [expected]
+        assert "shares" not in by_words.lessons[0].why
+        await engine.forget_lesson(lesson_id=expected, reason="a test")
+    async with embedding(settings, clock) as (engine, _):
+        if ready:
+            await stored(engine)
+        await meaning(engine).close()
+        late = (await engine.store_lesson(**VIRUS, project="app")).lesson_id
+        await meaning(engine).close()
+        found = await engine.recall(task=CLOSE_BY_THE_TABLE, project="app")
+        assert [hit.id for hit in found.lessons][:1] == [late]
+        assert found.lessons[0].fit == by_words.lessons[0].fit
+
+
+async def test_configuring_a_model_changes_no_answer_before_there_are_vectors(
+    settings: Settings, clock: HeldClock, bank_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = (CASES / "recall_lessons.jsonl").read_text(encoding="utf-8")
+    lessons = [json.loads(line) for line in cases.splitlines()]
+    async with Engine(settings, clock=clock) as engine:
+        for line in lessons:
+            await engine.store_lesson(mistake=line["mistake"], correction=line["correction"])
+        by_words = [every_hit(await engine.recall(task=line["near"])) for line in lessons]
+    for changed in ("concepts", "another"):
+        async with embedding(settings, clock) as (engine, concepts):
+            concepts.name = changed
+            monkeypatch.setattr(f"{MODEL_VECTORS}.WAIT_SECONDS", 60)
+            assert await anext(meaning(engine).embed_all())  # the bank knows the model now
+            with closing(sqlite3.connect(bank_path)) as db, db:
+                db.execute("DELETE FROM vectors WHERE embedder > 1")
+            with_model = [every_hit(await engine.recall(task=line["near"])) for line in lessons]
+            assert with_model == by_words
 
 
 async def test_an_edited_or_forgotten_lesson_is_not_found_by_what_it_meant(

@@ -13,7 +13,8 @@ import pytest
 from mcp_reflect.config import Settings
 from mcp_reflect.llm.embedders import UNRELATED
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.storage.retrieval.vectors import BATCH, Embeddings, packed
+from mcp_reflect.storage.retrieval.model_vectors import BATCH, Embeddings
+from mcp_reflect.storage.retrieval.vectors import packed
 from tests.held_clock import HeldClock
 from tests.llm.embeddings.concepts import embeddings, inputs, served, setting, vector
 from tests.llm.loopback import Answer, HangUp, Loopback, Received, Step
@@ -204,7 +205,7 @@ async def test_another_model_embeds_everything_anew_and_the_one_before_is_still_
 async def test_two_processes_share_the_work_and_no_lesson_is_embedded_twice(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 60)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.model_vectors.WAIT_SECONDS", 60)
     async with (
         served() as server,
         engine_at(server, settings, clock) as first,
@@ -307,7 +308,7 @@ async def test_a_lesson_that_changes_while_it_is_embedded_does_not_keep_the_old_
 async def test_a_write_wakes_the_keeper_and_so_does_the_first_recall_of_a_process(
     settings: Settings, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_reflect.storage.retrieval.vectors.WAIT_SECONDS", 0)
+    monkeypatch.setattr("mcp_reflect.storage.retrieval.model_vectors.WAIT_SECONDS", 0)
     async with served() as server, engine_at(server, settings, clock) as engine:
         await engine.store_lesson(**SLOW)
         await asyncio.wait([task for task in [meaning(engine).task] if task])
