@@ -8,7 +8,7 @@ function actor(context, action, label, values, kind = "") {
   return button;
 }
 
-// The draft of a finding, to be changed, beside the lines of the sessions that show it.
+// The facts of a finding, beside the lines of the sessions that show it, and room for the person's words.
 function findingCard(context, found) {
   const field = (name) => el("textarea", { rows: 2, "aria-label": name, "data-field": name }, seen(found[name]));
   const fields = { mistake: field("mistake"), correction: field("correction") };
@@ -18,6 +18,7 @@ function findingCard(context, found) {
     el("pre", null, seen(one.lines.join("\n")))));
   return el("article", { class: "card padded", tabindex: 0, "data-finding": found.id },
     el("p", { class: "quiet" }, `In ${plural(found.sessions, "session")}`),
+    el("p", null, seen(found.facts)),
     el("p", null, el("span", { class: "label" }, "Mistake"), fields.mistake),
     el("p", null, el("span", { class: "label" }, "Keep"), fields.correction), lines,
     el("div", { class: "actions" }, actor(context, "drop", "Drop", () => ({ id: found.id }), "danger"),
