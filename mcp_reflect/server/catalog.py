@@ -91,8 +91,8 @@ TOOLS: Final = (
             },
         ),
         description=(
-            "Check, verify or review your answer, plan or code before handing it over: the line of output that decides "
-            "each claim."
+            "Check, verify or review your answer, plan or code before handing it over: its claims "
+            "beside the outputs that bear on them."
         ),
         shape=CritiqueArguments,
         listed="goal response steps tool_results criteria critique_id verdicts",
