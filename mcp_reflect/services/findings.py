@@ -1,5 +1,6 @@
 """What is noticed in sessions: noted after each call, asked about beside it, and named again at the next prompt."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -59,6 +60,14 @@ async def after_own_call(
             await context.bank.findings.settle(
                 scope, found.id, FindingState.KEPT, stored and stored[0]
             )
+            if stored and found.finding.failed and found.finding.worked:
+                calls = (_kept_call(found.finding.failed), _kept_call(found.finding.worked))
+                await services.guards.keep_calls(context, scope, stored[0], *calls)
+
+
+def _kept_call(call: FoundCall) -> str:
+    """Return a call as a lesson keeps it: the JSON of {tool, arguments}."""
+    return json.dumps({"tool": call.tool, "arguments": call.arguments}, ensure_ascii=False)
 
 
 def is_about(told: str, found: Finding) -> bool:

@@ -136,6 +136,29 @@ def _try(guard: Guard, wrong: Call | None, right: Call | None) -> None:
         )
 
 
+async def keep_calls(
+    context: Context, scope: Scope, lesson_id: str, wrong: str, right: str
+) -> None:
+    """Give a lesson that was stored in reply to an ask the two calls of its finding, and the guard that they make.
+
+    A lesson that names calls of its own keeps them, and nobody changes what a person keeps.
+    """
+    try:
+        lesson = await context.bank.lessons.get(scope, lesson_id)
+        if lesson.wrong_call or lesson.right_call or lesson.guard or lesson.is_kept_by_person:
+            return
+        draft, _ = await guarded(
+            context, scope, replace(lesson, wrong_call=wrong, right_call=right)
+        )
+    except InputError:  # it is gone, or the two calls are one
+        return
+    if draft.guard is not None:
+        kept = {
+            name: getattr(draft, name) for name in ("wrong_call", "right_call", "guard", "unarmed")
+        }
+        await context.bank.lessons.edit(scope, lesson_id, kept)
+
+
 async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
     """Turn on a lesson's guard, and say what it does, on a person's behalf. InputError for one that cannot."""
     lesson = await context.bank.lessons.get(context.scopes.own, lesson_id)

@@ -1,5 +1,6 @@
 """A lesson acts at the call that would repeat its mistake: refused once, or told, and judged by what comes of it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -316,3 +317,20 @@ async def test_an_agent_cannot_forget_a_lesson_that_a_person_enforces(engine: En
     before = await engine.before_call("Bash", WRONG, session="s")
     assert before is not None
     assert before.hold
+
+
+async def test_a_lesson_of_an_ask_keeps_the_two_calls_and_the_guard_that_they_make(
+    engine: Engine,
+) -> None:
+    stored = await engine.store_lesson(lesson="Cut without a rehearsal: it blocks the registry")
+    scope = engine.scopes.own
+    calls = [
+        json.dumps({"tool": "Bash", "arguments": {"command": command}})
+        for command in ("relctl cut v1", "relctl cut --no-rehearse v1")
+    ]
+    await guards.keep_calls(engine.context, scope, stored.lesson_id, *calls)
+    lesson = await engine.bank.lessons.get(scope, stored.lesson_id)
+    assert lesson.guard == "Bash: `relctl cut` without `--no-rehearse`"
+    said = await engine.before_call("Bash", {"command": "relctl cut v2"}, session="s")
+    assert said is not None
+    assert not said.hold
