@@ -397,7 +397,10 @@ class Program:
     def flags(self) -> list[tuple[str, str]]:
         """Its flags, those of a cluster one by one, each with its value or the next word."""
         words = pairwise((*self.found.arguments, ""))
-        return [flag for word, behind in words for flag in self.flags_of_word(word, behind)]
+        flags = [flag for word, behind in words for flag in self.flags_of_word(word, behind)]
+        if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
+            flags.append(("--force", ""))  # `git push origin +main`
+        return flags
 
     def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
         """Return the flags of one word, each with its value, which may be the word behind it."""

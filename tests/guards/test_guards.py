@@ -173,3 +173,9 @@ def test_deep_and_large_arguments_and_slow_patterns_are_compared_in_bounded_time
     flags = call_of("git push " + "-ab " * 14_000)
     assert not any(matches(guard, flags) for guard in many)
     assert time.process_time() - began < 2
+
+
+def test_a_refspec_with_a_plus_forces_a_push() -> None:
+    guard = parse_guard("Bash: `git push` with `--force` or `-f`")
+    assert matches(guard, call_of("git push origin +main"))
+    assert not matches(guard, call_of("git push origin main"))
