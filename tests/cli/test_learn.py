@@ -189,7 +189,7 @@ def test_words_after_which_the_agent_undid_its_work_are_offered(home: Home) -> N
         [
             ("runs", "make", "ok"),
             ("says", "and keep orders.py too"),
-            ("runs", "git restore orders.py", ""),
+            ("runs", "git checkout -- orders.py", "Updated 1 path from the index"),
         ],
     )
     claude(
