@@ -15,7 +15,8 @@ _STARTED: Final = re.compile(
 )
 _STATUS: Final = re.compile(r"<status>\s*(\w{1,20})\s*</status>")
 _CODE: Final = re.compile(r"<exit_code>\s*(-?\d{1,4})\s*</exit_code>|\(exit code:? (-?\d{1,4})\)")
-_OUTPUT: Final = re.compile(r"<(?:output|stdout)>\n?(.*?)\n?</(?:output|stdout)>", re.DOTALL)
+_OUTPUT_BEGINS: Final = re.compile(r"<(?:output|stdout)>\n?")
+_OUTPUT_ENDS: Final = re.compile(r"\n?</(?:output|stdout)>")
 _OUTPUT_FILE: Final = re.compile(r"(?:^|[/\\])([\w-]{1,60})\.output$")
 _RUNNING: Final = frozenset({"running", "pending", "in_progress"})
 
@@ -59,7 +60,13 @@ def task_end(answer: str, code: int | None, *, failed: bool) -> TaskEnd | None:
     state = status[1] if status else ""
     if state in _RUNNING or started_task(answer) is not None:
         return None
-    printed = _OUTPUT.search(answer)
     bad = failed or state in ("failed", "error", "killed") or code not in (0, None)
     surely = bad or code is not None or bool(state)
-    return TaskEnd(printed[1] if printed else answer, code, bad, surely)
+    return TaskEnd(_printed(answer), code, bad, surely)
+
+
+def _printed(answer: str) -> str:
+    """Return what stands between the marks of an output, the whole answer without them."""
+    begins = _OUTPUT_BEGINS.search(answer)
+    ends = begins and _OUTPUT_ENDS.search(answer, begins.end())
+    return answer[begins.end() : ends.start()] if begins and ends else answer

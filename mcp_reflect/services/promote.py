@@ -32,7 +32,7 @@ _FRAME: Final = 4  # lines of a block that are no lessons
 _MOST_LESSON: Final = 300  # characters of a lesson in a block
 _MOST_FILE: Final = 2_000_000  # bytes of a file that is read
 _END: Final = "<!-- mcp-reflect: end -->"
-_START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]*?-->")
+_START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]{0,200}?-->")
 _LAST: Final = re.compile(rf"{_END}(?:\r?\n)?")
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
 _MOST_MARKERS: Final = 200  # in a file whose block is looked for
@@ -69,7 +69,7 @@ class Block:
     end: int
 
 
-def _block_in(text: str, name: str) -> Block | None:
+def block_in(text: str, name: str) -> Block | None:
     """Return our block in a text, None if there is none.
 
     A lesson that was written by an earlier release may have a marker in its words: the block is what its digest says.
@@ -229,7 +229,7 @@ async def plan(
     text = _text(path)
     if not subject:
         _refuse_second_block(root, path)
-    block = _block_in(text, path.name)
+    block = block_in(text, path.name)
     lessons = await _chosen(context, subject, ids)
     rest = _without(block, text, known.lead if known else "") if block else text
     said = [lesson.id for lesson in lessons if not subject and _says(rest, lesson)]
@@ -261,7 +261,7 @@ def _planned(
     """
     path = Path(known.file)
     text = _text(_resolved(path.parent, path))
-    block, new = _block_in(text, path.name), block_of(lessons)
+    block, new = block_in(text, path.name), block_of(lessons)
     new = new.replace("\n", "\r\n") if "\r\n" in text else new
     if not lessons:
         after = _without(block, text, known.lead) if block else text

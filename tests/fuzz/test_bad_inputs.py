@@ -3,7 +3,7 @@
 import asyncio
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -15,11 +15,14 @@ from mcp.types import CallToolResult, TextContent
 
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.background import task_end
 from mcp_reflect.evidence.judging import read_opinion
 from mcp_reflect.security.injection import suspicion
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.server.app import build
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.services.promote import block_in
+from mcp_reflect.sessions.hosts.codex_scripts import calls_in
 from tests.fuzz.random_calls import GOOD
 
 MOST_SECONDS: Final = 1.0  # of the processor for a call
@@ -192,3 +195,23 @@ def test_reading_a_text_is_linear_whatever_it_repeats(piece: str, length: int) -
     work(200)  # patterns are compiled at their first use
     short = max(work(length), 0.02)
     assert work(4 * length) < 12 * short
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda size: task_end("<output>" * (size // 8), None, failed=False),
+        lambda size: calls_in("/*" * (size // 2)),
+        lambda size: calls_in("`" + "\\`" * (size // 2)),
+        lambda size: calls_in("\"\\'" * (size // 3)),
+        lambda size: block_in("<!-- mcp-reflect: lessons 0123456789ab" * (size // 38), "CLAUDE.md"),
+    ],
+    ids=["outputs", "comments", "templates", "strings", "markers"],
+)
+def test_what_is_opened_over_and_over_and_never_closed_is_read_once(
+    read: Callable[[int], object],
+) -> None:
+    began = time.process_time()
+    with suppress(InputError):
+        read(190_000)
+    assert time.process_time() - began < MOST_SECONDS

@@ -18,7 +18,7 @@ _SENT_TO_MODEL: Final = "api-request"  # copies of what it sends: the conversati
 _BY_PERSON: Final = ("human", "user", "keyboard")  # kinds of origin
 # Answers to calls that were sent beside another one, which failed: the host did not run them.
 _CANCELLED: Final = re.compile(
-    r"\s*(?:<tool_use_error>)?\s*(?:Sibling tool call errored|Cancelled: |Canceled: "
+    r"\s*(?:<tool_use_error>\s*)?(?:Sibling tool call errored|Cancelled: |Canceled: "
     r"|Tool (?:call|use|execution) (?:was )?(?:cancell?ed|skipped))",
     re.IGNORECASE,
 )

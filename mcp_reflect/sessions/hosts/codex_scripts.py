@@ -16,8 +16,9 @@ _MOST_CALLS: Final = 40
 _MOST_DEPTH: Final = 20
 
 _TOKEN: Final = re.compile(
-    r"""\s+|//[^\n]*|/\*.*?\*/
+    r"""\s+|//[^\n]*|/\*(?:.*?\*/|.*)
     |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)
+    |(?P<unclosed>"(?:[^"\\\n]|\\.)*+|'(?:[^'\\\n]|\\.)*+|`(?:[^`\\]|\\.)*+)
     |(?P<name>[A-Za-z_$][\w$]*)
     |(?P<number>-?\d+(?:\.\d+)?)
     |(?P<mark>=>|[^\s\w])""",
@@ -36,7 +37,7 @@ _SHOWS: Final = frozenset({"text", "print", "console"})
 
 
 class Token(NamedTuple):
-    """A word of a script: its kind (text, name, number, mark), and the word."""
+    """A word of a script: its kind (text, unclosed, name, number, mark), and the word."""
 
     kind: str
     word: str
