@@ -5,6 +5,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, cast
 
 import pytest
@@ -103,8 +104,8 @@ async def answered(client: Client, tool: str, arguments: dict[str, Any], watch: 
     watch.longest_turn, began = 0.0, time.process_time()
     found = await client.call_tool(tool, arguments)
     work = time.process_time() - began
-    assert work < MOST_SECONDS, (tool, work)
-    assert watch.longest_turn < MOST_BLOCKED, (tool, watch.longest_turn)
+    assert work < MOST_SECONDS, (tool, work, str(arguments)[:300])
+    assert watch.longest_turn < MOST_BLOCKED, (tool, watch.longest_turn, str(arguments)[:300])
     assert isinstance(found, CallToolResult)
     if not found.is_error:
         return ""
@@ -198,20 +199,20 @@ def test_reading_a_text_is_linear_whatever_it_repeats(piece: str, length: int) -
 
 
 @pytest.mark.parametrize(
-    "read",
+    ("read", "unit"),
     [
-        lambda size: task_end("<output>" * (size // 8), None, failed=False),
-        lambda size: calls_in("/*" * (size // 2)),
-        lambda size: calls_in("`" + "\\`" * (size // 2)),
-        lambda size: calls_in("\"\\'" * (size // 3)),
-        lambda size: block_in("<!-- mcp-reflect: lessons 0123456789ab" * (size // 38), "CLAUDE.md"),
+        (partial(task_end, code=None, failed=False), "<output>"),
+        (calls_in, "/* "),
+        (calls_in, "`\\"),
+        (calls_in, "\"\\'"),
+        (partial(block_in, name="CLAUDE.md"), "<!-- mcp-reflect: lessons 0123456789ab"),
     ],
     ids=["outputs", "comments", "templates", "strings", "markers"],
 )
 def test_what_is_opened_over_and_over_and_never_closed_is_read_once(
-    read: Callable[[int], object],
+    read: Callable[[str], object], unit: str
 ) -> None:
     began = time.process_time()
     with suppress(InputError):
-        read(190_000)
+        read(unit * (190_000 // len(unit)))
     assert time.process_time() - began < MOST_SECONDS
