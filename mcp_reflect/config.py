@@ -175,7 +175,7 @@ class Settings(Limits):
     embeddings: str = setting(
         "words",
         "How recall compares meanings: `words` (a table of word vectors in the package), "
-        "`openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
+        "`local`, `openai:MODEL@BASE_URL` or `off`; see [embeddings](embeddings.md).",
     )
     critique: Literal["auto", "always", "off"] = setting(
         "auto",

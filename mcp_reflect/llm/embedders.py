@@ -9,6 +9,7 @@ from operator import mul
 from typing import Any, Final, Protocol
 
 from mcp_reflect.clock import Clock
+from mcp_reflect.llm.local_model import PROVIDER, USUAL_MODEL, LocalModel
 from mcp_reflect.llm.protocol import (
     GarbledReplyError,
     LLMError,
@@ -23,13 +24,14 @@ Vector = Sequence[float]
 """A unit vector; the cosine of two is the sum of their products."""
 
 SETTING: Final = "MCP_REFLECT_EMBEDDINGS"
-EXAMPLES: Final = '"words", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
+EXAMPLES: Final = '"words", "local", "openai:nomic-embed-text@http://localhost:11434/v1" or "off"'
 ENTRY_POINTS: Final = "mcp_reflect.embedder"
 OWN_KEY_NAME: Final = "OPENAI_EMBEDDINGS_API_KEY"
 _SILENCE_SECONDS: Final = 60.0  # the caller waits a shorter time, and cancels
 
 FIRST_PAUSE: Final = 30.0  # seconds after a failure without a request; doubled by each further one
 LONGEST_PAUSE: Final = 900.0
+LOADING_SECONDS: Final = 10.0  # who waits so long waits for a model that is loaded
 _LEAST_NORM: Final = 1e-6  # a shorter vector has no direction
 _MOST_BACKGROUND: Final = (
     0.9  # a model that gives all texts the same vector shall not divide by zero
@@ -55,9 +57,14 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
 
     Raises `LLMSettingError`, for `off` as well. The embedder gives unit vectors or an `LLMError`, whoever made it.
     """
-    spec = parse_spec(SETTING, settings.get(SETTING, ""), EXAMPLES)
+    text = settings.get(SETTING, "").strip()
+    if text.casefold() == PROVIDER:
+        text = f"{PROVIDER}:{USUAL_MODEL}"
+    spec = parse_spec(SETTING, text, EXAMPLES)
     if spec is None:
         raise LLMSettingError(SETTING, "it is off", f"Write {EXAMPLES}")
+    if spec.provider == PROVIDER:
+        return Checked(LocalModel(spec.model), "the model")
     if spec.provider == "openai":
         # The key of OpenAI goes to no other address that was written for embeddings: that one has its own name.
         names = (OWN_KEY_NAME,) if spec.base_url else (OWN_KEY_NAME, OPENAI_KEY_NAME)
@@ -66,7 +73,7 @@ def open_embedder(settings: Mapping[str, str]) -> Embedder:
             OpenAI(spec.model, replace(endpoint, retries=0)), "the endpoint"
         )  # `Patient` tries again
     embedder, package = open_package(
-        ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai",)
+        ENTRY_POINTS, spec, settings, setting=SETTING, ours=("openai", PROVIDER)
     )
     if not isinstance(getattr(embedder, "name", None), str) or not callable(
         getattr(embedder, "embed", None)
@@ -108,6 +115,11 @@ class Checked:
         self._maker = maker
         self.name = embedder.name
 
+    @property
+    def is_loading(self) -> bool:
+        """True while the embedder loads its model, which takes longer than a question waits."""
+        return _is_loading(self._embedder)
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a unit vector for each text, all of one length."""
         try:
@@ -131,6 +143,11 @@ class Checked:
                 ]
         fix = "Name another embedding model, or write to its makers"
         raise GarbledReplyError(self.name, f"{self._maker} {fault}", fix)
+
+
+def _is_loading(embedder: Embedder) -> bool:
+    """Return whether an embedder loads its model at this moment; those that know no such state never do."""
+    return bool(getattr(embedder, "is_loading", False))
 
 
 class Patient:
@@ -163,12 +180,14 @@ class Patient:
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Sequence[Vector] | None:
         """Return a unit vector for each text, or None after `seconds` (see `problem`)."""
-        if self.resting:
+        if self.resting or (seconds < LOADING_SECONDS and self._waits_for_model()):
             return None
         try:
             async with asyncio.timeout(seconds):
                 vectors = await self._opened().embed(texts)
         except TimeoutError:
+            if self._waits_for_model():
+                return None
             fault = f"no vectors within {seconds:g} s"
             failure: LLMError = TimedOutError(
                 self._opened().name, fault, "Run a faster one, or wait longer"
@@ -182,6 +201,13 @@ class Patient:
         self._pause = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
         self._resting_until = self._clock.now() + self._pause
         return None
+
+    def _waits_for_model(self) -> bool:
+        """Return whether a model is being loaded, which is no failure; one question waited for it, others need not."""
+        if self._embedder is None or not _is_loading(self._embedder):
+            return False
+        self.problem = f"{self._embedder.name}: the model is being loaded"
+        return True
 
     async def measure(self, seconds: float) -> tuple[int, float] | None:
         """Return the length of the vectors, and the mean cosine (0 to .9) of unrelated texts: models differ in both."""

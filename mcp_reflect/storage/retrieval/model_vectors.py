@@ -74,7 +74,10 @@ class Embeddings:
             return None
         named = {"name": self.embedder.name, "dims": len(vectors[0]), "tenant": self._tenant}
         model = await self._db.row("embedder_by_name", named)
-        return QueryVector(vectors[0], model["id"], model["background"]) if model else None
+        if model is None:
+            self.wake()  # the model was not there yet when lessons were to be embedded
+            return None
+        return QueryVector(vectors[0], model["id"], model["background"])
 
     def wake(self) -> None:
         """Begin to embed soon, in the background."""

@@ -107,7 +107,7 @@ async def test_half_a_surrogate_pair_is_sent_as_what_can_be_sent() -> None:
     ("text", "fault"),
     [
         ("gpt", "names no provider"),
-        ("local", "names no provider"),
+        ("local:", "names no model"),
         ("openai:", "names no model"),
         ("openai:x@localhost:11434", "does not start with http"),
         ("openai:x@http://me:secret@host/v1", "holds a user name or a password"),
