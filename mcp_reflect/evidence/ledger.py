@@ -9,10 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from mcp_reflect.evidence.answered_call import AnsweredCall, exit_code
 from mcp_reflect.evidence.background import task_asked_for, task_end
+from mcp_reflect.evidence.easier_suite import EasierSuite
+from mcp_reflect.evidence.file_edits import edits_in, edits_in_patch
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of, kinds_of_name, may_show_any
 from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
 from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
+from mcp_reflect.evidence.source_files import is_scratch, is_source
 from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
 from mcp_reflect.guards.guard import Call, command_text, joined
 from mcp_reflect.models.common import Json
@@ -24,20 +28,6 @@ _MOST_COMMAND: Final = 120
 _END: Final = 40_000  # characters of an answer that are kept at either end
 _MOST_WRITTEN: Final = 20  # files of one call
 
-_EXIT: Final = lazy_compile(
-    r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code)[: ] ?(-?\d{1,4})\b"
-)
-_LAST_EXIT: Final = lazy_compile(
-    r"(?:Exit code|Process exited with code|Command exited with code|exit code)[: ] ?(-?\d{1,4})\W*\Z",
-    re.IGNORECASE,
-)
-_NOT_RUN: Final = lazy_compile(
-    r"doesn't want to (?:proceed|take this action)|was rejected|requires approval|\[Request interrupted|The call is refused|mcp-reflect: |"
-    r"permission to use|has been denied|blocked by hook|hook error|Permission denied by|user (?:denied|declined|rejected)"
-)
-_UNENDED: Final = lazy_compile(
-    r"[Cc]ommand timed out|running in (?:the )?background|Process running with session ID|timed out after|was killed|Session still running"
-)
 _BACKGROUND_ID: Final = lazy_compile(
     r"(?:background with ID:?|session ID:?|[Bb]ackground (?:task|shell) (?:ID|id):?) ?[\"']?([\w-]{1,60})"
 )
@@ -63,18 +53,6 @@ _READERS: Final = frozenset(
 _PREPARING: Final = frozenset(
     "cd pushd popd export set source . true echo printf sleep mkdir clear date pwd wait ls cat".split()
 )
-_DOCUMENT: Final = lazy_compile(
-    r"\.(?:md|mdx|markdown|rst|txt|adoc|org|pdf|png|jpe?g|gif|svg|webp|ico|log|csv|tsv|out|patch|diff|bak|orig|ipynb_checkpoints)$|"
-    r"(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|NOTICE|CONTRIBUTING|README|\.git(?:ignore|attributes)|\.editorconfig|CODEOWNERS)[\w.]*$|"
-    r"(?:^|/)(?:docs?|documentation|\.git|\.claude|\.codex|\.gemini|\.cursor|node_modules|\.venv)/|^/dev/|^~",
-    re.IGNORECASE,
-)
-_SCRATCH: Final = lazy_compile(
-    r"^(?:/private)?/(?:tmp|var/folders|var/tmp)/|^[A-Za-z]:\\.{0,200}\\Temp\\", re.IGNORECASE
-)
-_NAMED_SOURCE: Final = lazy_compile(
-    r"(?:^|/)(?:[\w@+-][\w.@+ -]{0,100}\.\w{1,10}|Dockerfile|Containerfile|Makefile|Gemfile|Rakefile|Procfile|Justfile)$"
-)
 _UNCHANGED: Final = lazy_compile(
     r"Already up[ -]to[ -]date|No local changes|no changes|Already on |0 files? changed|Nothing to"
 )
@@ -86,6 +64,7 @@ _CHANGED: Final = lazy_compile(
 _GIT_CHANGES: Final = frozenset(
     "checkout restore stash reset merge pull rebase cherry-pick apply revert am switch clean".split()
 )
+_READ_PATHS: Final = ("file_path", "path", "absolute_path", "filePath")
 _GIT_KEEPS: Final = frozenset(
     "-b -B -c -C --soft list show --abort create --orphan -n --dry-run --staged --cached drop".split()
 )
@@ -96,18 +75,6 @@ _LISTING: Final = frozenset(
 )
 
 _Link = tuple[Command, list[str]]  # with its words without wrappers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredCall:
-    """A call of a session with its answer; `failed` where the host marks it so, `code` where it gives an exit code."""
-
-    tool: str
-    arguments: Json
-    answer: str = ""
-    failed: bool = False
-    code: int | None = None
-    answered: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +124,14 @@ class Ledger:
     changes: list[Change] = field(default_factory=list[Change])
     step: int = 0
     delegated: int = -1
+    suite: EasierSuite = field(default_factory=EasierSuite)
     _texts: RecordedTexts = field(default_factory=RecordedTexts)
     _running: dict[str, list[Proof]] = field(default_factory=dict[str, list[Proof]])
 
     def note(self, call: AnsweredCall) -> None:
         """Add a call. One that was refused, or that the person interrupted, is left out."""
         self.step += 1
-        if call.failed and _NOT_RUN.search(call.answer[:400]):
+        if call.was_not_run:
             return
         arguments = call.arguments if isinstance(call.arguments, dict) else {}
         name = call.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
@@ -183,6 +151,8 @@ class Ledger:
                 seen.written if not call.failed and arguments.get("command") != "view" else ()
             ):
                 self._changed(path)
+            if not call.failed:
+                self._note_edits(call)
             self._texts.keep_file(arguments, call.answer, failed=call.failed)
         elif command := _command_in(arguments):
             self._texts.keep_shown(command, call.answer)
@@ -190,6 +160,7 @@ class Ledger:
             self._add_other(call, seen)
         elif not self._more_output(call, arguments):
             self._texts.keep_file(arguments, call.answer, failed=call.failed)
+            self._note_read(arguments, call)
             if "__" in call.tool or _RUNS_CHECKS.match(name):
                 words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
                 self._add_tool(kinds_of_name(words.replace("pull_request", "push")), call)
@@ -198,6 +169,34 @@ class Ledger:
             del self.proofs[
                 next((at for at, proof in enumerate(self.proofs) if proof.kind is ProofKind.ANY), 0)
             ]
+
+    def _note_edits(self, call: AnsweredCall) -> None:
+        """Note what a call edited, for what it does to the tests."""
+        arguments = call.arguments
+        edits = edits_in(arguments if isinstance(arguments, dict) else {"patch": arguments})
+        for edit in edits:
+            self.suite.note_edit(replace(edit, path=self._relative(edit.path)))
+
+    def _note_read(self, arguments: dict[str, Json], call: AnsweredCall) -> None:
+        """Keep the text of a file that a call read as a whole."""
+        path = next((str(arguments[key]) for key in _READ_PATHS if arguments.get(key)), "")
+        if path and not call.failed and not {"offset", "limit", "pattern"} & arguments.keys():
+            self.suite.note_read(self._relative(path), call.answer)
+
+    def _note_shell_edits(
+        self, commands: Sequence[Command], links: Sequence[_Link], call: AnsweredCall
+    ) -> None:
+        """Note what commands of the shell did to the tests."""
+        for command, words in links:
+            written = [self._relative(path) for path in command.writes]
+            self.suite.note_command(" ".join(words), call.answer, written)
+            for path in words[1:] if words[:1] == ["rm"] else ():
+                self.suite.note_deleted(self._relative(path))
+            if words[:1] == ["git"] and not _GIT_CHANGES.isdisjoint(words[1:3]):
+                self.suite.forget()
+        for patch in (one.document for one in commands if "*** Begin Patch" in one.document):
+            for edit in edits_in_patch(patch):
+                self.suite.note_edit(replace(edit, path=self._relative(edit.path)))
 
     def _add_other(self, call: AnsweredCall, seen: Call) -> None:
         """Note a call of a tool that is no shell as a run of something: it may be the proof, and never speaks against."""
@@ -223,11 +222,14 @@ class Ledger:
 
     def _changed(self, path: str) -> None:
         """Note the change of a file of source; documents, scratch files and files of unknown types do not count."""
-        inside = bool(self.folder) and path.startswith(self.folder.rstrip("/") + "/")
-        relative = path[len(self.folder.rstrip("/")) + 1 :] if inside else path
-        known = _NAMED_SOURCE.search(relative) and not _DOCUMENT.search(relative)
-        if known and (inside or not _SCRATCH.search(path)):
+        relative = self._relative(path)
+        inside = relative != path
+        if is_source(relative) and (inside or not is_scratch(path)):
             self.changes.append(Change(self.step, relative))
+
+    def _relative(self, path: str) -> str:
+        """Return a path as the folder of the session has it."""
+        return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
 
     def _more_output(self, call: AnsweredCall, arguments: Mapping[str, Json]) -> bool:
         """Read what a command in the background has printed since."""
@@ -245,9 +247,7 @@ class Ledger:
         return True
 
     def _run(self, command: str, call: AnsweredCall, *, background: bool) -> None:
-        background = background or bool(
-            _UNENDED.search(call.answer[-2_000:]) or _UNENDED.search(call.answer[:400])
-        )
+        background = background or call.is_unended
         before = len(self.proofs)
         script = read_script(command)
         if script.is_partial:  # nobody knows what ran: no last message is held on its account
@@ -269,6 +269,9 @@ class Ledger:
         if call.code in (0, None) and not call.failed:
             for path in [file for one in commands for file in written_files(one)][:_MOST_WRITTEN]:
                 self._changed(path)
+            self._note_shell_edits(
+                commands, [link for chain in chains.values() for link in chain], call
+            )
         added = self.proofs[before:]
         if background and added and (found := _BACKGROUND_ID.search(call.answer[:2_000])):
             self._running[found[1]] = added
@@ -283,7 +286,7 @@ class Ledger:
         alone: bool,
     ) -> None:
         kinds = [kinds_of(bare, self.programs) for _, bare in links]
-        code = _code(call)
+        code = exit_code(call)
         passing = ("&&", "|") if "pipefail" in text else ("&&",)
         for at, (command, bare) in enumerate(links):
             own = (
@@ -323,7 +326,7 @@ class Ledger:
             self._add_proof(kind, words[0], text, call.answer, None)
         if ended or maybe or kinds:
             return ended
-        if _code(call) not in (0, None):
+        if exit_code(call) not in (0, None):
             return frozenset({ProofKind.ANY})
         # It worked: which of those that failed before it that puts right is not known.
         self.proofs = [
@@ -387,12 +390,3 @@ def _prepares(words: Sequence[str]) -> bool:
         or is_viewer(words)
         or (words[0] == "git" and words[1:2] in (["add"], ["log"], ["status"]))
     )
-
-
-def _code(call: AnsweredCall) -> int | None:
-    """Return how the call ended: as the host says it, or as the answer's first or last line does."""
-    if call.code is not None:
-        return call.code
-    if found := _EXIT.search(call.answer[:200]) or _LAST_EXIT.search(call.answer[-200:]):
-        return int(found[1])
-    return 1 if call.failed else 0

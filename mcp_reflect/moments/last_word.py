@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
+from mcp_reflect.evidence.easier_suite import easier_text
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.ledger import Ledger, Proof
 from mcp_reflect.evidence.success_claims import SuccessClaim, claims_of, only_says_done
@@ -212,21 +213,37 @@ def at_stop(
 ) -> Stopped:
     """Return what is said about a last message. `again`: the agent stops after its message was held.
 
-    A claim is doubted once a session. With `tell` the text waits for the next prompt.
+    A claim is doubted once a session. With `tell` the text waits for the next prompt, and so does a suite that got
+    easier where no message is held.
     """
     found = doubts(message, ledger)
     notes = _settled(notes, found, ledger)
-    new = [] if again or way == "off" else [doubt for doubt in found if doubt.key not in notes.said]
-    if not new:
+    if again or way == "off":
         return Stopped(None, notes)
-    text = text_of(new)
-    said = (*notes.said, *(doubt.key for doubt in new))[-_MOST_SAID:]
+    new = [doubt for doubt in found if doubt.key not in notes.said]
+    fact = _easier_suite(message, ledger, notes)
+    keys = [*(doubt.key for doubt in new), *([digest(fact, 12)] if fact else [])]
+    notes = replace(notes, said=(*notes.said, *keys)[-_MOST_SAID:])
+    if not new:
+        return Stopped(None, replace(notes, due=fact) if fact else notes)
+    text = "\n".join(filter(None, (text_of(new), fact)))
     kinds = tuple(sorted({kind for doubt in new for kind in doubt.claim.kinds}))
     if way == "tell":
-        return Stopped(None, replace(notes, said=said, due=text, told=notes.told + 1))
-    return Stopped(
-        text, replace(notes, said=said, held=notes.held + 1, open=kinds, step=ledger.step)
-    )
+        return Stopped(None, replace(notes, due=text, told=notes.told + 1))
+    return Stopped(text, replace(notes, held=notes.held + 1, open=kinds, step=ledger.step))
+
+
+def _easier_suite(message: str, ledger: Ledger, notes: LastWord) -> str:
+    """Return by what edits of the session the tests got easier that a message says to pass; each is said once.
+
+    It holds no message: the edits may be right, and the person decides.
+    """
+    claims = _claims(message, ledger)
+    if not any(ProofKind.TESTS in claim.kinds and not claim.part for claim in claims):
+        return ""
+    facts = ledger.suite.facts()
+    text = easier_text(facts) if facts else ""
+    return "" if digest(text, 12) in notes.said else text
 
 
 def _settled(notes: LastWord, found: Sequence[Doubt], ledger: Ledger) -> LastWord:

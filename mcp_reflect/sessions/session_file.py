@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.evidence.answered_call import AnsweredCall
+from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.common import Json
 from mcp_reflect.sessions.records import Speaker, parsed
 from mcp_reflect.sessions.text import ends

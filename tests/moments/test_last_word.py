@@ -1,15 +1,18 @@
 """The last message is held where the session shows something else, and nowhere else."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mcp_reflect.evidence.answered_call import AnsweredCall
 from mcp_reflect.evidence.kinds import ProofKind, kinds_of
-from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.evidence.success_claims import claims_of
 from mcp_reflect.models.common import Json
-from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, doubts, text_of
+from mcp_reflect.models.warning import LastWord
+from mcp_reflect.moments.last_word import MOST_TEXT, DoubtKind, at_stop, doubts, text_of
 from mcp_reflect.shell import segments, unwrapped
 
 DATA = Path(__file__).parents[1] / "data"
@@ -279,3 +282,48 @@ def test_done_is_not_held_where_another_run_may_have_passed() -> None:
 def test_an_odd_script_holds_no_honest_message(command: str) -> None:
     call = ("Bash", command, "3 passed in 0.02s")
     assert verdicts("All tests pass.", call) == []
+
+
+SKIP = AnsweredCall(
+    tool="Edit",
+    arguments={
+        "file_path": "/home/me/shop/tests/test_cart.py",
+        "old_string": "def test_total():\n    assert total() == 3\n",
+        "new_string": "@pytest.mark.skip\ndef test_total():\n    assert total() == 3\n",
+    },
+)
+SAID = "By this session's own edits the tests got easier: tests/test_cart.py has 1 more skip."
+
+
+def _skipped(*calls: tuple[str, str, str]) -> Ledger:
+    ledger = ledger_of()
+    ledger.note(SKIP)
+    for tool, what, answer in calls:
+        ledger.note(AnsweredCall(tool=tool, arguments={"command": what}, answer=answer))
+    return ledger
+
+
+def test_a_suite_that_got_easier_is_told_once_at_the_next_prompt_and_holds_nothing() -> None:
+    ledger = _skipped(GREEN)
+    first = at_stop("All tests pass.", ledger, LastWord(), way="hold", again=False)
+    assert (first.text, first.notes.due, first.notes.held) == (None, SAID, 0)
+    second = at_stop(
+        "All tests pass.", ledger, replace(first.notes, due=""), way="hold", again=False
+    )
+    assert (second.text, second.notes.due) == (None, "")
+
+
+def test_a_suite_that_got_easier_is_named_with_the_text_that_holds_a_message() -> None:
+    stopped = at_stop("All tests pass.", _skipped(RED), LastWord(), way="hold", again=False)
+    assert stopped.text is not None
+    assert stopped.text.endswith(SAID)
+
+
+@pytest.mark.parametrize(
+    "message", ["I skipped the flaky test.", "The new test passes.", "Committed."]
+)
+def test_a_suite_that_got_easier_is_not_named_where_no_message_says_that_all_passes(
+    message: str,
+) -> None:
+    stopped = at_stop(message, _skipped(GREEN), LastWord(), way="hold", again=False)
+    assert SAID not in f"{stopped.text} {stopped.notes.due}"

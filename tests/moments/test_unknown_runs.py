@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mcp_reflect.evidence.ledger import AnsweredCall, Ledger
+from mcp_reflect.evidence.answered_call import AnsweredCall
+from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.moments.last_word import DoubtKind, doubts
 
 EDIT = ("Edit", {"file_path": "/home/me/shop/src/cart.ts"}, "ok")

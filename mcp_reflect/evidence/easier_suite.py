@@ -1,0 +1,176 @@
+"""A suite that got easier by a session's own edits: tests or assertions removed, skips or `only` added.
+
+Only what is plain counts. Tests that move, get another name or become cases of one test are still there, what the
+session itself added it may remove, and a test of a function that went may go with it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_reflect.evidence.file_edits import FileEdit
+from mcp_reflect.evidence.suite_text import (
+    SuiteText,
+    defined_names,
+    holds_rust_tests,
+    is_snapshot_file,
+    is_test_file,
+    read_suite_text,
+    rewrites_snapshots,
+)
+
+_MOST_FILES: Final = 30  # whose text is kept, the latest
+_MOST_TEXT: Final = 60_000  # characters of a kept file
+_MOST_LOST: Final = 200
+_MOST_NAMED: Final = 3  # facts in one line
+_NUMBERED: Final = re.compile(r"(?m)^ {0,8}\d{1,6}[→\t]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A test (by its name) or an assertion (by its line) that an edit removed, with the text around it."""
+
+    path: str
+    what: str
+    context: str
+
+
+@dataclass(slots=True)
+class EasierSuite:
+    """What the edits of a session did to the suite so far."""
+
+    _texts: dict[str, str] = field(default_factory=dict[str, str])
+    _written: set[str] = field(default_factory=set[str])
+    _tests: list[_Lost] = field(default_factory=list[_Lost])
+    _assertions: list[_Lost] = field(default_factory=list[_Lost])
+    _gained: Counter[str] = field(default_factory=Counter[str])
+    _gone: set[str] = field(default_factory=set[str])
+    _skips: Counter[str] = field(default_factory=Counter[str])
+    _onlys: Counter[str] = field(default_factory=Counter[str])
+    _snapshots: list[str] = field(default_factory=list[str])
+
+    def note_read(self, path: str, text: str) -> None:
+        """Keep the text of a test file that was read as a whole, to compare it with what is written."""
+        if is_test_file(path):
+            self._keep(path, _NUMBERED.sub("", text[:_MOST_TEXT]))
+
+    def note_command(self, command: str, output: str, written: Sequence[str]) -> None:
+        """Note a command: it may have rewritten snapshots; the files that it writes are the session's own."""
+        self._written.update(path for path in written if path not in self._texts)
+        if rewrites_snapshots(command, output):
+            self._snapshots.append(
+                f"snapshots were rewritten by `{' '.join(command.split())[:60]}`"
+            )
+
+    def forget(self) -> None:
+        """Forget what got easier: git has brought other states of the files."""
+        for lost in (self._tests, self._assertions, self._snapshots, self._skips, self._onlys):
+            lost.clear()
+        self._texts.clear()
+
+    def note_deleted(self, path: str) -> None:
+        """Note a file that was deleted; of one that was never read nobody knows which tests it had."""
+        old = self._texts.pop(path, None)
+        if old is not None and path not in self._written:
+            self._compare(path, old, "")
+        elif not is_test_file(path):
+            self._gone.add(path.rpartition("/")[2].partition(".")[0])
+
+    def note_edit(self, edit: FileEdit) -> None:
+        """Note an edit of any file: of a test, of a snapshot or of what the tests are about."""
+        path = edit.path
+        if edit.new is None:
+            self.note_deleted(path)
+            return
+        known = self._texts.get(path)
+        old = edit.old if edit.old is not None else known
+        if is_snapshot_file(path):
+            if old and path not in self._written:
+                self._snapshots.append(f"the snapshots in {path} were edited")
+        elif is_test_file(path) or holds_rust_tests(path, f"{old}\n{edit.new}"):
+            if old is None:
+                self._written.add(path)
+            self._compare(path, old or "", edit.new)
+        elif old:
+            self._gone |= defined_names(old) - defined_names(edit.new)
+        if edit.old is None:
+            self._keep(path, edit.new)
+        elif known is not None:
+            self._keep(path, known.replace(edit.old, edit.new, 1))
+
+    def facts(self) -> list[str]:
+        """Return what got easier and still is, one fact a file and a kind."""
+        tests = self._still_lost(self._tests)
+        assertions = self._still_lost(self._assertions)
+        return [
+            *(
+                _counted(path, f"lost {{}} test{{}} ({_some(lost)})", len(lost))
+                for path, lost in tests
+            ),
+            *(_counted(path, "lost {} assertion{}", len(lost)) for path, lost in assertions),
+            *(_counted(path, "has {} more skip{}", n) for path, n in self._skips.items() if n > 0),
+            *(_counted(path, "has {} more `only`", n) for path, n in self._onlys.items() if n > 0),
+            *self._snapshots[-1:],
+        ]
+
+    def _keep(self, path: str, text: str) -> None:
+        self._texts.pop(path, None)
+        self._texts[path] = text[:_MOST_TEXT]
+        while len(self._texts) > _MOST_FILES:
+            self._texts.pop(next(iter(self._texts)))
+
+    def _compare(self, path: str, old_text: str, new_text: str) -> None:
+        old, new = read_suite_text(old_text), read_suite_text(new_text)
+        added, removed = new.tests - old.tests, old.tests - new.tests
+        self._gained.update(added)
+        self._gained.update(new.assertions - old.assertions)
+        if path in self._written:
+            return
+        if not added:  # a new test that is skipped takes nothing away
+            self._skips[path] = max(0, self._skips[path] + new.skips - old.skips)
+            self._onlys[path] = max(0, self._onlys[path] + new.onlys - old.onlys)
+        if new.parametrized > old.parametrized:
+            return
+        if removed and not added:
+            self._tests += [_Lost(path, name, old_text) for name in sorted(removed)]
+        elif not removed and not added:
+            self._assertions += [_Lost(path, line, line) for line in _removed_assertions(old, new)]
+        del self._tests[:-_MOST_LOST], self._assertions[:-_MOST_LOST]
+
+    def _still_lost(self, lost: list[_Lost]) -> list[tuple[str, list[str]]]:
+        """Return by file what is nowhere again; what the session had added itself is not lost."""
+        gained = self._gained.copy()
+        found: dict[str, list[str]] = {}
+        for one in lost:
+            if gained[one.what] > 0:
+                gained[one.what] -= 1
+            elif self._gone.isdisjoint(re.findall(r"\w{3,80}", one.context)):
+                found.setdefault(one.path, []).append(one.what)
+        return list(found.items())
+
+
+def easier_text(facts: Sequence[str]) -> str:
+    """Return what is said of a suite that got easier, as a fact."""
+    more = f"; {len(facts) - _MOST_NAMED} more" if len(facts) > _MOST_NAMED else ""
+    return (
+        f"By this session's own edits the tests got easier: {'; '.join(facts[:_MOST_NAMED])}{more}."
+    )
+
+
+def _removed_assertions(old: SuiteText, new: SuiteText) -> list[str]:
+    """Return the assertions that nothing took the place of: neither another one nor a call that may hold it."""
+    if new.assertions - old.assertions or new.own_calls - old.own_calls:
+        return []
+    return list((old.assertions - new.assertions).elements())
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(name[:40] for name in names[:2])
+    return f"{shown}, ..." if len(names) > 2 else shown
+
+
+def _counted(path: str, said: str, count: int) -> str:
+    short = path if len(path) <= 60 else f"...{path[-57:]}"
+    return f"{short} {said.format(count, '' if count == 1 else 's')}"

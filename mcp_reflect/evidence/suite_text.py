@@ -1,0 +1,118 @@
+"""What a piece of a test suite holds: its tests, assertions and skips, in the ways that words/suites.txt lists."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from mcp_reflect.evidence.word_lists import read_word_list
+
+_MOST_TEXT: Final = 60_000  # characters of a piece that are read
+_MOST_LINE: Final = 400
+_COMMENT: Final = re.compile(r"\s*(?:#(?!\[)|//|\*|--(?=\s)|<!--)")
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteText:
+    """What a piece of text holds; `tests` by their names, `assertions` by their lines without blanks."""
+
+    tests: frozenset[str]
+    assertions: Counter[str]
+    skips: int
+    onlys: int
+    parametrized: int
+    own_calls: frozenset[str]
+
+
+def is_test_file(path: str) -> bool:
+    """Return whether a file holds tests, by its path."""
+    return bool(_pattern("test_file").search(path.replace("\\", "/")))
+
+
+def is_snapshot_file(path: str) -> bool:
+    """Return whether a file holds what tests compare with."""
+    return bool(_pattern("snapshot_file").search(path.replace("\\", "/")))
+
+
+def holds_rust_tests(path: str, text: str) -> bool:
+    """Return whether a piece of a source file of Rust has tests, which may stand beside what they test."""
+    return path.endswith(".rs") and "#[" in text and bool(test_names(text))
+
+
+def read_suite_text(text: str) -> SuiteText:
+    """Read a piece of a test file; comments hold nothing."""
+    lines = list(_code_lines(text))
+    calls = {line.strip() for line in lines if _pattern("own_call").search(line)}
+    asserted = [line for line in lines if _is_assertion(line)]
+    return SuiteText(
+        tests=test_names("\n".join(lines)),
+        assertions=Counter("".join(line.split()) for line in asserted),
+        skips=sum(_is_plain_skip(lines, at) for at in range(len(lines))),
+        onlys=sum(bool(_pattern("only").search(line)) for line in lines),
+        parametrized=sum(bool(_pattern("parametrized").search(line)) for line in lines),
+        own_calls=frozenset(call for call in calls if not _pattern("trivial").search(call)),
+    )
+
+
+def test_names(text: str) -> frozenset[str]:
+    """Return the names of the tests that a text defines."""
+    patterns = (re.compile(entry, re.MULTILINE) for entry in read_word_list("suites")["test"])
+    found = (match for pattern in patterns for match in pattern.finditer(text[:_MOST_TEXT]))
+    return frozenset(match[match.lastindex or 0] for match in found)
+
+
+def defined_names(text: str) -> frozenset[str]:
+    """Return the names that a text of a program defines: functions, classes, fields and the like."""
+    patterns = (re.compile(entry, re.MULTILINE) for entry in read_word_list("suites")["definition"])
+    found = (match for pattern in patterns for match in pattern.finditer(text[:_MOST_TEXT]))
+    return frozenset(match[1] for match in found)
+
+
+def rewrites_snapshots(command: str, output: str) -> bool:
+    """Return whether a command told its runner to rewrite snapshots, unless the output says that all were new."""
+    if not _pattern("rewrites_snapshots").search(command):
+        return False
+    only_new = _pattern("only_new_snapshots").search(output[-4_000:])
+    return not only_new or bool(re.search(r"snapshots? updated", output[-4_000:]))
+
+
+@cache
+def _pattern(heading: str) -> re.Pattern[str]:
+    return re.compile("|".join(_without_references(heading)))
+
+
+def _without_references(heading: str) -> Iterator[str]:
+    """Return the entries of a list as they can stand side by side: a reference to a group gets the group's new number."""
+    groups = 0
+    for entry in read_word_list("suites")[heading]:
+        own = groups
+        yield re.sub(r"\\(\d)", lambda found, own=own: f"\\{int(found[1]) + own}", f"(?:{entry})")
+        groups += re.compile(entry).groups
+
+
+def _code_lines(text: str) -> Iterator[str]:
+    inside_comment = False
+    for line in text[:_MOST_TEXT].splitlines():
+        if not inside_comment and "/*" in line:
+            inside_comment = "*/" not in line.partition("/*")[2]
+            if line.lstrip().startswith("/*"):
+                continue
+        elif inside_comment:
+            inside_comment = "*/" not in line
+            continue
+        if not _COMMENT.match(line):
+            yield line[:_MOST_LINE]
+
+
+def _is_assertion(line: str) -> bool:
+    return bool(_pattern("assertion").search(line)) and not _pattern("trivial").search(line)
+
+
+def _is_plain_skip(lines: list[str], at: int) -> bool:
+    """Return whether a line skips a test whatever the platform is: no condition stands in it or before it."""
+    if not _pattern("skip").search(lines[at]):
+        return False
+    before = lines[max(0, at - 2) : at + 1]
+    return not any(_pattern("conditional").search(line) for line in before)
