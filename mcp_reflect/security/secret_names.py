@@ -143,12 +143,15 @@ class _Name(NamedTuple):
 
 
 _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
+_RUN: Final = lazy_compile(r"[^\s\"'\\`]{0,4000}")
+_LONG_RUN: Final = 400  # characters behind a name without a blank or a quote
+_MOST_LONG_RUNS: Final = 100  # in a text
 
 
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
-    done = 0
+    done = long_runs = 0
     labels = [*_LABEL.finditer(folded)]
     if not text.isascii() or any(core in words for core in FOREIGN_CORES):
         labels = sorted(
@@ -161,7 +164,11 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             continue
         name = _name(text, label, done)
         span = None
-        if name.kind:
+        run_end = _end_of_run(text, name)
+        long_runs += run_end > name.end
+        if long_runs > _MOST_LONG_RUNS and run_end > name.end:
+            span = (name.end, run_end, "secret")
+        elif name.kind:
             sign = _SIGN.match(text, name.end, name.end + 120)
             span = (
                 (_assigned(text, name, sign) if sign else None)
@@ -172,6 +179,17 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             spans.append(span)
             done = span[1]
     return spans
+
+
+def _end_of_run(text: str, name: _Name) -> int:
+    """Return where a long run of signs behind a name ends, and where the name ends if the run is short.
+
+    Names over and over in such runs are read again from each of them. No text of somebody's work has many: after some
+    of them the whole run is cut, which is quick, and safe.
+    """
+    run = _RUN.match(text, name.end)
+    end = run.end() if run else name.end
+    return end if end - name.end > _LONG_RUN else name.end
 
 
 _OWN_ID: Final = lazy_compile(

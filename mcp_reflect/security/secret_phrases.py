@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ _CUES: Final = Path(__file__).with_name("secret_cues.txt")
 _WINDOW: Final = (
     400  # characters behind a cue; 24 words of a seed phrase with their numbers have some 250
 )
+_MOST_CUES: Final = 100  # of a kind in a text: more of them are there to stall
 _LEAST_SEED: Final = 12  # words of a seed phrase
 _MOST_SEED: Final = 27  # with a little room for "and" forgotten between two words
 _MOST_BEFORE: Final = 60  # characters between a cue and the first word
@@ -27,7 +28,7 @@ def phrased_secrets(text: str, folded: str) -> list[Secret]:
     return [
         secret
         for kind, find in _FINDERS.items()
-        for at in _places_of(kind, folded)
+        for at in islice(_places_of(kind, folded), _MOST_CUES)
         if (secret := find(text[at : at + _WINDOW], at)) is not None
     ]
 

@@ -167,6 +167,19 @@ async def test_what_stalled_a_server_is_answered_at_once(
         ticking.cancel()
 
 
+@pytest.mark.parametrize(
+    "unit", ["key=", "KEY=&", "seed phrase ", "seed phrase ab cd ", "passphrase is ", "-", "--A"]
+)
+def test_what_begins_over_and_over_takes_the_gate_a_part_of_a_second(unit: str) -> None:
+    clean_text("password=abc, seed phrase: a b c")  # patterns are compiled at their first use
+    suspicion(["x"])
+    began = time.process_time()
+    text = unit * (19_000 // len(unit))
+    clean_text(text)
+    suspicion([text])
+    assert time.process_time() - began < MOST_SECONDS
+
+
 def test_an_opinion_of_blanks_is_read_at_once() -> None:
     began = time.process_time()
     with suppress(InputError):
