@@ -17,7 +17,7 @@ from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, Quer
 from mcp_reflect.text.stemmer import STOP_WORDS
 from mcp_reflect.text.word_vectors import shared_table
 
-MOST_TERMS: Final = 16  # terms of a question that count: the rarest
+MOST_TERMS: Final = 40  # terms of a question that count: the rarest
 MOST_READ: Final = 400  # distinct terms of a question that are looked up
 _MOST_RARE: Final = (
     1 / 3
