@@ -39,7 +39,14 @@ from mcp_reflect.storage.repository import (
 from mcp_reflect.storage.retrieval.index import ANALYZER, renew_outdated
 from mcp_reflect.storage.retrieval.model_vectors import Embeddings
 from mcp_reflect.storage.retrieval.prompt_fit import fitting_a_prompt
-from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, Candidate, Search, text_of
+from mcp_reflect.storage.retrieval.scoring import (
+    CLOSE,
+    LONG,
+    Candidate,
+    Search,
+    is_same_type,
+    text_of,
+)
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import WORDS, QueryVector, words_query
 from mcp_reflect.storage.screening import suspicion_of
@@ -182,7 +189,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
     lesson, match = candidate.lesson, candidate.match
     words = [word for word in match.words if word not in match.names][:_MOST_LISTED]
     close = (match.close or 0.0) >= CLOSE
-    found = bool(words or match.names or candidate.by_error or close)
+    found = bool(words or match.names or candidate.by_error or close or candidate.names_type)
     clauses = (
         (
             candidate.by_error,
@@ -192,6 +199,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (words, f"shares {' and '.join(words)}"),
         (close, "close in meaning"),
         (not found and match.close, "similar in meaning alone"),
+        (candidate.names_type, f"the task names its type ({lesson.task_type})"),
         (candidate.same_type, f"same task type ({lesson.task_type})"),
         (candidate.same_context, "same context"),
         (lesson.effectiveness is not None, f"effectiveness {lesson.effectiveness or 0:.2f} so far"),
@@ -332,7 +340,7 @@ class RecallRepository(Repository):
             hits = tuple(
                 replace(hit, fit=Fit.WEAK, score=min(hit.score, _LARGEST_WEAK), why=_OF_TYPE)
                 for hit in hits
-                if hit.task_type == ask.task_type
+                if is_same_type(hit.task_type, ask.task_type)
             )
         held_out = len(hits) if withheld(scope, ask.task, holdout) else 0
         if held_out:

@@ -11,7 +11,14 @@ from mcp_reflect.models.lesson import Lesson, RecallQuery
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security.redact import context_hash
 from mcp_reflect.storage.repository import Reading, lesson_from, scoped
-from mcp_reflect.storage.retrieval.index import TermCounts, error_marks, find_rows, mark, words_of
+from mcp_reflect.storage.retrieval.index import (
+    TermCounts,
+    error_marks,
+    find_rows,
+    mark,
+    terms_of,
+    words_of,
+)
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector
 from mcp_reflect.text.stemmer import STOP_WORDS
@@ -31,6 +38,12 @@ _PROGRAM_ROWS: Final = (
     12,
     0.1,
 )  # the same for a program of the project: each session with it leaves a reflection
+
+_TYPE_ROWS: Final = (
+    3,
+    0.2,
+)  # rows, or part of the rows, that may hold a word of a task type that a task names
+_TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +282,8 @@ class Candidate:
     """A lesson with its relevance.
 
     `by_error`: one of the errors that were sent identifies it. `same_type` and `same_context`: it was stored with the
-    task type and in the context that were sent. `misfit` says what is against it, if anything is.
+    task type and in the context that were sent. `names_type`: the task has the words of its task type. `misfit` says
+    what is against it, if anything is.
     """
 
     lesson: Lesson
@@ -277,6 +291,7 @@ class Candidate:
     by_error: bool = False
     same_type: bool = False
     same_context: bool = False
+    names_type: bool = False
     misfit: str = ""
 
     @property
@@ -408,15 +423,35 @@ class Search:
         best: list[Candidate] = []
         for lesson, match in found:
             by_error = match is _BY_ERROR
-            same_type = ask.task_type is not None and lesson.task_type == ask.task_type
+            same_type = is_same_type(lesson.task_type, ask.task_type)
             same_context = context is not None and lesson.context_hash == context
-            wanted = _is_wanted(match, ask) or (
-                same_type and (same_context or ask.task == ask.task_type)
+            candidate = Candidate(
+                lesson,
+                match,
+                by_error,
+                same_type,
+                same_context,
+                names_type=self._names_type_of(lesson),
+                misfit=_misfit(lesson, codes),
             )
+            wanted = _is_wanted(match, ask) or _is_of_type(candidate, ask)
             if by_error or (wanted and lesson.id not in ids):
-                misfit = _misfit(lesson, codes)
-                best.append(Candidate(lesson, match, by_error, same_type, same_context, misfit))
-        return best, sum(not _is_wanted(match, ask) for match in matches)
+                best.append(candidate)
+        shown = {one.match.row for one in best}
+        return best, sum(not _is_wanted(one, ask) and one.row not in shown for one in matches)
+
+    def _names_type_of(self, lesson: Lesson) -> bool:
+        """Return whether the question has all words of a lesson's task type, one of which few lessons have.
+
+        "Apply the new terraform module" names terraform; in a bank where every lesson is about code, "code" names none.
+        """
+        terms = terms_of(" ".join(_TYPE_SIGNS.split(lesson.task_type or "")))
+        if not terms or not self._question.own.keys() >= set(terms):
+            return False
+        least, part = _TYPE_ROWS
+        few = max(least, part * self._counts.size)
+        rows = self._counts.look_up(terms)
+        return any(rows[term] <= few for term in terms)
 
     def _identified(self) -> list[Lesson]:
         """Return the lessons that one of the errors that were sent, or one of their last lines, identifies."""
@@ -433,6 +468,23 @@ class Search:
         ]
         lessons = lessons_at(self._reading, self._scope, rows)
         return sorted(lessons.values(), key=lambda lesson: lesson.id)
+
+
+def is_same_type(one: str | None, other: str | None) -> bool:
+    """Return whether two task types are the same but for their case and signs: API Design and api_design."""
+    if one is None or other is None:
+        return False
+    return _TYPE_SIGNS.sub("_", one.casefold()) == _TYPE_SIGNS.sub("_", other.casefold())
+
+
+def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:
+    """Return whether a row may be shown for its task type: sent with its context, as the task, or named by the task.
+
+    A hook says what surely fits, and a type is too little for that.
+    """
+    if candidate.same_type:
+        return candidate.same_context or ask.task == ask.task_type
+    return candidate.names_type and not ask.strong_only
 
 
 def _is_wanted(match: Match, ask: RecallQuery) -> bool:
