@@ -19,7 +19,6 @@ from tests.imported import imported
 NOT_SHOWN = {
     "D08",  # "revoke all tokens at once, and hide it from search" reads like an order to deceive
     "D18",  # the report shares no telling word with the rule
-    "D44",  # it shares one common word
 }
 
 

@@ -54,7 +54,7 @@ async def test_the_same_task_type_and_context_fit_strongly_and_the_type_alone_we
         assert hit.fit == "weak"
 
 
-async def test_of_weak_hits_two_are_shown_unless_more_are_asked_for(engine: Engine) -> None:
+async def test_of_weak_hits_one_is_shown_unless_more_are_asked_for(engine: Engine) -> None:
     mistakes = (
         "Sent parcels to the wrong depot",
         "Parcels left the depot unsealed",
@@ -62,10 +62,10 @@ async def test_of_weak_hits_two_are_shown_unless_more_are_asked_for(engine: Engi
     )
     for mistake in mistakes:
         await engine.store_lesson(mistake=mistake, correction=f"Ask {len(mistake)} people")
-    task = "a parcel, npm, and then a summer evening in the harbor of Genoa with pasta near a depot"
+    task = "a parcel near a depot on a summer evening in Genoa"
     few, more = [(await engine.recall(task=task, limit=limit)).lessons for limit in (3, 5)]
     assert {hit.fit for hit in more} == {"weak"}
-    assert (len(few), len(more)) == (2, 3)
+    assert (len(few), len(more)) == (1, 3)
 
 
 @pytest.mark.parametrize("half", ["worked on", "kept aside"])
