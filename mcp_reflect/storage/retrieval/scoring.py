@@ -373,13 +373,14 @@ class Search:
                 _bm25(question, counts, length / average if average else 1.0, weights) / total
             )
         close = closeness.by_row if closeness else {}
-        most = 1 + weights.closeness
+        worth_of_row = closeness.worth_of_row if closeness else {}
 
         def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
-            return {
-                row: (part + weights.closeness * closeness_of.get(row, 0.0)) / most
-                for row, part in parts.items()
-            }
+            found: dict[int, float] = {}
+            for row, part in parts.items():
+                worth = weights.closeness * worth_of_row.get(row, 1.0)
+                found[row] = (part + worth * closeness_of.get(row, 0.0)) / (1 + worth)
+            return found
 
         plain = order = scores(close)
         if closeness and weights.feedback and plain:
