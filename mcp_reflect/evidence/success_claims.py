@@ -8,6 +8,7 @@ claims nothing of that kind. Words of nine languages stand in claim_words.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -200,14 +201,63 @@ def _admissions_in(sentence: str) -> Iterator[tuple[frozenset[ProofKind], bool]]
 
 
 _LONGEST_DONE: Final = 160  # characters of a message that only says that the work is done
-_PUNCTUATION: Final = " \t\n.!…。！✅✓✔🎉👍🚀*_~"
+_PUNCTUATION: Final = " \t\n.!…。！¡✅✓✔🎉👍🚀*_~"
+_DONE_CLAUSE_END: Final = lazy_compile(r", (?:and )?|，|、| [—–-] ")
+_LANGUAGES: Final = (
+    "english",
+    "german",
+    "french",
+    "spanish",
+    "portuguese",
+    "italian",
+    "dutch",
+    "japanese",
+    "chinese",
+)
+_WITHOUT_BLANKS: Final = ("japanese", "chinese")
 
 
 def only_says_done(message: str) -> bool:
-    """True for "Done." and the like: a short message whose every sentence says that the work is done."""
-    text = message.strip()
-    if not text or len(text) > _LONGEST_DONE:
+    """True for "Done." and the like: a short message whose every clause says that the work is done."""
+    text = message.strip().replace("’", "'")
+    if not text or len(text) > _LONGEST_DONE or "```" in text:
         return False
-    known = {entry for entries in read_word_list("done").values() for entry in entries}
-    said = [sentence.strip(_PUNCTUATION).lower().replace("’", "'") for sentence in _sentences(text)]
-    return bool(said) and all(sentence in known for sentence in said if sentence)
+    said = [
+        clause.strip(_PUNCTUATION).lower()
+        for sentence in _sentences(text)
+        for clause in _DONE_CLAUSE_END.split(sentence)
+    ]
+    clauses = [clause for clause in said if clause]
+    return bool(clauses) and all(
+        any(form.fullmatch(clause) for form in _done_forms()) for clause in clauses
+    )
+
+
+@cache
+def _done_forms() -> tuple[re.Pattern[str], ...]:
+    """Return for each language how a clause says that the work is done: with no word that may say more."""
+    lists = read_word_list("done")
+    return tuple(
+        _done_form(
+            lists[f"{language} done"],
+            lists[f"{language} beside"],
+            lists[f"{language} phrases"],
+            between="" if language in _WITHOUT_BLANKS else " ",
+        )
+        for language in _LANGUAGES
+    )
+
+
+def _done_form(
+    done: Sequence[str], beside: Sequence[str], phrases: Sequence[str], *, between: str
+) -> re.Pattern[str]:
+    """Return the form of a clause: words that may stand in it, one at least of those that say that it is done."""
+    said, others = _one_of(done), _one_of(beside)
+    any_word = rf"(?:{said}|{others})"
+    clause = rf"(?:{any_word}{between}){{0,14}}?{said}(?:{between}{any_word}){{0,14}}"
+    return re.compile(rf"{_one_of(phrases)}|{clause}")
+
+
+def _one_of(entries: Sequence[str]) -> str:
+    """Return a group of alternatives, the longest first."""
+    return f"(?:{'|'.join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))})"

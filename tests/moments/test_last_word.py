@@ -244,6 +244,18 @@ def test_done_after_a_red_end_is_held_and_after_a_green_one_is_not(message: str)
     assert verdicts(message, EDIT) == []
 
 
+DONE_CASES = (DATA.parent / "evidence" / "cases" / "done.txt").read_text("utf-8").splitlines()
+
+
+def test_what_says_done_in_nine_languages_is_held_and_what_says_more_is_not() -> None:
+    bare = [line[2:] for line in DONE_CASES if line.startswith("+ ")]
+    more = [line[2:] for line in DONE_CASES if line.startswith("- ")]
+    assert (len(bare), len(more)) == (60, 60)
+    missed = [message for message in bare if verdicts(message, RED) != [DoubtKind.UNSAID]]
+    assert len(missed) <= 3
+    assert [message for message in more if verdicts(message, RED)] == []
+
+
 def test_the_text_names_the_run_that_failed() -> None:
     text = text_of(doubts("Done.", ledger_of(RED)))
     assert text.startswith(
