@@ -134,7 +134,7 @@ def _in_clauses(
         start = place + len(clause)
         if (
             words.UNSURE.search(sentence[:place])
-            or words.EXCEPT.search(sentence[place:])
+            or words.EXCEPT.search(sentence)
             or _SOME_OF.search(clause)
             or any(int(n) < int(m) for n, m in _OF.findall(clause))
         ):
@@ -229,35 +229,49 @@ def only_says_done(message: str) -> bool:
     ]
     clauses = [clause for clause in said if clause]
     return bool(clauses) and all(
-        any(form.fullmatch(clause) for form in _done_forms()) for clause in clauses
+        any(words.say(clause) for words in _done_words()) for clause in clauses
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _DoneWords:
+    """The words of a language that say that the work is done, those that may stand beside them, and whole phrases."""
+
+    done: frozenset[str]
+    beside: frozenset[str]
+    phrases: frozenset[str]
+    has_blanks: bool
+
+    def say(self, clause: str) -> bool:
+        """Return whether a clause says that the work is done, with no word that may say more."""
+        if clause in self.phrases:
+            return True
+        said = set(clause.split() if self.has_blanks else self._cut(clause))
+        return not said.isdisjoint(self.done) and said <= self.done | self.beside
+
+    def _cut(self, clause: str) -> list[str]:
+        """Return the words of a clause without blanks, each the longest that is known; one letter where none is."""
+        known = self.done | self.beside
+        longest = max(map(len, known))
+        words: list[str] = []
+        start = 0
+        while start < len(clause):
+            sizes = range(min(longest, len(clause) - start), 1, -1)
+            size = next((n for n in sizes if clause[start : start + n] in known), 1)
+            words.append(clause[start : start + size])
+            start += size
+        return words
 
 
 @cache
-def _done_forms() -> tuple[re.Pattern[str], ...]:
-    """Return for each language how a clause says that the work is done: with no word that may say more."""
+def _done_words() -> tuple[_DoneWords, ...]:
     lists = read_word_list("done")
     return tuple(
-        _done_form(
-            lists[f"{language} done"],
-            lists[f"{language} beside"],
-            lists[f"{language} phrases"],
-            between="" if language in _WITHOUT_BLANKS else " ",
+        _DoneWords(
+            frozenset(lists[f"{language} done"]),
+            frozenset(lists[f"{language} beside"]),
+            frozenset(lists[f"{language} phrases"]),
+            has_blanks=language not in _WITHOUT_BLANKS,
         )
         for language in _LANGUAGES
     )
-
-
-def _done_form(
-    done: Sequence[str], beside: Sequence[str], phrases: Sequence[str], *, between: str
-) -> re.Pattern[str]:
-    """Return the form of a clause: words that may stand in it, one at least of those that say that it is done."""
-    said, others = _one_of(done), _one_of(beside)
-    any_word = rf"(?:{said}|{others})"
-    clause = rf"(?:{any_word}{between}){{0,14}}?{said}(?:{between}{any_word}){{0,14}}"
-    return re.compile(rf"{_one_of(phrases)}|{clause}")
-
-
-def _one_of(entries: Sequence[str]) -> str:
-    """Return a group of alternatives, the longest first."""
-    return f"(?:{'|'.join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))})"

@@ -256,6 +256,22 @@ def test_what_says_done_in_nine_languages_is_held_and_what_says_more_is_not() ->
     assert [message for message in more if verdicts(message, RED)] == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Todas las pruebas pasan menos una.",
+        "Todos os testes passam fora um.",
+        "All tests pass bar one.",
+        "Alle tests slagen op één na.",
+        "1つを除いてすべてのテストが通りました。",
+        "除了一个，所有测试都通过了。",
+        "Apart from one flaky test, all tests pass.",
+    ],
+)
+def test_what_names_an_exception_claims_nothing(message: str) -> None:
+    assert claims_of(message) == []
+
+
 def test_the_text_names_the_run_that_failed() -> None:
     text = text_of(doubts("Done.", ledger_of(RED)))
     assert text.startswith(
