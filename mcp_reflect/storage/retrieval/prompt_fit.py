@@ -8,14 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
-from mcp_reflect.storage.retrieval.scoring import (
-    CLOSE,
-    LONG,
-    NEAR,
-    SEVERAL,
-    Candidate,
-    Match,
-)
+from mcp_reflect.storage.retrieval.question import SEVERAL
+from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, NEAR, Candidate, Match
 
 _STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words
 _LEAST_CLOSE: Final = 0.35  # closeness that several words need: else chance puts them together

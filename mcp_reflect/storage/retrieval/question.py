@@ -1,0 +1,135 @@
+"""A question as weighed terms: which are rare, and which are identifiers, that tell a lesson's subject."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.storage.retrieval.index import TermCounts, words_of
+from mcp_reflect.text.stemmer import STOP_WORDS
+from mcp_reflect.text.word_vectors import shared_table
+
+MOST_TERMS: Final = 40  # terms of a question that count: the rarest
+MOST_READ: Final = 400  # distinct terms of a question that are looked up
+SEVERAL: Final = 2  # words that say more than one that may be shared by chance
+
+# The part of a question's words that may be rare; with more it is in another language.
+_MOST_RARE: Final = 1 / 3
+# Rows, or the part of the rows, that may hold a name that still tells lessons apart.
+_IDENTIFIER_ROWS: Final = (3, 0.02)
+# The same for a program of the project: each session with it leaves a reflection.
+_PROGRAM_ROWS: Final = (12, 0.1)
+
+
+# Identifiers tell a lesson's subject better than common words.
+
+# Paths, dotted and snake_case names, addresses of hosts: parts joined by a sign that prose does not put there.
+_JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
+_CODE: Final = lazy_compile(
+    r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2
+)  # E4012, sha256, utf8, 40112
+_CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_SHORTEST: Final = 4  # letters of a name without a form
+# A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
+_OWN_PROGRAM: Final = lazy_compile(r"(?<![\w./])\./([\w-]+)")
+_PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
+
+# E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
+_ERROR_CODE: Final = lazy_compile(
+    r"\b([A-Z]{1,5}-?(?=\d{3})|(?:HTTP|status|exit code|errno) ?)(\d{1,6})\b"
+)
+
+
+def is_identifier(word: str, *, rare: bool = True) -> bool:
+    """True if a word as it was written is a name: a path, an error code, a function, an option.
+
+    With `rare`, so is a word that English texts hardly have.
+    """
+    if word.lower() in _PROSE:
+        return False
+    if _JOINED.search(word) or _CAMEL.search(word) or _CODE.fullmatch(word):
+        return True
+    return (
+        rare
+        and len(word) >= _SHORTEST
+        and word.isascii()
+        and word.isalpha()
+        and is_rare(word.lower())
+    )
+
+
+def is_rare(word: str) -> bool:
+    """True if a lower-case word, with and without an ending, is not one of the tokens of the packaged table."""
+    forms = (
+        word,
+        word.removesuffix("s"),
+        word.removesuffix("es"),
+        word.removesuffix("ed"),
+        word.removesuffix("ing"),
+    )
+    return not any(map(shared_table().knows, dict.fromkeys(forms)))
+
+
+def error_codes(text: str) -> dict[str, set[str]]:
+    """Return the numbers of the error codes that a text names, by their form: E4012 has the form E."""
+    found: dict[str, set[str]] = {}
+    for form, number in _ERROR_CODE.findall(text):
+        found.setdefault(form.strip(), set()).add(number)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedQuestion:
+    """The terms of a question with their weights (inverse document frequency).
+
+    `own` are the terms that are not stop words; `stops` the stop words; `words` are the words
+    that the terms come from, `names` the terms that are identifiers, `formed` those of them by their form or as a
+    program of the project, `telling` the number of terms before the rarest were chosen.
+    """
+
+    own: Mapping[str, float]
+    stops: Mapping[str, float]
+    words: Mapping[str, str]
+    names: frozenset[str]
+    formed: frozenset[str] = frozenset()
+    telling: int = 0
+
+
+def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
+    """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
+    words = words_of(text)
+    terms = list(words)[:MOST_READ]
+    rows = {term: max(count, 1) for term, count in counts.look_up(terms).items()}
+    weights = {
+        term: math.log(1 + max(counts.size - count + 0.5, 0.5) / (count + 0.5))
+        for term, count in rows.items()
+    }
+    telling = [
+        term for term in terms if term not in STOP_WORDS and (len(term) > 1 or not term.isascii())
+    ]
+    own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
+    plain = [words[term] for term in own if words[term].isalpha()]
+    foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
+    programs = {name.lower() for name in _OWN_PROGRAM.findall(text)}
+
+    def is_name(term: str) -> bool:
+        word = words[term]
+        least, part = _PROGRAM_ROWS if word.lower() in programs else _IDENTIFIER_ROWS
+        known = word.lower() in programs or is_identifier(word, rare=not foreign)
+        return known and rows[term] <= max(least, part * counts.size)
+
+    names = frozenset(filter(is_name, own))
+    formed = frozenset(
+        term
+        for term in names
+        if words[term].lower() in programs or is_identifier(words[term], rare=False)
+    )
+    return WeighedQuestion(
+        own={term: weights[term] for term in own},
+        stops={term: weights[term] for term in terms if term in STOP_WORDS},
+        words=words,
+        names=names,
+        formed=formed,
+        telling=len(telling),
+    )
