@@ -1,7 +1,7 @@
 """A piece of work with its steps, and its statements: every sentence, but for those that state nothing by their form.
 
-Premises, conclusions and answers are statements like all others. A question, a greeting, a plan, a heading and the
-words of somebody else are none; how many were left out is said.
+Premises, conclusions and answers are statements like all others. A question, a greeting, an exclamation, a plan, a heading
+and the words of somebody else are none; how many were left out is said.
 """
 
 import re
@@ -36,6 +36,7 @@ _END: Final = re.compile(
     r"(?!(?<=\d\.)\s+(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])[a-z]*\b)"
     r"[\"')\]*_]{0,3}\s+(?=[A-Z0-9`\"'(\[*_~✓✔✅❌•À-Þ]|$)|(?<=[.!?])$|(?<=[。！？])"
 )
+_AROUND_WORDS: Final = " \t.!…。！¡*_~🎉✅👍🚀"
 _LETTERS: Final = re.compile(r"[^\W_]")
 
 
@@ -44,6 +45,7 @@ class Form(StrEnum):
 
     QUESTION = "question"
     GREETING = "greeting"
+    EXCLAMATION = "exclamation"
     PLAN = "plan"
     HEADING = "heading"
     QUOTATION = "quotation"
@@ -152,6 +154,8 @@ def form_of(sentence: str) -> Form | None:
     if plain.rstrip("\"')*_ ").endswith(("?", "？")):
         return Form.QUESTION
     forms = read_word_list("forms")
+    if plain.strip(_AROUND_WORDS) in forms["exclamations"]:
+        return Form.EXCLAMATION
     if _begins_with(plain, forms["greetings"]) and len(plain.split()) <= _LONGEST_GREETING:
         return Form.GREETING
     if _begins_with(plain, forms["plans"]):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_reflect.evidence.work import split, statements_of
+from mcp_reflect.evidence.work import Form, form_of, split, statements_of
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,19 @@ def test_every_sentence_is_a_statement_but_for_its_form(step: str, expected: lis
 def test_what_is_left_out_is_counted_by_its_form() -> None:
     found = statements_of(["Hello! Is it fast? Is it small? I will see. It is small."])
     assert found.note == "no statements, left out: 1 greeting, 2 questions, 1 plan"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Perfect!", "**Great!**", "Parfait !", "¡Perfecto!", "太好了！", "Now I'll update the CSS."],
+)
+def test_a_mere_exclamation_and_what_is_to_come_state_nothing(text: str) -> None:
+    assert form_of(text) in (Form.EXCLAMATION, Form.PLAN)
+
+
+@pytest.mark.parametrize("text", ["Perfect score of 10.", "Great is 5.", "Good: 3 of 3 passed."])
+def test_a_sentence_that_only_begins_with_an_exclamation_is_a_statement(text: str) -> None:
+    assert form_of(text) is None
 
 
 def test_claims_are_numbered_over_all_steps_and_each_sentence_once() -> None:
