@@ -254,16 +254,19 @@ _WANTED: Final = {
     "float": "a number",
     "bool": "true or false",
 }
-_KINDS: Final = {
-    "bool": "true or false",
-    "int": "a number",
-    "float": "a number",
-    "str": "text",
-    "NoneType": "null",
-    "list": "a list",
-    "tuple": "a list",
-    "dict": "an object",
-}
+_KINDS: Final = (  # the first that fits: a truth value is an int to Python as well
+    (bool, "true or false"),
+    ((int, float), "a number"),
+    (str, "text"),
+    (type(None), "null"),
+    ((list, tuple), "a list"),
+    (dict, "an object"),
+)
+
+
+def _kind_of(value: object) -> str:
+    """Return what a JSON value is, in words."""
+    return next((words for kind, words in _KINDS if isinstance(value, kind)), "something else")
 
 
 def explain(errors: Sequence[Any]) -> InputError:
@@ -294,7 +297,7 @@ def explain(errors: Sequence[Any]) -> InputError:
             kind.rsplit("_", 1)[0], "a list" if "list" in kind or "tuple" in kind else "an object"
         )
         fault, fix = (
-            f"it is {_KINDS.get(type(value).__name__, 'something else')}, not {wanted}",
+            f"it is {_kind_of(value)}, not {wanted}",
             f"Send {wanted}.",
         )
     else:

@@ -165,13 +165,24 @@ class Engine:
         context = self.context
         if client is not None and client.confirm is not None and tool in _MAY_CONFIRM:
             context = replace(context, confirm=client.confirm)
-        # Redaction comes first: the parts of a secret, or one in JSON, would not be recognized.
-        arguments = await asyncio.to_thread(clean_arguments, arguments)
+        arguments = await asyncio.to_thread(self._checked, arguments)
         result = await function(
             context, arguments, *((client,) if client and tool in _ASK_A_MODEL else ())
         )
         await self._keep_files_in_step()
         return result
+
+    def _checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call clean. InputError names the place of a value that no JSON carries.
+
+        The check comes before redaction, which takes out signs that nobody sees and goes down each level: the fault
+        would be gone, or its place unknown. Redaction comes before all else: the parts of a secret, or one in JSON,
+        would not be recognized.
+        """
+        from mcp_reflect.schemas.fields import check_values  # noqa: PLC0415 - its import takes .3 s
+
+        check_values(arguments, self.settings)
+        return clean_arguments(arguments)
 
     # Reflections.
 

@@ -109,13 +109,13 @@ def _one_line(name: Json) -> str:
 
 
 def _kind(value: Json) -> str:
-    names: dict[type, str] = {
-        bool: "true or false",
-        str: "text",
-        list: "a list",
-        type(None): "null",
-    }
-    return names.get(type(value), "a number")
+    names: tuple[tuple[type, str], ...] = (
+        (bool, "true or false"),
+        (str, "text"),
+        (list, "a list"),
+        (type(None), "null"),
+    )
+    return next((words for kind, words in names if isinstance(value, kind)), "a number")
 
 
 # The metrics of an execution, compared with earlier values and with thresholds. Lower is better for latency, higher

@@ -180,14 +180,14 @@ def test_a_persons_own_export_comes_back_with_ids_dates_trust_history_and_outcom
             await engine.record_lesson_outcome(stored[0], "partial", note="it went well")
 
     asyncio.run(tell())
-    first = command("export")
-    command("export", str(command.folder / "own.jsonl"))
+    first = command.by_person("export")
+    command.by_person("export", str(command.folder / "own.jsonl"))
     monkeypatch.setenv("MCP_REFLECT_BANK", str(command.folder / "other.db"))
     assert (
         command.by_person("import", str(command.folder / "own.jsonl"), "--own")
         == "3 lessons: 3 restored.\n"
     )
-    assert command("export") == first
+    assert command.by_person("export") == first
     lesson = command.json("lessons", "show", stored[0])
     assert [version["correction"] for version in lesson["versions"]] == ["Deploy on a Tuesday"]
     assert "it went well" in command("lessons", "history", stored[0])

@@ -23,6 +23,10 @@ FAILED_RUN: dict[str, Any] = {
         {"type": "tool_response", "tool": "read_file", "content": "page_size = 50"},
     ],
 }
+ANALYSIS: dict[str, Any] = {
+    "mistake": "Misspelled the settings' file",
+    "correction": "List orders/ first, and read the name that stands there",
+}
 LESSON: dict[str, Any] = {
     "mistake": "Called get_orders with the customer's name",
     "correction": "Look the customer's id up first and pass that",

@@ -17,7 +17,7 @@ from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
-from tests.server.calls import FAILED_RUN, LESSON, completed_uri, prompt_text, resource_text, told
+from tests.server.calls import ANALYSIS, FAILED_RUN, LESSON, completed_uri, prompt_text, resource_text, told
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
     stats = await read(client, "bank://stats")
     assert (stats["total_reflections"], stats["lessons_stored"], stats["scope"]) == (
         1,
-        2,
+        1,
         "project app",
     )
     assert stats["average_lesson_effectiveness"] is None
@@ -61,7 +61,7 @@ async def test_the_bank_tells_what_is_in_it(client: Client) -> None:
 async def test_a_lesson_shows_its_versions_and_what_it_comes_from(
     client: Client, engine: Engine
 ) -> None:
-    run = await told(client, "reflect", FAILED_RUN)
+    run = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS})
     (learnt,) = run["lessons"]
     await engine.edit_lesson(learnt["id"], {"importance": 1.0})
     shown = await read(client, f"lesson://{learnt['id']}")
@@ -168,7 +168,7 @@ async def test_the_board_is_a_page_that_a_host_may_show(client: Client) -> None:
 
 @one_era
 async def test_a_learnt_lesson_leads_to_its_reflection_and_its_tool(client: Client) -> None:
-    run = await told(client, "reflect", FAILED_RUN)
+    run = await told(client, "reflect", {**FAILED_RUN, "analysis": ANALYSIS})
     (learnt,) = run["lessons"]
     shown: dict[str, Any] = await read(client, f"lesson://{learnt['id']}")
     assert run["reflection_id"] in {near["id"] for near in shown["neighbors"]}
@@ -324,7 +324,7 @@ async def test_findings_without_a_lesson_are_counted_until_somebody_tells_one(
         ],
     }
     reflection = await told(client, "reflect", run)
-    assert (await read(client, "bank://stats"))["findings_without_lesson"] == 1
+    assert (await read(client, "bank://stats"))["findings_without_lesson"] == 2
     analysis = {"mistake": "deploy was refused", "correction": "Ask for the right first"}
     await told(
         client, "reflect", {"reflection_id": reflection["reflection_id"], "analysis": analysis}
