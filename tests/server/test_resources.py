@@ -17,7 +17,15 @@ from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.dashboard.pages import Context, records
 from tests.held_clock import HeldClock
-from tests.server.calls import ANALYSIS, FAILED_RUN, LESSON, completed_uri, prompt_text, resource_text, told
+from tests.server.calls import (
+    ANALYSIS,
+    FAILED_RUN,
+    LESSON,
+    completed_uri,
+    prompt_text,
+    resource_text,
+    told,
+)
 
 
 async def read(client: Client, uri: str) -> dict[str, Any]:
