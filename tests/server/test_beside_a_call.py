@@ -155,12 +155,13 @@ async def test_a_proof_that_waits_in_the_spool_counts_as_seen_by_a_hook(settings
     async with Client(server) as client:
         lesson = {
             "mistake": "Ran the tests without a database",
-            "correction": "Start it with `make db`",
+            "correction": "Start it with `make db` first",
+            "right_call": "make db && pytest",
         }
         stored = await told(client, "store_lesson", lesson)
         recall = await told(client, "recall_lessons", {"task": "run the tests with a database"})
         shown = "collected 12 items\n\n============ 12 passed in 0.31s ============"
-        spooled(settings.bank_path, "pytest", result=shown, error=None, project="app")
+        spooled(settings.bank_path, "make db && pytest", result=shown, error=None, project="app")
         outcome = {
             "success": "helped",
             "recall_id": recall["recall_id"],

@@ -36,8 +36,8 @@ HELD = {
 FAILING = {
     "session_id": "s",
     "tool_name": "Bash",
-    "tool_input": {"command": "make deply"},
-    "error": "No rule to make target 'deply'",
+    "tool_input": {"command": "make deploy"},
+    "error": "No rule to make target 'deploy'",
 }
 
 
@@ -143,10 +143,10 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
         writer, reader = await team.token("writer"), await team.token("reader", role=Role.READER)
         call: dict[str, Any] = {
             "tool": "Bash",
-            "arguments": {"command": "make deply"},
+            "arguments": {"command": "make deploy"},
             "event": "x",
         }
-        after = {**call, "moment": "after", "error": "No rule to make target 'deply'"}
+        after = {**call, "moment": "after", "error": "No rule to make target 'deploy'"}
         async with team.http(reader) as http:
             assert (
                 await http.post("/api/hook", json={"hook": {**after, "session": "r"}})
@@ -161,7 +161,7 @@ async def test_hooks_of_two_machines_share_what_failed_and_a_reader_s_note_nothi
                 ).status_code == 200
             worked = {
                 **call,
-                "arguments": {"command": "make deply -f ops.mk"},
+                "arguments": {"command": "make deploy -f ops.mk"},
                 "moment": "after",
                 "result": "done",
             }
@@ -198,9 +198,9 @@ async def test_what_every_host_sends_at_every_event_is_read_by_the_service(
     assert {recorded["event"] for recorded in recorded_inputs()} == set(EVENTS)
 
 
-@pytest.mark.parametrize(("most", "known"), [(0, 2), (1, 1)])
+@pytest.mark.parametrize(("most", "runs"), [(0, 1), (1, 0)])
 async def test_a_finished_session_is_reflected_on_while_the_team_may_keep_more_lessons(
-    settings: Settings, most: int, known: int
+    settings: Settings, most: int, runs: int
 ) -> None:
     end = {"event": "SessionEnd", "moment": "end", "session": "c-1"}
     async with replica(settings, lessons=most) as team:
@@ -211,7 +211,9 @@ async def test_a_finished_session_is_reflected_on_while_the_team_may_keep_more_l
             sent = {"hook": end, "transcript": sessions.claude()}
             assert (await http.post("/api/hook", json=sent)).status_code == 200
         await team.replica.close()
-        assert (await team.bank.lessons.projects("acme")) == {"shop": known}
+        reflections = await team.bank.reflections.latest(Scope("acme", "shop"))
+        assert [stored.thinker for stored in reflections] == ["rules"] * runs
+        assert (await team.bank.lessons.projects("acme")) == {"shop": 1}  # facts make no lesson
 
 
 def run(words: tuple[str, ...], given: str = "", **env: str) -> subprocess.CompletedProcess[str]:
@@ -224,9 +226,9 @@ def test_a_token_that_does_not_fit_and_a_service_that_is_down_are_told_to_a_pers
     token = made(bank_path, "ada")
     with serving(bank_path) as (url, _):
         there = (f"--url={url}", "--token-env=OURS")
-        refused = run(("recall", "make deply", *there), OURS="mcpr_wrong_token")
+        refused = run(("recall", "make deploy", *there), OURS="mcpr_wrong_token")
         assert (refused.returncode, "set OURS to one that works" in refused.stderr) == (2, True)
-        elsewhere = run(("recall", "make deply", *there, "--project", "payroll"), OURS=token)
+        elsewhere = run(("recall", "make deploy", *there, "--project", "payroll"), OURS=token)
         assert elsewhere.stderr.endswith(
             "not for it. Leave it out, or send one of: shop, billing.\n"
         )

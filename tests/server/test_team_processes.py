@@ -243,8 +243,8 @@ def test_a_call_that_runs_is_answered_before_the_service_ends(bank_path: Path) -
 
 FAILING: Mapping[str, Any] = {
     "tool_name": "Bash",
-    "tool_input": {"command": "make deply"},
-    "error": "No rule to make target 'deply'",
+    "tool_input": {"command": "make deploy"},
+    "error": "No rule to make target 'deploy'",
 }
 
 
@@ -331,7 +331,7 @@ def test_the_day_of_a_team(request: pytest.FixtureRequest, tmp_path: Path) -> No
     # Ada meets a failure twice and finds what works; she writes a lesson. Bob is warned, recalls it, and may not write.
     for session in ("one", "two"):
         ada.hook(url, "PostToolUseFailure", **{**FAILING, "session_id": session})
-    worked = {"tool_name": "Bash", "tool_input": {"command": "make deply -f ops.mk"}}
+    worked = {"tool_name": "Bash", "tool_input": {"command": "make deploy -f ops.mk"}}
     ada.hook(url, "PostToolUse", **worked, tool_response={"stdout": "done"}, session_id="two")
     words = (
         "--mistake",

@@ -17,6 +17,7 @@ from mcp_reflect.server.catalog import TOOLS as CATALOGUE
 from mcp_reflect.services.engine import Engine
 from tests.conftest import one_era
 from tests.secrets import SECRETS
+from tests.server.calls import ANALYSIS as SETTINGS_FILE
 from tests.server.calls import FAILED_RUN, LESSON, answered, contents, refused, told
 from tests.server.generate import ROOT, files, tools_text
 
@@ -33,6 +34,8 @@ ANALYSIS: dict[str, Any] = {
 
 async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
     reflected = await told(client, "reflect", FAILED_RUN)
+    sent = {"reflection_id": reflected["reflection_id"], "analysis": SETTINGS_FILE}
+    analyzed = await told(client, "reflect", sent)
     stored = await told(client, "store_lesson", LESSON)
     assert (stored["status"], stored["scope"]) == ("stored", "project app")
     recalled = await told(
@@ -46,7 +49,7 @@ async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
         one["effectiveness"] > 0.5 and one["times_applied"] == 1 for one in updated["updated"]
     )
     learnt = await told(client, "recall_lessons", {"task": "read orders/setings.toml"})
-    assert reflected["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
+    assert analyzed["lessons"][0]["id"] in [hit["id"] for hit in learnt["lessons"]]
     forgotten = await told(
         client, "forget_lesson", {"lesson_id": stored["lesson_id"], "reason": "wrong"}
     )
@@ -60,15 +63,17 @@ async def test_the_whole_loop_goes_through_five_tools(client: Client) -> None:
 
 
 @one_era
-async def test_rules_say_what_failed_what_mended_it_and_ask_for_more(client: Client) -> None:
+async def test_rules_say_what_failed_store_no_lesson_and_ask_for_one(client: Client) -> None:
     found = await told(client, "reflect", FAILED_RUN)
     assert (found["thinker"], found["first_failing_event"]) == ("rules", "e2")
     assert found["error_category"] == "not_found_error"
     assert {"not_found", "read_file"} <= set(found["tags"])
-    assert [lesson["status"] for lesson in found["lessons"]] == ["stored"]
+    assert 'read_file "orders/setings.toml" failed (e2)' in found["reflection"]
+    assert not {"lessons", "strategy"} & set(found)
     assert found["next"]["send"].startswith(
-        "reflection_id with analysis {mistake, correction, symptoms}"
+        "reflection_id with analysis {mistake, correction, strategy}"
     )
+    assert "lessons" not in await told(client, "recall_lessons", {"task": FAILED_RUN["task"]})
 
 
 @one_era
