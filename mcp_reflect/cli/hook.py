@@ -20,10 +20,10 @@ from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
 from mcp_reflect.models.warning import HookInput, Moment
-from mcp_reflect.moments.payload import output_ends
 from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.places import BANK
 from mcp_reflect.projects import Folder, Scopes
+from mcp_reflect.security.gate import clean_output
 from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
@@ -167,8 +167,8 @@ def reflect_in_background(hook: HookInput, settings: Settings) -> children.Child
 def body_for(hook: HookInput, transcript: str) -> dict[str, Any]:
     """Return what a team's service is sent of a hook; it knows nothing of this machine's files."""
     ends = {
-        "result": output_ends(hook.result, _END_CHARS),
-        "error": output_ends(hook.error, _END_CHARS),
+        "result": clean_output(hook.result, _END_CHARS),
+        "error": clean_output(hook.error, _END_CHARS),
     }
     sent = replace(hook, folder=None, transcript=None, **ends)
     return {"hook": compact(asdict(sent)), "transcript": transcript[-MOST_TRANSCRIPT_CHARS:]}

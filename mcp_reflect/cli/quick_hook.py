@@ -35,6 +35,7 @@ _GRACE: Final = 1.5  # seconds in which what was not noted is kept
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
+_SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
 _OPENING: Final = 600  # characters of an output, at either end, in which an error would stand
 _LOOK_BACK: Final = 30  # calls of a session that a call may complete
 _MOST_WORDS: Final = 20  # of a command that are compared
@@ -191,16 +192,17 @@ def _is_spooled(event: str, bank: str, project: str, sent: dict[str, Any]) -> bo
         bank, project, tool, words, record["error"] or record["result"]
     ):
         return False
-    return append(bank, record)
+    return append(bank, record, most=_END_CHARS)
 
 
 def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, Any]:
     error, result = error_of(event, sent), text_of(result_of(sent))
+    most = _END_CHARS + _SECRET_CHARS
     return {
         "tool": sent.get("tool_name"),
         "arguments": unpacked(sent.get("tool_input")),
-        "result": output_ends(result, _END_CHARS),
-        "error": error and output_ends(error, _END_CHARS),
+        "result": output_ends(result, most),
+        "error": error and output_ends(error, most),
         "session": sent.get("session_id") or sent.get("conversation_id"),
         "project": project,
     }
@@ -255,7 +257,11 @@ def _leave(event: str, sent: dict[str, Any]) -> None:
 
     bank = bank_file(os.environ.get(BANK))
     if bank is not None and not (sent.get("is_interrupt") is True or was_only_started(sent)):
-        append(bank, {**_record(event, sent, os.environ.get(PROJECT)), "folder": sent.get("cwd")})
+        append(
+            bank,
+            {**_record(event, sent, os.environ.get(PROJECT)), "folder": sent.get("cwd")},
+            most=_END_CHARS,
+        )
 
 
 def _words(given: Any) -> list[str]:

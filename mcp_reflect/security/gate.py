@@ -5,7 +5,9 @@ has a type of its own, which prompts, the spool and what is written down of a se
 gives a plain str again. Only the functions of this module keep the type, and only `security` makes a `Clean`.
 """
 
+import json
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any, Final, TypeAlias, cast
 
 from mcp_reflect.security.clean import Clean
@@ -16,6 +18,7 @@ CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | f
 
 LONGEST_SECRET: Final = 20_000
 """Characters of the longest secret that is found: a private key."""
+_ROOM_FOR_HASH: Final = 50  # characters by which a text that was shortened is longer than its ends
 _READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
 
 
@@ -64,6 +67,31 @@ def clean_ends(text: str, most: int) -> Clean:
     head = clean_text(text[: most + LONGEST_SECRET])
     tail = clean_text(text[-most - LONGEST_SECRET :])
     return Clean(f"{head[:most]}\n...\n{tail[-most:]}")
+
+
+def clean_output(value: Any, most: int) -> CleanJson:
+    """Return what a tool printed or answered clean, a long text or value as its two ends of `most` characters."""
+    if not isinstance(value, str | dict | list):
+        return clean_value(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return clean_value(value) if len(text) <= 2 * most else clean_ends(text, most)
+
+
+def clean_middles(value: Any, most: int) -> CleanJson:
+    """Return arguments clean, long texts in them as their two ends with a hash that tells them apart."""
+    return clean_value(_without_middles(value, most))
+
+
+def _without_middles(value: Any, most: int) -> Any:
+    if isinstance(value, str) and len(value) > 2 * (most + _ROOM_FOR_HASH):
+        whole = sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+        return f"{clean_ends(value, most)} {whole}"
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {key: _without_middles(item, most) for key, item in items}
+    if isinstance(value, list):
+        return [_without_middles(item, most) for item in cast("list[Any]", value)]
+    return value
 
 
 def shortened(text: Clean, most: int) -> Clean:

@@ -13,12 +13,11 @@ from typing import Any, Final, NamedTuple, cast
 from mcp_reflect.models.common import json_of
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import (
+    KEPT_CHARS,
     error_of,
-    output_ends,
     result_of,
     unpacked,
     was_only_started,
-    without_middles,
 )
 
 _MAX_SESSION_CHARS: Final = 200
@@ -113,8 +112,13 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
 
 def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
     """Return a call as the spool keeps it."""
-    ends = {"result": output_ends(hook.result), "error": output_ends(hook.error)}
-    call = {"tool": hook.tool, "arguments": without_middles(hook.arguments), **ends}
+    from mcp_reflect.security.gate import clean_middles, clean_output  # noqa: PLC0415 - not needed before a call
+
+    ends = {
+        "result": clean_output(hook.result, KEPT_CHARS),
+        "error": clean_output(hook.error, KEPT_CHARS),
+    }
+    call = {"tool": hook.tool, "arguments": clean_middles(hook.arguments, KEPT_CHARS), **ends}
     return {**call, "session": hook.session, "project": project}
 
 

@@ -24,12 +24,15 @@ _MAX_BYTES: Final = 1 << 20  # of the file; what does not fit is lost
 _MAX_LINE_BYTES: Final = 32_768
 
 
-def append(bank: str, *records: dict[str, Any]) -> bool:
-    """Append records, redacted, each as a line with its checksum; return whether all of them fitted."""
+def append(bank: str, *records: dict[str, Any], most: int | None = None) -> bool:
+    """Append records, redacted, each as a line with its checksum; return whether all of them fitted.
+
+    Then what a call printed is shortened to its ends of `most` characters: half a secret would not be recognized.
+    """
     from mcp_reflect.security.redact import clean  # noqa: PLC0415 - it takes as long to import as the rest of a hook
 
     texts = [
-        json.dumps(clean(record), ensure_ascii=False).encode("utf-8", "replace")
+        json.dumps(_with_ends(clean(record), most), ensure_ascii=False).encode("utf-8", "replace")
         for record in records
     ]
     lines = [b"%08x %s\n" % (zlib.crc32(text), text) for text in texts]
@@ -39,6 +42,16 @@ def append(bank: str, *records: dict[str, Any]) -> bool:
             if len(line) <= _MAX_LINE_BYTES and file.seek(0, os.SEEK_END) + len(line) <= _MAX_BYTES:
                 left += bool(file.write(line))
     return left == len(lines)
+
+
+def _with_ends(record: dict[str, Any], most: int | None) -> dict[str, Any]:
+    if most is None:
+        return record
+    for name in ("result", "error"):
+        text = record.get(name)
+        if isinstance(text, str) and len(text) > 2 * most:
+            record = {**record, name: f"{text[:most]}\n...\n{text[-most:]}"}
+    return record
 
 
 def waiting(bank: str) -> list[dict[str, Any]]:

@@ -416,6 +416,24 @@ def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_
     assert rows == [("/srv/elsewhere",)]
 
 
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
+@pytest.mark.parametrize("cut", [6_000, 10_000, 20_000])
+def test_a_secret_where_a_text_is_shortened_is_cut_out_whole(
+    host: Host, event: str, cut: int
+) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    head = "x " * (cut // 2 - 10) + token + " y" * 40_000
+    for place, text in enumerate((head, "y " * 40_000 + token + " x" * (cut // 2 - 10))):
+        told = {"tool_response": {"stdout": text}, "error": text, "tool_use_id": f"c{place}"}
+        host.send("PreToolUse", **{**TOPIC, "tool_use_id": f"b{place}"})
+        host.send(event, tool_name="Bash", tool_input={"command": f"cat <<< '{text}'"}, **told)
+        host.send(event, tool_name="Bash", tool_input={"command": "cat notes"}, **told)
+    kept = b"".join(file.read_bytes() for file in host.bank.parent.glob("bank.db*"))
+    assert b"cat notes" in kept
+    assert token[:14].encode() not in kept
+    assert token[-14:].encode() not in kept
+
+
 def test_a_spool_is_redacted_bounded_and_drops_damaged_lines(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "bank.db")
     spool.pending += [
