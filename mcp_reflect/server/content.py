@@ -9,9 +9,16 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 
 import anyio.to_thread
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, GetPromptResult, Prompt, PromptMessage, TextContent
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    GetPromptResult,
+    Prompt,
+    PromptMessage,
+    TextContent,
+)
 
 from mcp_reflect import services
 from mcp_reflect.clock import dated
@@ -44,13 +51,16 @@ _SUMMARY: Final = ("thinker", "reflection", "error_category", "importance", "gen
 
 
 async def read(engine: Engine, uri: str) -> str:
-    """Return the text of a resource: JSON, or the board's page. Raises ResourceNotFoundError or ResourceError."""
+    """Return the text of a resource: JSON, or the board's page. Raises MCPError, with the address cleaned.
+
+    The SDK repeats the address of a ResourceError as it was sent, in its answer and in its log.
+    """
     try:
         value = await _value(engine, uri)
-    except NotFoundError as error:
-        raise ResourceNotFoundError(str(error)) from None
+    except (NotFoundError, ResourceNotFoundError) as error:
+        raise MCPError(INVALID_PARAMS, str(error), {"uri": clean_text(uri)}) from None
     except McpReflectError as error:
-        raise ResourceError(str(error)) from None
+        raise MCPError(INTERNAL_ERROR, str(error), {"uri": clean_text(uri)}) from None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 

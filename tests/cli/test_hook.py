@@ -424,7 +424,8 @@ def test_a_secret_where_a_text_is_shortened_is_cut_out_whole(
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     head = "x " * (cut // 2 - 10) + token + " y" * 40_000
     for place, text in enumerate((head, "y " * 40_000 + token + " x" * (cut // 2 - 10))):
-        told = {"tool_response": {"stdout": text}, "error": text, "tool_use_id": f"c{place}"}
+        told: dict[str, Any] = {"tool_response": {"stdout": text}, "error": text}
+        told["tool_use_id"] = f"c{place}"
         host.send("PreToolUse", **{**TOPIC, "tool_use_id": f"b{place}"})
         host.send(event, tool_name="Bash", tool_input={"command": f"cat <<< '{text}'"}, **told)
         host.send(event, tool_name="Bash", tool_input={"command": "cat notes"}, **told)

@@ -287,6 +287,15 @@ async def test_names_are_completed_and_an_unknown_one_is_not_found(client: Clien
         await client.read_resource("prompt://critic")
 
 
+@one_era
+async def test_an_error_repeats_no_secret_of_an_address(client: Client) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for address in (f"lesson://{token}", f"reflection://{token}", f"x://{token}", token):
+        with pytest.raises(MCPError) as found:
+            await client.read_resource(address)
+        assert token not in str(found.value.error)
+
+
 WRONG: dict[str, Any] = {"goal": "Sum", "steps": ["2 + 2 = 5", "4 + 1 = 5"], "max_iterations": 0}
 
 
