@@ -1,7 +1,9 @@
-"""Replace a file as a whole, so that nobody can bend the writing to another file."""
+"""Replace a file as a whole, and open none that is no file: nobody can bend the writing, or make the reading wait."""
 
+import errno
 import os
-from typing import Final
+import stat
+from typing import BinaryIO, Final
 
 _EXCLUSIVE: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -27,3 +29,13 @@ def replace_whole(path: str, content: bytes, mode: int = 0o600) -> None:
     except BaseException:
         os.unlink(draft)  # noqa: PTH108 - same
         raise
+
+
+def open_regular(file: os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for reading; OSError for a pipe or a device, where reading may never end."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(file, flags)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is no regular file", os.fspath(file))

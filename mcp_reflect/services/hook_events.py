@@ -19,6 +19,7 @@ from mcp_reflect.moments.payload import (
     unpacked,
     was_only_started,
 )
+from mcp_reflect.whole_files import open_regular
 
 _MAX_SESSION_CHARS: Final = 200
 
@@ -158,7 +159,7 @@ def _is_by_program(line: bytes) -> bool:
 def ends_of(file: Path, most: int) -> tuple[bytes, bytes]:
     """Return the first and the last bytes of a file, the last without what the first have; nothing of a missing one."""
     try:
-        with file.open("rb") as content:
+        with open_regular(file) as content:
             size = content.seek(0, os.SEEK_END)
             content.seek(0)
             head = content.read(most)

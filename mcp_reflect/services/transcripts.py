@@ -18,6 +18,7 @@ from mcp_reflect.sessions.transcripts import (
     read_transcript,
     records_in,
 )
+from mcp_reflect.whole_files import open_regular
 
 _EVENT_NAMES: Final = ("events", "messages", "transcript", "trace", "history")
 _FOREIGN_NAMES: Final = (
@@ -67,7 +68,7 @@ _MOST_RESULTS: Final = 50
 def read_outputs(path: Path) -> tuple[ToolResult, ...]:
     """Return the latest outputs in a transcript, the last one last; none where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = max(0, file.seek(0, 2) - _MOST_BYTES)
             file.seek(start)
             data = file.read(_MOST_BYTES)

@@ -14,6 +14,7 @@ from mcp_reflect.sessions.records import Speaker, parsed
 from mcp_reflect.sessions.text import ends
 from mcp_reflect.sessions.tools import is_own_tool
 from mcp_reflect.sessions.transcripts import CallReader, is_one_value, is_rewritten, records_in
+from mcp_reflect.whole_files import open_regular
 
 MOST_BYTES: Final = 24_000_000
 """The most that is read at once; of a longer file the end."""
@@ -132,7 +133,7 @@ class SessionFile:
         self._calls.ledger, self._calls.at_prompt = self.ledger, self.at_prompt
         self.fault = ""
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(self.place - len(self._seam))
                 if file.read(len(self._seam)) != self._seam:  # it was written anew

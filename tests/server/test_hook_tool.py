@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,17 @@ async def test_a_call_counts_whose_transcript_the_host_writes_a_moment_later(
     await host.learn("s1", "s2", late=True)
     told = (await host.ask("PreToolUse", "s3", tool_input=PUSH))["hookSpecificOutput"]
     assert "git push origin topic" in told["additionalContext"]
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "Stop", "SessionEnd"])
+async def test_a_pipe_in_place_of_a_transcript_is_not_waited_for(
+    host: Host, tmp_path: Path, event: str
+) -> None:
+    host.transcript = tmp_path / "pipe"
+    os.mkfifo(host.transcript)
+    host.write = lambda: None
+    asked = host.ask(event, "s1", tool_name="Bash", tool_input=PUSH, last_assistant_message="Done")
+    assert await asyncio.wait_for(asked, 20) == {}
 
 
 async def test_a_transcript_that_no_command_of_the_host_named_proves_nothing(host: Host) -> None:
