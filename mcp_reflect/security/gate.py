@@ -18,6 +18,7 @@ CleanJson: TypeAlias = "dict[str, CleanJson] | list[CleanJson] | Clean | int | f
 
 LONGEST_SECRET: Final = 20_000
 """Characters of the longest secret that is found: a private key."""
+_LONGEST_AT_CUT: Final = 4_000  # characters of a secret that is looked for where a text is cut
 _ROOM_FOR_HASH: Final = 50  # characters by which a text that was shortened is longer than its ends
 _READ_AT_ONCE: Final = 200_000  # characters of an argument that are read here
 
@@ -59,13 +60,13 @@ def clean_ends(text: str, most: int) -> Clean:
 
     The ends are cut wide enough to hold the longest secret that begins in them, cleaned, and then cut.
     """
-    if len(text) <= 2 * (most + LONGEST_SECRET):
+    if len(text) <= 2 * (most + _LONGEST_AT_CUT):
         whole = clean_text(text)
         if len(whole) <= 2 * most:
             return whole
         return Clean(f"{whole[:most]}\n...\n{whole[-most:]}")
-    head = clean_text(text[: most + LONGEST_SECRET])
-    tail = clean_text(text[-most - LONGEST_SECRET :])
+    head = clean_text(text[: most + _LONGEST_AT_CUT])
+    tail = clean_text(text[-most - _LONGEST_AT_CUT :])
     return Clean(f"{head[:most]}\n...\n{tail[-most:]}")
 
 

@@ -15,12 +15,14 @@ from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import (
     KEPT_CHARS,
     error_of,
+    output_ends,
     result_of,
     unpacked,
     was_only_started,
 )
 from mcp_reflect.whole_files import open_regular
 
+_SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
 _MAX_SESSION_CHARS: Final = 200
 
 
@@ -113,13 +115,9 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
 
 def kept_call(hook: HookInput, project: str) -> dict[str, Any]:
     """Return a call as the spool keeps it."""
-    from mcp_reflect.security.gate import clean_middles, clean_output  # noqa: PLC0415 - not needed before a call
-
-    ends = {
-        "result": clean_output(hook.result, KEPT_CHARS),
-        "error": clean_output(hook.error, KEPT_CHARS),
-    }
-    call = {"tool": hook.tool, "arguments": clean_middles(hook.arguments, KEPT_CHARS), **ends}
+    most = KEPT_CHARS + _SECRET_CHARS
+    ends = {"result": output_ends(hook.result, most), "error": output_ends(hook.error, most)}
+    call = {"tool": hook.tool, "arguments": hook.arguments, **ends}
     return {**call, "session": hook.session, "project": project}
 
 
