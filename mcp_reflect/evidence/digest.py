@@ -4,6 +4,7 @@ An output bears on a work where it shares rare words with it, or is a run of the
 runs of one command the newest counts. Nothing is said of what the lines mean: the reader judges.
 """
 
+import heapq
 import math
 import re
 from collections import Counter
@@ -25,6 +26,7 @@ _LONGEST_TOOL: Final = 70
 _MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
 _MOST_READ_IN_ALL: Final = 600_000
 _MOST_RESULTS: Final = 400  # the latest
+_LONG_PAGE: Final = 3_000  # characters
 _MOST_WORK: Final = 20_000
 
 _TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
@@ -132,11 +134,25 @@ class Outputs:
         words = {term for term in shared if not term[0].isdigit() or _tells(term)}
         if not words:
             return 0.0
-        weight = sum(wanted[term] * (1.0 if term in words else 0.5) for term in shared)
+        counted = {term: wanted[term] * (1.0 if term in words else 0.5) for term in shared}
+        weight = _weight_of(output, counted)
         length = math.log(10 + len(output.content) / 200)
         names_it = 0.6 if output.tool_terms & words else 0.0
         sums_up = 0.3 if _SUMMARY.search(output.content[-400:]) else 0.0
         return weight / length + names_it + sums_up + 0.02 * output.number / max(1, self.count) * 20
+
+
+def _weight_of(output: _Output, counted: Mapping[str, float]) -> float:
+    """Return what the shared words of an output weigh: of a long page those of its tool and its two best lines alone.
+
+    A page that speaks of everything shares many words with any work, each on a line of its own.
+    """
+    if len(output.content) <= _LONG_PAGE:
+        return sum(counted.values())
+    by_line = (terms_of(line[:2_000]) & counted.keys() for line in output.lines)
+    best = heapq.nlargest(2, by_line, key=lambda terms: sum(counted[term] for term in terms))
+    together = set(output.tool_terms & counted.keys()).union(*best)
+    return sum(counted[term] for term in together)
 
 
 def _as_read(results: Sequence[ToolResult]) -> list[_Output]:

@@ -132,3 +132,15 @@ def test_twenty_megabytes_of_outputs_are_read_by_their_ends() -> None:
     begun = time.process_time()
     assert digest("All tests pass.", *results).shown
     assert time.process_time() - begun < 5
+
+
+def test_a_long_page_of_many_words_stands_behind_a_short_output_that_decides() -> None:
+    words = "close enough target plan roughly right density required sections notes commit".split()
+    page = ToolResult(
+        tool="WebFetch",
+        content="\n".join(f"Lorem {word} ipsum dolor sit amet. " * 9 for word in words),
+        exit_code=0,
+    )
+    work = "Close enough to the target (1119 in the plan, right density, all required sections)."
+    shown = Outputs([SIZES, *NOISE, page]).digest(statements_of([work]).claims).shown
+    assert [one.tool for one in shown][:2] == ["wc -w notes/plan.md", "WebFetch"]
