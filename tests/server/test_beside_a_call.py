@@ -51,9 +51,9 @@ print(json.dumps(on_the_loop))
         (
             "reflect",
             {"task": "Build", "outcome": "failure", "error": "refused"},
-            ("runs", "schemas"),
+            ("sessions", "schemas"),
         ),
-        ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("critique", "schemas")),
+        ("critique", {"goal": "Add", "response": "1 + 1 = 3"}, ("evidence", "schemas")),
     ],
 )
 def test_no_service_is_imported_on_the_loop(
