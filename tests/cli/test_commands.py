@@ -279,11 +279,16 @@ def test_reports_are_aligned_and_in_words(command: Command, stored: list[str]) -
 def test_doctor_says_what_is_wrong_with_a_bank(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (command.folder / "bank.db").write_text("a letter to my aunt")
+    bank, damage = command.folder / "bank.db", b"\0" * 4096 + b"the rest of it"
+    bank.write_text("a letter to my aunt")
+    assert main(["doctor"]) == 1
+    assert "bank.db is not an SQLite database; it was left as it is" in capsys.readouterr().out
+    assert bank.read_text() == "a letter to my aunt"
+    bank.write_bytes(damage)
     assert main(["doctor"]) == 1
     assert "does not begin like an SQLite database. It was set aside as" in capsys.readouterr().out
     (aside,) = command.folder.glob("bank.db.damaged-*")
-    assert aside.read_text() == "a letter to my aunt"
+    assert aside.read_bytes() == damage
     assert main(["doctor"]) == 1
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("problem: ")
