@@ -22,6 +22,7 @@ from mcp_reflect.moments.texts import KEEP
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.hook_events import EVENTS, read_hook
 from mcp_reflect.storage.spool import Spool
+from tests.cli.commands import Command
 from tests.sessions import sessions
 
 REFUSED = "Exit code 1\nremote: error: GH006: Protected branch update failed for refs/heads/main."
@@ -478,7 +479,7 @@ def test_the_time_limit_holds_whatever_a_hook_does() -> None:
 
 def test_a_large_output_is_looked_at_by_its_ends(host: Host) -> None:
     secret = "ghp_" + "a1B2" * 9
-    lines = f"password=hunter2-{secret}\n" * 200_000
+    lines = f"password=hunter2-{secret}\n" * 100_000
     host.send("PostToolUse", **PUSH, tool_response={"stdout": lines + REFUSED, "stderr": ""})
     assert host.rows("SELECT arguments FROM failures") == [
         ('[{"command": "git push origin main"}]',)
@@ -527,23 +528,11 @@ def test_a_failure_whose_correction_nobody_knows_waits_in_the_spool_and_is_corre
 def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
     host: Host, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    command = Command(capsys, host.bank.parent)
     monkeypatch.setenv("MCP_REFLECT_PROJECT", "shop")
     calls = ("--wrong-call", "git push --force", "--right-call", "git push --force-with-lease")
-    assert (
-        main(
-            [
-                "lessons",
-                "add",
-                "--mistake",
-                "Pushed with --force",
-                "--correction",
-                "Use the lease",
-                *calls,
-            ]
-        )
-        == 0
-    )
-    capsys.readouterr()
+    lesson = ("--mistake", "Pushed with --force", "--correction", "Use the lease")
+    command.by_person("lessons", "add", *lesson, *calls)
     answered: list[Any] = []
 
     def answer(event: Any, *_: Any) -> None:

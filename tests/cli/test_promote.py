@@ -325,25 +325,19 @@ def test_hooks_do_not_tell_again_what_the_host_s_file_says(command: Command, pro
     assert RULE in told("d", "sessionStart")
 
 
-def test_a_proven_lesson_is_promoted_too(command: Command, project: Path) -> None:
-    async def prove() -> Lesson:
+def test_a_confirmed_lesson_of_an_agent_is_promoted_too(command: Command, project: Path) -> None:
+    async def confirm() -> Lesson:
         async with Engine(
             Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")
         ) as engine:
             stored = await engine.store_lesson(
                 mistake="Fed the wombat", correction="Feed it once a day"
             )
-            results = [{"tool": "pytest", "content": "3 passed", "exit_code": 0}]
-            for _ in range(3):
-                await engine.record_outcome(
-                    lesson_ids=[stored.lesson_id],
-                    success=True,
-                    evidence="test",
-                    tool_results=results,
-                )
+            confirmed = {"trust": Trust.CONFIRMED}
+            await engine.bank.lessons.edit(engine.scopes.own, stored.lesson_id, confirmed)
             return await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)
 
-    lesson = asyncio.run(prove())
+    lesson = asyncio.run(confirm())
     assert (lesson.trust, lesson.source) == (Trust.CONFIRMED, Source.AGENT)
     command.by_person("promote", "CLAUDE.md", "--yes")
     assert "Feed it once a day" in (project / "CLAUDE.md").read_text()

@@ -207,8 +207,8 @@ def test_what_is_printed_is_utf_8_whatever_the_console_says(tmp_path: Path, enco
     exported = run("export")
     assert b"1" in run("import", "-", sent=exported)
     hook = {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash"}
-    sent = {**hook, "tool_input": {"command": "pytest -q"}, "tool_use_id": "t"}
-    answer = run("hook", "PreToolUse", sent=json.dumps(sent).encode())
+    sent = {**hook, "prompt": "Run the tests of the parser with `uv run pytest`"}
+    answer = run("hook", "UserPromptSubmit", sent=json.dumps(sent).encode())
     said = json.loads(answer.decode("ascii"))["hookSpecificOutput"]
     assert "→ 日本 müde" in str(said)
 

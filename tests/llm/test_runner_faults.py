@@ -77,7 +77,7 @@ async def test_a_fault_leaves_it_to_rules_and_says_why_in_the_note_and_the_log(
     assert why in found["note"]
     assert found["note"].startswith(f"{dialect.name}:test-model")
     assert found["next"]["send"].startswith(
-        "reflection_id with analysis {mistake, correction, symptoms}"
+        "reflection_id with analysis {mistake, correction, strategy}"
     )
     logged = capsys.readouterr().err
     assert KEY not in json.dumps(found) + logged

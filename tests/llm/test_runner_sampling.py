@@ -276,7 +276,7 @@ async def test_two_replies_that_cannot_be_used_leave_it_to_rules(tmp_path: Path)
     assert found["thinker"] == "rules"
     assert found["note"].startswith(f"{NAME} sent nothing that can be used: analysis.importance")
     assert found["next"]["send"].startswith(
-        "reflection_id with analysis {mistake, correction, symptoms}"
+        "reflection_id with analysis {mistake, correction, strategy}"
     )
     assert rows(tmp_path)["reflections"] == 1
 

@@ -172,7 +172,7 @@ def test_the_first_minutes_of_a_person(tmp_path: Path) -> None:
     server = [entry["command"], *entry.get("args", [])]
     hooks = json.loads((home / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
     assert "SessionStart" in hooks
-    assert "stored, trusted" in ours(shop, "lessons", "add", SENTENCE)
+    assert "stored" in ours(shop, "lessons", "add", SENTENCE)
     assert SENTENCE in recalled(shop, server)
     prompt = {
         "hook_event_name": "UserPromptSubmit",

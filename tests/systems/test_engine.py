@@ -60,9 +60,13 @@ def test_a_prompt_shows_category_context_metadata_and_times(settings: Settings) 
 async def test_a_store_made_elsewhere_serves_python_and_mcp(settings: Settings) -> None:
     store = MemoryStore()
     async with Engine(settings, store=store) as engine:
-        analysis = {"mistake": "Deployed to eu-1 at noon", "correction": "Deploy at night"}
+        analysis = {
+            "mistake": "Deployed to eu-1 at noon",
+            "correction": "Deploy at night",
+            "strategy": "Deploy to eu-1 at night alone",
+        }
         found = await engine.reflect(**_RUN, analysis=analysis)
-        assert [lesson.id for lesson in found.lessons] == [*store.by_id]
+        assert {lesson.id for lesson in found.lessons} < {*store.by_id}
         assert (await engine.query_reflections(k=1))[0].reflection_id == found.reflection_id
         async with Client(build(settings, engine=engine)) as client:
             stored = await told(
@@ -145,8 +149,7 @@ async def test_the_failure_of_the_document_names_tool_limit_and_code(settings: S
     ):
         assert part in found.reflection
     assert {"timeout", "postgres_query"} <= {*found.tags}
-    assert found.importance is not None
-    assert found.importance > 0
+    assert (found.importance, found.confidence) == (None, None)  # nobody judged it
     assert found.source_event_ids
 
 
@@ -183,7 +186,7 @@ BILLED = [
         ("partial", LIMITED, "Session limit reached before the index"),
         ("failure", MOVED, '"Moved the stock to the new table" failed (e2): "deadlock detected".'),
         ("failure", LOADED, "1 call failed"),
-        ("OutcomeType.FAILURE", BILLED, "The run failed"),
+        ("OutcomeType.FAILURE", BILLED, "Outcome: failure."),
     ],
 )
 async def test_events_in_words_are_told_in_these(
@@ -196,17 +199,14 @@ async def test_events_in_words_are_told_in_these(
     assert "`tool`" not in (found.strategy or "")
 
 
-async def test_both_examples_of_the_document_have_a_strategy_that_is_stored_apart(
+async def test_without_a_model_both_examples_of_the_document_have_facts_and_no_strategy(
     settings: Settings,
 ) -> None:
     failed, worked = await reflected(settings, **FAILURE), await reflected(settings, **SUCCESS)
-    said = "Query timeout after 30 seconds: Timeout (QUERY_TIMEOUT)"  # which tells more than the error of the run
-    assert failed.strategy == f'Before `postgres_query` is called again, see to this: "{said}".'
-    assert worked.strategy == 'Do it so again: "Used cached embeddings for semantic search".'
     assert "Retrieved 10 relevant results in 50ms" in worked.reflection
     for found in (failed, worked):
         assert found.reflection_id
-        assert found.strategy_id
+        assert (found.strategy, found.strategy_id) == (None, None)
 
 
 async def test_tenant_and_project_are_named_as_without_effect(settings: Settings) -> None:
