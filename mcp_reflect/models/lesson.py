@@ -124,8 +124,8 @@ _INSTRUCTION: Final = (  # what is sure to begin an instruction: other words may
     r"|increase|raise|lower|reduce|commit|push|pull|merge|rebase|rename|catch|skip|ignore|wrap|clear|generate|declare|convert)"
     r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|把|请|使用|改用|应该|必须|不要|先|用"
 )
-_TWO_SENTENCES: Final = lazy_compile(  # a dot inside of a name, as in `.env`, ends no sentence
-    rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]|(?=;\s|；)))[;；]?\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"
+_TWO_SENTENCES: Final = lazy_compile(  # a dot inside of a name, as in `.env`, ends no sentence; nor does a semicolon
+    rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]))\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"
 )
 _ADVICE: Final = lazy_compile(f"(?i){_INSTRUCTION}")
 

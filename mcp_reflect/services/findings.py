@@ -44,8 +44,11 @@ async def after_call(
 
 
 def gives_orders(found: Finding) -> bool:
-    """True where an ask would repeat words that give orders to their reader."""
-    return bool(suspicion((found.line, _text_of(found.failed), _text_of(found.worked))))
+    """True where an ask would repeat words of an output that give orders to their reader.
+
+    The calls are the agent's own: what it typed itself is no order to it.
+    """
+    return bool(suspicion((found.line,)))
 
 
 async def after_own_call(

@@ -32,6 +32,12 @@ _REASON: Final = lazy_compile(
 _PREFERENCE: Final = lazy_compile(
     r"(?i)^\W{0,2}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
 )
+_BARE_NO: Final = lazy_compile(
+    r"(?i)\W*(?:not (?:yet )?(?:done|ok|ready|completed?|solved|fulfilled)|no|false|failed|incomplete)\W*$"
+)
+_REFUSING: Final = lazy_compile(
+    r"(?i)\b(?:reject|refus|den(?:y|ied)|invalid|error|fail|cannot|can't|unknown|missing|forbidden|illegal)"
+)
 _NO: Final = lazy_compile(
     r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
     r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
@@ -72,7 +78,20 @@ def session_call(number: int, call: Call) -> SessionCall:
 def _telling_line(call: Call, text: str) -> str:
     """The line that names the error; of a script's output without one, the last that says more than "not done"."""
     last_counts = -1 if is_shell(call.tool) else 0
-    return headline(text, last_counts)
+    line = headline(text, last_counts)
+    return (_refusing_line(text) or line) if is_bare_no(line) else line
+
+
+def is_bare_no(line: str) -> bool:
+    """True for a line that only says no: "not done", "failed"."""
+    return bool(_BARE_NO.match(line))
+
+
+def _refusing_line(text: str) -> str:
+    """Return the last line that says what was refused or is wrong, empty where each only says no."""
+    lines = [line.strip() for line in text[-2_000:].split("\n")]
+    refusing = [line for line in lines if _REFUSING.search(line) and not is_bare_no(line)]
+    return refusing[-1] if refusing else ""
 
 
 def _last_line(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
 from mcp_reflect.sessions.acts import SessionAct, acts_of, changes_something, is_edit
 from mcp_reflect.sessions.found import finding_of
+from mcp_reflect.sessions.session_calls import is_bare_no
 
 
 def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | None:
@@ -47,5 +48,8 @@ def _works_for(call: SessionCall, check: SessionAct) -> bool:
 
 def _telling_line(before: Sequence[SessionCall], no: SessionCall, check: SessionAct) -> str:
     """Return the line of the last failure of the same program, which says more than "not done"; else of the check."""
+    if no.failed and not is_bare_no(no.line):
+        return no.line
     failures = [call for call in before if call.failed and _works_for(call, check)]
-    return failures[-1].line if failures and not no.failed else no.line
+    telling = [call.line for call in failures if not is_bare_no(call.line)]
+    return telling[-1] if telling else no.line

@@ -34,7 +34,8 @@ def worked_later(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
     """Return the finding that `call` completes: an act of it failed before, in another call or before other work."""
     if call.says_no or call.expected:
         return None
-    acts = {act.name: act for act in acts_of(call) if not act.is_idle}
+    # A program's own check is another subject, that of `turned_check`: what it says tells nothing of the act beside it.
+    acts = {act.name: act for act in acts_of(call) if not (act.is_idle or act.is_own_check)}
     for place in range(len(before) - 1, max(len(before) - 1 - NEAR, -1), -1):
         failed = before[place]
         shared = _failed_acts(failed, acts)

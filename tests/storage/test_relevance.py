@@ -318,3 +318,18 @@ async def test_nothing_fits_a_task_from_elsewhere_strongly_in_any_language(
 ) -> None:
     assert told
     assert not [hit for hit in (await engine.recall(task=task)).lessons if hit.fit == "strong"]
+
+
+async def test_a_program_of_the_project_is_no_verb(engine: Engine) -> None:
+    await engine.store_lesson(
+        mistake="`./roomctl book` takes times in UTC",
+        correction="Convert Berlin time before you book",
+    )
+    asked = await engine.recall(task="Post 120 to the account 'travel' with ./books.")
+    assert [hit for hit in asked.lessons if hit.fit == "strong"] == []
+    stored = await engine.store_lesson(
+        mistake="`./books post` says error 31 while the day is closed",
+        correction="Open the day first",
+    )
+    asked = await engine.recall(task="Post 120 to the account 'travel' with ./books.")
+    assert [hit.id for hit in asked.lessons if hit.fit == "strong"] == [stored.lesson_id]

@@ -96,6 +96,11 @@ class WeighedQuestion:
     telling: int = 0
 
 
+def own_programs(text: str) -> frozenset[str]:
+    """Return the programs of the project that a text names by their path, in lower case: `./books` gives books."""
+    return frozenset(name.lower() for name in _OWN_PROGRAM.findall(text))
+
+
 def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     """Weigh the terms of a question by BM25's inverse document frequency in the form that is never negative."""
     words = words_of(text)
@@ -111,7 +116,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     own = sorted(telling, key=lambda term: -weights[term])[:MOST_TERMS]
     plain = [words[term] for term in own if words[term].isalpha()]
     foreign = len(plain) >= SEVERAL and sum(map(is_rare, plain)) > _MOST_RARE * len(plain)
-    programs = {name.lower() for name in _OWN_PROGRAM.findall(text)}
+    programs = own_programs(text)
 
     def is_name(term: str) -> bool:
         word = words[term]

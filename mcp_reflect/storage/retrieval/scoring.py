@@ -18,7 +18,13 @@ from mcp_reflect.storage.retrieval.index import (
     mark,
     terms_of,
 )
-from mcp_reflect.storage.retrieval.question import SEVERAL, WeighedQuestion, error_codes, weigh
+from mcp_reflect.storage.retrieval.question import (
+    SEVERAL,
+    WeighedQuestion,
+    error_codes,
+    own_programs,
+    weigh,
+)
 from mcp_reflect.storage.retrieval.sign_index import VectorIndex
 from mcp_reflect.storage.retrieval.vectors import MOST_COMPARED, Closeness, QueryVector
 
@@ -28,6 +34,7 @@ _TYPE_ROWS: Final = (
     0.2,
 )  # rows, or part of the rows, that may hold a word of a task type that a task names
 _TYPE_SIGNS: Final = lazy_compile(r"[\W_]+")
+_WHOLE_WORD: Final = lazy_compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +298,11 @@ class Search:
         found = [(lesson, _BY_ERROR) for lesson in identified]
         lessons = lessons_at(self._reading, self._scope, [match.row for match in matches[:most]])
         found += [(lessons[one.row], one) for one in matches[:most] if one.row in lessons]
+        programs = own_programs(text_of(ask))
         best: list[Candidate] = []
-        for lesson, match in found:
-            by_error = match is _BY_ERROR
+        for lesson, shared in found:
+            match = _without_verbs(shared, lesson, programs)
+            by_error = shared is _BY_ERROR
             same_type = is_same_type(lesson.task_type, ask.task_type)
             same_context = context is not None and lesson.context_hash == context
             candidate = Candidate(
@@ -363,6 +372,20 @@ def _is_wanted(match: Match, ask: RecallQuery) -> bool:
     if ask.wants_more:
         return match.in_common(NEAR_FOR_MORE)
     return match.in_common() if ask.strong_only else match.earns_its_line
+
+
+def _without_verbs(match: Match, lesson: Lesson, programs: frozenset[str]) -> Match:
+    """Return the match without programs that the lesson has only as another form of the word.
+
+    Terms are stems, so that `./books` meets "book a room": a name is a name in that very form alone.
+    """
+    forms = {word.lower() for word in _WHOLE_WORD.findall(lesson.text)}
+    verbs = {name for name in match.names if name.lower() in programs and name.lower() not in forms}
+    if not verbs:
+        return match
+    names = tuple(name for name in match.names if name not in verbs)
+    words = tuple(word for word in match.words if word not in verbs)
+    return match._replace(names=names, words=words, names_it=match.names_it and bool(names))
 
 
 def _misfit(lesson: Lesson, codes: Mapping[str, set[str]]) -> str:
