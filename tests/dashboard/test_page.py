@@ -161,7 +161,7 @@ async def test_a_lesson_comes_with_its_evidence(engine: Engine) -> None:
     assert (lesson["task_type"], lesson["uses"], lesson["trust"], lesson["source"]) == (
         "orders",
         1,
-        "confirmed",
+        "observed",
         "agent",
     )
     assert lesson["rate"] == pytest.approx(kept.rate, abs=0.0001)

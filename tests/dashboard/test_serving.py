@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_reflect.config import Settings
-from mcp_reflect.models.finding import Draft, Finding, FindingKind, Seen
+from mcp_reflect.models.finding import Finding, FindingKind, Seen
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.learn import weigh
 from tests.dashboard.pages import Context, imported, records
@@ -213,15 +213,8 @@ async def test_a_merge_of_some_leaves_the_others_to_the_next_dream(
 async def test_findings_are_shown_beside_their_evidence_kept_with_other_words_dropped_and_put_back(
     engine: Engine, served: Served
 ) -> None:
-    draft = Draft("", "We use pnpm here", None, None)
     found = Finding(
-        kind=FindingKind.CORRECTION,
-        thing="said: pnpm",
-        tool="",
-        line="x",
-        failed=(),
-        worked=0,
-        draft=draft,
+        kind=FindingKind.CORRECTION, act="npm install", thing="said: pnpm", line="We use pnpm here"
     )
     seen = Seen(session="s1", host="codex", at=1.0, seconds=0.0, lines=("4: We use pnpm here",))
     await engine.bank.findings.learn(engine.scopes.own, [("file", 1, 1.0)], [(found, seen)], weigh)

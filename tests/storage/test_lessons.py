@@ -77,15 +77,14 @@ async def test_a_recall_alone_shares_one_weight_over_what_it_showed(engine: Engi
     assert await effectiveness(engine, other.lesson_id) == pytest.approx(0.5225)
 
 
-async def test_a_proven_outcome_confirms_a_lesson(engine: Engine) -> None:
+async def test_no_outcome_that_an_agent_tells_confirms_a_lesson(engine: Engine) -> None:
     stored = await engine.store_lesson(**LESSON)
     call: dict[str, Any] = {"success": True, "lesson_ids": [stored.lesson_id]}
     await engine.record_outcome(**call)
-    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).trust == "observed"
     await engine.record_outcome(
         **call, evidence="test", tool_results=[{"content": "ok", "exit_code": 0}]
     )
-    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).trust == "confirmed"
+    assert (await engine.bank.lessons.get(engine.scopes.own, stored.lesson_id)).trust == "observed"
 
 
 async def test_an_outcome_of_a_recall_passes_over_what_was_erased_since(engine: Engine) -> None:

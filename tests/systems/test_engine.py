@@ -64,9 +64,10 @@ async def test_a_store_made_elsewhere_serves_python_and_mcp(settings: Settings) 
             "mistake": "Deployed to eu-1 at noon",
             "correction": "Deploy at night",
             "strategy": "Deploy to eu-1 at night alone",
+            "importance": 0.8,
         }
         found = await engine.reflect(**_RUN, analysis=analysis)
-        assert {lesson.id for lesson in found.lessons} < {*store.by_id}
+        assert [lesson.id for lesson in found.lessons] == [*store.by_id]
         assert (await engine.query_reflections(k=1))[0].reflection_id == found.reflection_id
         async with Client(build(settings, engine=engine)) as client:
             stored = await told(
