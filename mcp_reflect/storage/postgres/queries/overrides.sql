@@ -147,3 +147,13 @@ ORDER BY importance DESC, id DESC LIMIT :limit;
 SELECT reflections.id AS id, finding ->> 'text' AS text
 FROM reflections, jsonb_path_query(body::jsonb, 'lax $.findings[*]') AS finding
 WHERE body::jsonb -> 'findings' <> 'null' AND tenant = :tenant AND project IN (:project, '') AND thinker = 'rules' ORDER BY reflections.id DESC LIMIT :limit;
+
+-- name: lessons_to_follow
+SELECT * FROM lessons
+WHERE tenant = :tenant AND project IN (:project, '') AND state = 'active' AND trust <> 'quarantined'
+  AND (right_call IS NOT NULL OR guard IS NOT NULL)
+  AND (id IN (SELECT value FROM json_each(:ids)) OR id IN (
+    SELECT shown.value FROM recalls, json_array_elements_text(recalls.lesson_ids::json) AS shown
+    WHERE recalls.tenant = :tenant AND recalls.project = :project AND recalls.created_at >= :since
+  ))
+LIMIT :limit;
