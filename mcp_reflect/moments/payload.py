@@ -101,15 +101,3 @@ def output_ends(value: "Json", most: int = KEPT_CHARS) -> "Json":
         return value
     text = text_of(value)
     return value if len(text) <= 2 * most else f"{text[:most]}\n...\n{text[-most:]}"
-
-
-def without_middles(value: "Json") -> "Json":
-    """Return arguments whose long texts are cut to their ends, with a hash of the whole that tells them apart."""
-    if isinstance(value, str) and len(value) > 2 * KEPT_CHARS:
-        from hashlib import sha256  # noqa: PLC0415 - few texts are that long
-
-        whole = sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
-        return f"{value[:KEPT_CHARS]} {whole} {value[-KEPT_CHARS:]}"
-    if isinstance(value, dict):
-        return {key: without_middles(item) for key, item in value.items()}
-    return [without_middles(item) for item in value] if isinstance(value, list) else value

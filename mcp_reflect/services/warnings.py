@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
@@ -23,8 +23,9 @@ from mcp_reflect.models.warning import (
 )
 from mcp_reflect.moments.guarded import guarded, mode_in
 from mcp_reflect.moments.known import WatchedCall, after_failure, before, corrected, recurs
-from mcp_reflect.moments.payload import output_ends, text_of, without_middles
+from mcp_reflect.moments.payload import KEPT_CHARS, text_of
 from mcp_reflect.projects import Scopes, project_of, stored_name
+from mcp_reflect.security.gate import clean_ends, clean_middles, clean_output
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.known_failures import forms_of
@@ -59,7 +60,7 @@ async def _look_up(
         raise InputError("tool", "it is empty", "Send the name of the tool.")
     tool, session, whole = clean(tool.strip()[:200]), _session_id(session), Call(tool, arguments)
     try:
-        arguments = clean(without_middles(without_labels(tool, arguments)))
+        arguments = cast("Json", clean_middles(without_labels(tool, arguments), KEPT_CHARS))
         forms = forms_of(tool, arguments)
     except RecursionError:
         raise InputError("arguments", "they are nested too deep", "Send flatter JSON.") from None
@@ -208,9 +209,9 @@ async def after_call(
         return AfterCall(failed=False)
     scope, call = await _look_up(context, tool, arguments, session, project)
     forms, state, warnings = call.forms, call.session, context.bank.warnings
-    answered = _answered(
-        call.tool, call.arguments, clean(output_ends(result)), clean(output_ends(error))
-    )
+    shown = cast("Json", clean_output(result, KEPT_CHARS))
+    told_error = None if error is None else clean_ends(error, KEPT_CHARS)
+    answered = _answered(call.tool, call.arguments, shown, told_error)
     if not witnessed:
         await warnings.note(scope, state)
         asked = await services.findings.after_call(context, scope, state, answered, answers=answers)

@@ -418,7 +418,7 @@ def test_what_a_hook_of_another_project_left_is_noted_for_that_one_and_silences_
 
 
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
-@pytest.mark.parametrize("cut", [6_000, 10_000])
+@pytest.mark.parametrize("cut", [6_000, 10_000, 20_000])
 def test_a_secret_where_a_text_is_shortened_is_cut_out_whole(
     host: Host, event: str, cut: int
 ) -> None:
