@@ -61,12 +61,6 @@ SECTIONS: Final = (
         ("scale",),
     ),
     Section(
-        "lessons",
-        "Lessons of rules",
-        "Recorded sessions of coding agents, read as the hooks read them.",
-        ("lessons",),
-    ),
-    Section(
         "asks",
         "Asked for a lesson",
         "Recorded sessions, replayed call by call as hooks see them.",

@@ -93,13 +93,13 @@ async def test_where_no_hook_saw_a_call_all_lessons_of_the_recall_share_the_outc
         ),
         (
             "Deployed v2.1 from main; deploy from release",
-            "Deployed v2.1 from main",
-            "deploy from release",
+            "Deployed v2.1 from main; deploy from release",
+            "",
         ),
         (
             "Never apply in prod; it corrupts state; use make",
-            "Never apply in prod; it corrupts state",
-            "use make",
+            "Never apply in prod; it corrupts state; use make",
+            "",
         ),
         (
             "The apply hung in prod; it corrupts state",
