@@ -146,12 +146,15 @@ _BEFORE: Final = lazy_compile(r"[\w$-]{1,60}\Z")
 _RUN: Final = lazy_compile(r"[^\s\"'\\`]{0,4000}")
 _LONG_RUN: Final = 400  # characters behind a name without a blank or a quote
 _MOST_LONG_RUNS: Final = 100  # in a text
+_MOST_TOLD: Final = (
+    300  # sentences about a name that are read in a text: more of them are there to stall
+)
 
 
 def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
     """Return the values of secrets' names; the arguments are those of `placed_secrets`."""
     spans: list[Secret] = []
-    done = long_runs = 0
+    done = long_runs = told = 0
     labels = [*_LABEL.finditer(folded)]
     if not text.isascii() or any(core in words for core in FOREIGN_CORES):
         labels = sorted(
@@ -170,9 +173,10 @@ def named_secrets(text: str, folded: str, words: str) -> list[Secret]:
             span = (name.end, run_end, "secret")
         elif name.kind:
             sign = _SIGN.match(text, name.end, name.end + 120)
+            told += 1
             span = (
                 (_assigned(text, name, sign) if sign else None)
-                or _told(text, name)
+                or (_told(text, name) if told <= _MOST_TOLD else None)
                 or default_of(text, name.end, is_password=name.kind == "password")
             )
         if span:
