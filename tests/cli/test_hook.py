@@ -555,6 +555,11 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
         "deny",
         True,
     )
+    for command in ("g''it push --force", 'gi"t" push --force', "g\\it push --force"):
+        joined = host.send(
+            "PreToolUse", f"of {command}", tool_name="Bash", tool_input={"command": command}
+        )
+        assert joined["hookSpecificOutput"]["permissionDecision"] == "deny", command
 
 
 def test_the_call_that_worked_brings_the_ask_where_no_call_failed(host: Host) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 
 _ANY: Final = "*"
+_JOINING: Final = str.maketrans("", "", "\"'`\\")
 
 # A failure is told only with its correction, and only while the call has not worked since.
 _HEADS: Final = """
@@ -43,7 +44,7 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     It compares words before it parses a guard. If the bank cannot be read it returns True: it may say yes wrongly, but
     never no.
     """
-    name, words = tool.lower(), text.lower()
+    name, words = tool.lower(), _with_joined_words(text.lower())
     if any(_may_be(head, name, words) for head in _heads(bank, _HEADS, (project,))):
         return True
     keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
@@ -87,6 +88,12 @@ def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
             return [row[0] for row in connection.execute(query, values)]
     except sqlite3.Error:  # locked, damaged, or of an older release
         return [_ANY]
+
+
+def _with_joined_words(text: str) -> str:
+    r"""Return the text, and again without quotes and backslashes: a shell reads `g''it` and `g\\it` as `git`."""
+    joined = text.translate(_JOINING)
+    return text if joined == text else f"{text}\n{joined}"
 
 
 def _may_be_guarded(key: str, tool: str, text: str) -> bool:
