@@ -60,9 +60,9 @@ COMMANDS: Final[Mapping[str, SlashCommand]] = {
         "Above is what past sessions of this project teach, the costliest first. The lesson that I named, if I did: "
         "{args}\n\n"
         "If I named one, keep it alone: call the tool `store_lesson` of mcp-reflect with mistake and correction in my "
-        "words and the evidence `user`; add wrong_call and right_call if it is about a command. Otherwise show me the "
-        "findings as drafts, at most five, ask which to keep, and store those with the evidence `user`. Then show what "
-        "was stored.\n",
+        "words and the evidence `user`; add wrong_call and right_call if it is about a command. Otherwise word the "
+        "findings as lessons, at most five, show me them, ask which to keep, and store those with the "
+        "evidence `user`. Then show what was stored.\n",
         "learn --limit 5",
     ),
     "critique": SlashCommand(
