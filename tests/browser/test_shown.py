@@ -86,7 +86,7 @@ ORDERS: dict[str, Callable[[Opened], float]] = {
 def test_an_order_puts_the_most_first_and_the_least_last(shown: Opened, order: str) -> None:
     shown.page.locator("#by-type").select_option("api")
     if order != "new":
-        shown.page.locator("#by-trust").select_option("confirmed")
+        shown.page.locator("#by-trust").select_option("observed")
     shown.page.locator("#by-order").select_option(order)
     shown.page.locator("#list").focus()
     found = []

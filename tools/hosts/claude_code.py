@@ -59,7 +59,8 @@ def main() -> int:
 def attempt(program: str, home: Home, url: str, model: Model) -> None:
     """The sessions, and what the model must have been told."""
     words = ("--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes")
-    home.reflect("lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
+    ours = (sys.executable, "-m", "mcp_reflect", "lessons", "add")
+    home.by_person(*ours, *words, "--wrong-call", FAILING, "--right-call", WORKING)
     with step("a session: the wrong call, the same again, the right one"):
         model.script = [CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3)]
         words = ["-p", PROMPT, "--allowedTools", "Bash", "--model", "claude-sonnet-5-5"]

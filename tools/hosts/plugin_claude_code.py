@@ -164,16 +164,13 @@ def later_sessions(trial: Trial) -> None:
     """Tools and hooks of a session that begins with the environment there."""
     launcher = [sys.executable, str(trial.clone / "plugin" / "launcher.py"), f"--data={trial.data}"]
     words = ["--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes"]
-    trial.home.run(
+    trial.home.by_person(
         *launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING
     )
     (trial.home.project / "tool.py").write_text(TOOL)
     with step("a session: the wrong call, the same again, the right one"):
         requests = trial.session(CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3))
         held(len(ours(requests[-1])) == 5, f"five tools are loaded: {ours(requests[-1])}")
-        held(
-            "Pass --yes" in json.dumps(requests[0]["messages"]), "the lesson is shown at the start"
-        )
         first, second, third = (json.dumps(block) for block in results(requests[-1])[-3:])
         held(
             "Pass --yes" in first and "refusing to run" not in first,

@@ -93,7 +93,9 @@ def play(trial: Trial) -> None:
         f"--data={made}",
     ]
     words = ["--mistake", "Ran tool.py without --yes: it refuses", "--correction", "Pass --yes"]
-    home.run(*launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING)
+    home.by_person(
+        *launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING
+    )
     (home.project / "tool.py").write_text(TOOL)
     with step("a session: a lesson stored, the wrong call, the right one"):
         told = trial.session(function_call(STORE, LESSON), shell(FAILING), shell(WORKING))

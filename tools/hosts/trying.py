@@ -68,6 +68,10 @@ class Home:
         """Our own command."""
         return self.run(sys.executable, "-m", "mcp_reflect", *words)
 
+    def by_person(self, *command: str) -> None:
+        """Run a command as a person does, at a terminal."""
+        self.run(sys.executable, "-c", f"import pty, sys; sys.exit(pty.spawn({list(command)!r}))")
+
     def lessons(self) -> list[dict[str, Any]]:
         """What the bank of this home holds for the project."""
         return json.loads(self.reflect("lessons", "list", "--json"))
