@@ -279,9 +279,12 @@ async def test_a_full_server_and_a_locked_table_say_what_they_are(server_bank: S
                     await engine.bank.lessons.latest(engine.scopes.own)
         assert time.monotonic() - began < 10
         holder.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT 0'.encode())
-        async with Engine(hasty) as engine:
-            with pytest.raises(BankBusyError, match="no connection left"):
-                await engine.bank.lessons.latest(engine.scopes.own)
+        try:
+            async with Engine(hasty) as engine:
+                with pytest.raises(BankBusyError, match="no connection left"):
+                    await engine.bank.lessons.latest(engine.scopes.own)
+        finally:  # other tests use the same database
+            holder.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT -1'.encode())
 
 
 async def test_a_connection_that_the_server_ends_costs_no_call(server_bank: ServerUrl) -> None:
