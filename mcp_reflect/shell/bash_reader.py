@@ -502,7 +502,10 @@ class _Reader:
         """Add the commands of a text that PowerShell or cmd runs."""
         place = place.within(Inside.FED)
         self.scripts += 1
-        for command in read_powershell(text).commands:
+        inner = read_powershell(text)
+        if inner.is_partial:  # what it runs is not known: neither is what the whole script runs
+            raise _TooMuchError(inner.why_partial)
+        for command in inner.commands:
             if len(self.commands) >= MOST_COMMANDS:
                 raise _TooMuchError(f"it has more than {MOST_COMMANDS:,} commands")
             self.budget.take_words(command.words)

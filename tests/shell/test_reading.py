@@ -208,3 +208,9 @@ def test_documents_that_no_shell_reads_count_for_nothing() -> None:
     assert not partial.may_start("git")
     assert read_script("bash <<'EOF'\ngit push\nEOF\necho 'open").may_start("git")
     assert read_script("echo $((1 << 20))\ngit push\necho 'open").may_start("git")
+
+
+def test_a_fed_powershell_that_is_too_large_makes_the_whole_script_partial() -> None:
+    script = read_script('pwsh -Command "Remove-Item x;' + "a;" * 2001 + '"')
+    assert script.is_partial
+    assert script.may_start("Remove-Item")
