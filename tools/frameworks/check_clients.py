@@ -156,12 +156,23 @@ async def attempt(name: str, command: str, bank: Path) -> None:
             f"it recalls: {found}",
         )
         reflected = await call("reflect", RUN)
-        held(isinstance(reflected, dict) and "lessons" in reflected, f"it reflects: {reflected}")
+        held(tells_the_facts(reflected), f"it reflects: {reflected}")
         refused = await call("recall_lessons", {"task": ""})
         held(
             isinstance(refused, str) and "task" in refused,
             f"an empty task is an error that names it: {refused}",
         )
+
+
+def tells_the_facts(answer: Answer) -> bool:
+    """Whether a reflection without an analysis names what failed first, and how to add what it means."""
+    return (
+        isinstance(answer, dict)
+        and answer["thinker"] == "rules"
+        and answer["first_failing_event"] == "e2"
+        and "PYTHONPATH=src pytest shop" in answer["reflection"]
+        and "analysis {mistake, correction" in answer["next"]["send"]
+    )
 
 
 def held(truth: bool, what: str) -> None:
