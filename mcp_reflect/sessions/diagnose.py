@@ -24,6 +24,13 @@ from mcp_reflect.sessions.noticing import findings_in
 from mcp_reflect.sessions.session_calls import refusal_in
 from mcp_reflect.sessions.text import clip, fitting, names, quote, sentence, times, unique
 from mcp_reflect.sessions.tools import file_of, finishes, is_shell, subject_of
+from mcp_reflect.sessions.what_followed import (
+    HORIZON,
+    differing_values,
+    model_call_after,
+    search_that_found,
+    worked_with_other_values,
+)
 from mcp_reflect.text.signature import steady
 
 MOST_FAILED: Final = 60  # failures that are told, one for each error of a tool
@@ -33,7 +40,6 @@ MOST_WORKED: Final = 500  # working calls, the last ones, that can clear a failu
 SUMMARY_LIMIT: Final = (
     900  # characters; an answer to an agent, which has the run before it, stays within 2.5 kB
 )
-HORIZON: Final = 30  # later calls in which the same call may work
 MOST_ERROR: Final = 160  # characters of an error in a fact
 MOST_QUERIES: Final = 4  # quoted in a sentence
 KEY_TEXT: Final = 20_000  # characters of an answer that are compared
@@ -154,7 +160,7 @@ def _facts(reading: _Reading) -> tuple[Observation, ...]:
     return (
         *(_failed(reading, group) for group in (*first, *others)[:MOST_FAILED]),
         *map(_loop, reading.loops[:MOST_FACTS]),
-        *map(_without_result, reading.empties[:MOST_FACTS]),
+        *(_without_result(reading, group) for group in reading.empties[:MOST_FACTS]),
         *map(_unanswered, reading.unanswered[:MOST_FACTS]),
     )
 
@@ -164,19 +170,41 @@ def _failed(reading: _Reading, group: Sequence[Call]) -> Observation:
     last = group[-1]
     ids = tuple(item.failing_event for item in group)
     often = f"{times(len(ids))} ({names(ids)})" if len(ids) > 1 else f"({names(ids)})"
+    worked = reading.worked_later.get(last.index)
+    later, seen_in = _later(reading, last, worked)
+    call = _with_values(last, worked or worked_with_other_values(reading.tried, last))
     reason = refusal_in(last.fault.text if last.fault else "")
     if reason is None:
         line = quote(sentence(last.headline, MOST_ERROR).rstrip("."), 2 * MOST_ERROR)
-        text = f"{group[0].text} failed {often}: {line}."
+        text = f"{call} failed {often}: {line}."
     else:
         why = f": {sentence(reason, MOST_ERROR)}" if reason else ""
-        text = f"The user refused {group[0].text} {often}{why}."
-    worked = reading.worked_later.get(last.index)
-    if worked is None:
-        return Observation(event_ids=ids, text=f"{text} It did not work later.")
-    what = "the same call" if last.exact == worked.exact else worked.text
-    text = f"{text} Later {what} worked ({worked.failing_event})."
-    return Observation(event_ids=(*ids, worked.failing_event), text=text)
+        text = f"The user refused {call} {often}{why}."
+    return Observation(event_ids=(*ids, *seen_in), text=f"{text} {later}")
+
+
+def _later(reading: _Reading, failed: Call, worked: Call | None) -> tuple[str, tuple[str, ...]]:
+    """What worked after a failed call, in a sentence, and its event."""
+    if worked is not None:
+        what = "the same call" if failed.exact == worked.exact else _with_values(worked, failed)
+        return f"Later {what} worked ({worked.failing_event}).", (worked.failing_event,)
+    other = worked_with_other_values(reading.tried, failed)
+    if other is not None:
+        what = _with_values(other, failed)
+        told = f"It did not work later; {what} did ({other.failing_event})."
+        return told, (other.failing_event,)
+    answered = model_call_after(reading.trace.events, failed.failing_event)
+    if answered is not None:
+        return f"Later {_quoted(answered.content)} worked ({answered.id}).", (answered.id,)
+    return "It did not work later.", ()
+
+
+def _with_values(call: Call, other: Call | None) -> str:
+    """A call in words; with the values by which it differs from another one, where the words do not tell the two apart."""
+    if other is None or call.text != other.text:
+        return call.text
+    values = differing_values(call, other)
+    return f"{call.text} with {values}" if values else call.text
 
 
 def _loop(calls: Sequence[Call]) -> Observation:
@@ -186,7 +214,7 @@ def _loop(calls: Sequence[Call]) -> Observation:
     return Observation(event_ids=ids, text=text)
 
 
-def _without_result(group: Sequence[Call]) -> Observation:
+def _without_result(reading: _Reading, group: Sequence[Call]) -> Observation:
     """The searches in a sentence: Search found nothing three times in a row (e4, e6, e8): "X", "Y", "Z"."""
     ids = tuple(item.failing_event for item in group)
     queries = _queries(group)
@@ -196,7 +224,8 @@ def _without_result(group: Sequence[Call]) -> Observation:
     often = f"{times(len(group))} in a row " if len(group) > 1 else ""
     shown = ", ".join(queries[:MOST_QUERIES])
     return Observation(
-        event_ids=ids, text=f"{tools} found nothing {often}({names(ids)}): {shown}{more}."
+        event_ids=ids,
+        text=f"{tools} found nothing {often}({names(ids)}): {shown}{more}.{search_that_found(reading.tried, group)}",
     )
 
 

@@ -1,0 +1,72 @@
+"""What came after a failed call or an empty search: the values that then worked, and the search that then found."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mcp_reflect.models.run import Event, EventType
+from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.text import quote, sentence
+from mcp_reflect.sessions.tools import is_shell
+
+HORIZON: Final = 30  # later calls that are looked at
+MOST_VALUES: Final = 3  # arguments that are named
+MOST_VALUE: Final = 80  # characters of an argument that is named
+MOST_FOUND: Final = 160  # characters of what a search found
+
+
+def differing_values(call: Call, other: Call) -> str:
+    """The arguments of a call that another one has otherwise, in words: `per_page 500`.
+
+    Empty where nothing differs, where either has no named arguments, and for a shell, whose command is shown whole.
+    """
+    own, others = call.arguments, other.arguments
+    if not isinstance(own, dict) or not isinstance(others, dict) or is_shell(call.tool):
+        return ""
+    differing = [name for name, value in own.items() if name not in others or others[name] != value]
+    shown = [f"{name} {_value(own[name])}" for name in differing[:MOST_VALUES]]
+    return ", ".join(shown)
+
+
+def worked_with_other_values(tried: Sequence[Call], failed: Call) -> Call | None:
+    """The next call of the same tool that worked with other values under the same names.
+
+    Whether it does the same is not known: it is told as what was seen. A shell does something else with each command.
+    """
+    if not failed.tool or is_shell(failed.tool) or not isinstance(failed.arguments, dict):
+        return None
+    names = failed.arguments.keys()
+    for later in tried[failed.index + 1 : failed.index + 1 + HORIZON]:
+        if later.tool != failed.tool or not isinstance(later.arguments, dict):
+            continue
+        if later.worked and later.arguments.keys() == names and later.exact != failed.exact:
+            return later
+    return None
+
+
+def model_call_after(events: Sequence[Event], failing_event: str) -> Event | None:
+    """The next call of a language model without an error, where the failing event is such a call itself."""
+    place = next((at for at, event in enumerate(events) if event.id == failing_event), None)
+    if place is None or events[place].type is not EventType.LLM_CALL:
+        return None
+    following = (event for event in events[place + 1 :] if event.type is EventType.LLM_CALL)
+    return next((event for event in following if not event.error and event.content.strip()), None)
+
+
+def search_that_found(tried: Sequence[Call], empty: Sequence[Call]) -> str:
+    """The next call of the same tool after searches without a result, and the first line that it found; else empty."""
+    last = empty[-1]
+    for later in _following(tried, last):
+        if later.tool == last.tool and later.worked and later.answer.strip():
+            line = quote(sentence(later.answer, MOST_FOUND), 2 * MOST_FOUND)
+            return f" Then {later.text} found {line} ({later.failing_event})."
+    return ""
+
+
+def _following(tried: Sequence[Call], call: Call) -> Iterator[Call]:
+    return (later for later in tried[call.index + 1 : call.index + 1 + HORIZON] if not later.empty)
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_VALUE else f"{text[: MOST_VALUE - 1]}…"
