@@ -6,6 +6,7 @@ from typing import Final
 
 BANK: Final = "MCP_REFLECT_BANK"
 PROJECT: Final = "MCP_REFLECT_PROJECT"
+GUARDS: Final = "MCP_REFLECT_GUARDS"
 NESTED: Final = "MCP_REFLECTING"
 """Set in the environment of an agent program that answers us: our hooks and server are silent in it."""
 

@@ -4,9 +4,7 @@ A hook waits for a service .6 s at most; a later hook sends what this one could 
 work is done in a background process, because hosts give the last hook one second and exit.
 """
 
-import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -79,9 +77,7 @@ def answer_event(
             answer = _ask_service(hook, _transcript(hook, settings), spool, options)
         else:
             answer = _answer(hook, settings, spool, left, watch.began)
-        if answer:
-            sys.stdout.write(json.dumps(answer) + "\n")  # in ASCII, whatever the console's encoding
-            sys.stdout.flush()
+        watch.answer(answer)
     finally:
         keep()
 

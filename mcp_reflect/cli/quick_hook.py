@@ -17,13 +17,14 @@ from typing import Any, Final
 from mcp_reflect.moments.payload import (
     error_of,
     output_ends,
+    refusal,
     result_of,
     text_of,
     unpacked,
     was_only_started,
 )
 from mcp_reflect.patterns import lazy_compile
-from mcp_reflect.places import BANK, NESTED, PROJECT, bank_file, filled_in
+from mcp_reflect.places import BANK, GUARDS, NESTED, PROJECT, bank_file, filled_in
 
 MAX_SECONDS: Final = 3.0
 """The process ends after this time, whatever it waits for."""
@@ -32,6 +33,7 @@ MAX_TEAM_SECONDS: Final = 0.75
 """The same where it asks a team's service."""
 
 _GRACE: Final = 1.5  # seconds in which what was not noted is kept
+_LATE_INPUT: Final = 1.0  # seconds more for a host that is slow to say what it asks about
 _MOST_BYTES: Final = 1 << 26  # of the input; `Settings.max_hook_bytes` is less
 _MOST_CHARS: Final = 12_000  # of arguments in the spool
 _END_CHARS: Final = 6_000  # of an output in the spool, at either end
@@ -51,6 +53,13 @@ _AFTER: Final = (
     "PostToolUseFailure",
     "postToolUseFailure",
 )
+UNCHECKED: Final = (
+    "mcp-reflect: this call may go against lesson {}, which a person enforces, and it could not be checked: "
+    "the machine is slow, or the bank does not answer. It was not made. Make it again; if this stays, ask the person to "
+    "run `mcp-reflect doctor`."
+)
+"""What is said where a call could not be checked, with the id of the lesson."""
+
 _HELP: Final = """\
 usage: mcp-reflect hook [--project=NAME] [--bank=FILE] [--distil=PROGRAM] [EVENT]
        mcp-reflect hook --url=URL [--token-env=NAME] [--project=NAME] [EVENT]
@@ -96,12 +105,15 @@ def run_hook(arguments: list[str]) -> int:
         event: Any = events[0] if events else sent.get("hook_event_name")
         if event in _AFTER and "url" not in options:
             watch.at_end = lambda: _leave(event, sent)
+        if event in _BEFORE and "url" not in options:
+            watch.unchecked = lambda: _unchecked(event, sent)
+        watch.has_input()
         if sent and not _is_done(event, sent, options):
             from mcp_reflect.cli.hook import answer_event  # noqa: PLC0415 - what is heavy, only where it is needed
 
             answer_event(event, sent, len(payload), options, watch)
-    except Exception:  # noqa: BLE001, S110 - the outermost handler: our failure must not become the host's
-        pass
+    except Exception:  # noqa: BLE001 - the outermost handler: our failure must not become the host's
+        watch.give_up()
     finally:
         watch.end()
     return 0
@@ -110,33 +122,83 @@ def run_hook(arguments: list[str]) -> int:
 class Watch:
     """Ends the process after some seconds, and keeps what `at_end` has to keep; `end` calls it off.
 
-    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not.
+    A thread alone would wait as long as a call into C holds the interpreter: the second limit does not. Who gives up
+    without an answer prints what `unchecked` returns: a call that a person's enforced guard may meet does not pass
+    because the machine is slow, or the bank is locked.
     """
 
     def __init__(self, seconds: float) -> None:
         import faulthandler  # noqa: PLC0415 - a module of the interpreter itself
 
         self.at_end: Any = None
+        self.unchecked: Any = None
         self.began = monotonic()
         self._running = _thread.allocate_lock()
         self._running.acquire()
+        self._reading = _thread.allocate_lock()
+        self._reading.acquire()
+        self._answering = _thread.allocate_lock()
+        self._is_answered = False
         self._nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the end
         faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
         _thread.start_new_thread(self._wait, (seconds,))
 
+    def has_input(self) -> None:
+        """Say that the host's input is read, and what is to be done at the end is known."""
+        self._reading.release()
+
+    def answer(self, answer: dict[str, Any] | None) -> None:
+        """Print the answer to the host, if there is one, in ASCII, whatever the console's encoding; only the first counts."""
+        with self._answering:
+            if answer and not self._is_answered:
+                sys.stdout.write(json.dumps(answer) + "\n")
+                sys.stdout.flush()
+            self._is_answered = True
+
+    def give_up(self) -> None:
+        """Answer what is said of a call that nobody could check."""
+        with suppress(Exception):
+            if self.unchecked is not None and not self._is_answered:
+                self.answer(self.unchecked())
+
     def _wait(self, seconds: float) -> None:
-        if not self._running.acquire(timeout=seconds):
-            with suppress(Exception):
-                if self.at_end is not None:
-                    self.at_end()
-            os._exit(0)
+        if self._running.acquire(timeout=seconds):
+            return
+        self._reading.acquire(timeout=_LATE_INPUT)
+        self.give_up()
+        with suppress(Exception):
+            if self.at_end is not None:
+                self.at_end()
+        os._exit(0)
 
     def end(self) -> None:
         import faulthandler  # noqa: PLC0415 - see above
 
+        self.answer(None)
         faulthandler.cancel_dump_traceback_later()
         self._running.release()
         self._nowhere.close()
+
+
+def _unchecked(event: str, sent: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the refusal of a call that may go against a lesson which a person enforces; None where no guard may.
+
+    The words of the call are compared with the names of the guards, as the bank's file has them: that needs no time.
+    """
+    from mcp_reflect.storage.spool import folder_key, project_in  # noqa: PLC0415 - calls alone need it
+    from mcp_reflect.storage.sqlite.hook_reader import enforced_by_name  # noqa: PLC0415 - the same
+
+    tool, folder, bank = sent.get("tool_name"), sent.get("cwd"), bank_file(os.environ.get(BANK))
+    if bank is None or not isinstance(tool, str) or os.environ.get(GUARDS) == "off":
+        return None
+    project = os.environ.get(PROJECT)
+    if project is None and isinstance(folder, str):
+        project = project_in(bank, folder_key(folder))
+    text = json.dumps(unpacked(sent.get("tool_input")), ensure_ascii=False)
+    for escape in (r"\n", r"\t", r"\r"):  # a word begins after them
+        text = text.replace(escape, " ")
+    lesson = enforced_by_name(bank, project, tool, text)
+    return None if lesson is None else refusal(event, UNCHECKED.format(lesson))
 
 
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:

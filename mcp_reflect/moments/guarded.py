@@ -16,12 +16,13 @@ _EARLIER: Final = " &&`"  # ends an earlier command in the text of a guard
 class Guarded:
     """What is said at a call against a lesson; `hold` refuses it. `watched` is noted to see what the agent does next.
 
-    `shown` is noted as shown.
+    `shown` is noted as shown. What is `enforced` is refused every time, so that nothing needs to be noted for that.
     """
 
     text: str
     lesson_id: str
     hold: bool
+    enforced: bool = False
     watched: str
     shown: tuple[str, ...]
 
@@ -56,7 +57,10 @@ def guarded(
         shown = (_SHOWN + lesson.id, lesson.id)
         if holds and own is not GuardMode.TELL and refuses(lesson):
             text = guard_text(lesson, hold=True, always=enforced)
-            return Guarded(text=text, lesson_id=lesson.id, hold=True, watched=watched, shown=shown)
+            return Guarded(
+                text=text, lesson_id=lesson.id, hold=True, enforced=enforced, watched=watched,
+                shown=shown,
+            )  # fmt: skip
         if told is None and shown[0] not in session.shown:
             text = guard_text(lesson, hold=False)
             told = Guarded(
@@ -72,7 +76,10 @@ def _at_unread(
         if (lesson.guard_mode or mode) is GuardMode.ENFORCE and refuses(lesson):
             text = guard_text(lesson, hold=True, unread=reason)
             shown, watched = (_SHOWN + lesson.id, lesson.id), f"{lesson.id} {exact}"
-            return Guarded(text=text, lesson_id=lesson.id, hold=True, watched=watched, shown=shown)
+            return Guarded(
+                text=text, lesson_id=lesson.id, hold=True, enforced=True, watched=watched,
+                shown=shown,
+            )  # fmt: skip
     return None
 
 

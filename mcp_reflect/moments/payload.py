@@ -26,6 +26,18 @@ _MOST_OPENING: Final = 300  # characters of an answer in which it says that some
 _FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
 
 
+def refusal(event: str, text: str) -> "dict[str, Any]":
+    """Return the answer with which a host refuses a call, in the form that it reads at this event."""
+    match event:
+        case "BeforeTool":  # Gemini CLI
+            return {"decision": "deny", "reason": text}
+        case "preToolUse":  # Cursor
+            return {"permission": "deny", "user_message": text, "agent_message": text}
+        case _:
+            decision = {"permissionDecision": "deny", "permissionDecisionReason": text}
+            return {"hookSpecificOutput": {"hookEventName": event, **decision}}
+
+
 def unpacked(value: Any) -> Any:
     """Return the object or list that a text holds as JSON; anything else as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):

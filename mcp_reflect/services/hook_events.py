@@ -16,6 +16,7 @@ from mcp_reflect.moments.payload import (
     KEPT_CHARS,
     error_of,
     output_ends,
+    refusal,
     result_of,
     unpacked,
     was_only_started,
@@ -173,15 +174,7 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
     With `hold` it is the reason for which the host refuses the call.
     """
     if hold and hook.holds:
-        text = signed(text)
-        match hook.event:
-            case "BeforeTool":
-                return {"decision": "deny", "reason": text}
-            case "preToolUse":
-                return {"permission": "deny", "user_message": text, "agent_message": text}
-            case _:
-                decision = {"permissionDecision": "deny", "permissionDecisionReason": text}
-                return {_NESTED: {"hookEventName": hook.event, **decision}}
+        return refusal(hook.event, signed(text))
     if hook.answer_key is None:
         return None
     if hook.answer_key == _NESTED:

@@ -153,7 +153,7 @@ async def _at_guard(
         context, scope, call, lambda notes: notes.after_guard(found.watched), found.shown
     )
     rest: dict[str, Any] = {"match": Match.GUARD, "certainty": 1.0, "lesson_id": found.lesson_id}
-    return CallWarning(text=found.text, hold=found.hold and noted, **rest)
+    return CallWarning(text=found.text, hold=found.hold and (noted or found.enforced), **rest)
 
 
 async def note_spooled(context: Context, spool: Spool, seconds: float) -> None:

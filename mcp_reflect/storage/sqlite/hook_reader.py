@@ -6,7 +6,7 @@ It decides only whether there may be something to say of a call; the services de
 import json
 import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, Final
 
 from mcp_reflect.errors import InputError
@@ -26,6 +26,13 @@ _GUARDS: Final = (
 _GUARDS_OF: Final = """
 SELECT DISTINCT lessons.guard FROM guards JOIN lessons ON lessons.id = guards.lesson_id
 WHERE guards.tenant = 'local' AND guards.project IN (?, '') AND guards.key IN (SELECT value FROM json_each(?))
+"""
+# Of lessons that a person enforces, or of all where a person chose that for the project.
+_ENFORCED: Final = """
+SELECT DISTINCT guards.key, lessons.id FROM guards JOIN lessons ON lessons.id = guards.lesson_id
+WHERE guards.tenant = 'local' AND (guards.project IN (:project, '') OR :project IS NULL) AND guards.key <> ''
+  AND lessons.guard_mode = 'enforce' AND lessons.source NOT IN ('import', 'rules') AND NOT lessons.outside
+ORDER BY lessons.id LIMIT 1000
 """
 _CALLS: Final = """
 SELECT call FROM session_calls WHERE tenant = 'local' AND project = ? AND session = ? ORDER BY number
@@ -62,6 +69,27 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     return any(matches(guard, call) or may_be_met(guard, call) for guard in found)
 
 
+def enforced_by_name(bank: str, project: str | None, tool: str, text: str) -> str | None:
+    """Return the id of a lesson that a person enforces and whose program, file or tool a call names, None for none.
+
+    `text` has the arguments of the call; without a project any lesson of the bank counts. Nothing is parsed: it is asked
+    where there is no time for that. A bank that cannot be read names no lesson, so that it stops nobody.
+    """
+    words = _with_joined_words(text.lower())
+    with suppress(sqlite3.Error), closing(_read_only(bank)) as connection:
+        for key, lesson in connection.execute(_ENFORCED, {"project": project}):
+            if _is_named(key.lower(), tool.lower(), words):
+                return lesson
+    return None
+
+
+def _is_named(key: str, tool: str, text: str) -> bool:
+    """Return whether a call names what a key stands for; a program as a word of its own."""
+    if not key.startswith("$ "):
+        return _may_be_guarded(key, tool, text)
+    return re.search(rf"(?<![\w-]){re.escape(key[2:])}(?![\w-])", text) is not None
+
+
 def calls_of(bank: str, project: str, session: str) -> list[dict[str, Any]] | None:
     """Return the last calls of a session as the bank keeps them, None if it cannot be read."""
     rows = _heads(bank, _CALLS, (project, session))
@@ -82,12 +110,16 @@ def may_be_corrected(bank: str, project: str, tool: str, text: str, output: str)
 
 def _heads(bank: str, query: str, values: tuple[str | int, ...]) -> list[str]:
     """Return the first column of a query; if the bank cannot be read, a value that fits any call."""
-    place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
-        with closing(sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=0)) as connection:
+        with closing(_read_only(bank)) as connection:
             return [row[0] for row in connection.execute(query, values)]
     except sqlite3.Error:  # locked, damaged, or of an older release
         return [_ANY]
+
+
+def _read_only(bank: str) -> sqlite3.Connection:
+    place = bank.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=0)
 
 
 def _with_joined_words(text: str) -> str:
