@@ -5,7 +5,6 @@ A function or an alias is only noted where it is defined, and read where it is c
 `_Budget`, so that a small script cannot become a large reading.
 """
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from mcp_reflect.shell.fed import Output, fed_script, output_of
 from mcp_reflect.shell.parser import Node, descendants, parse, text_of
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import invocations_of
+from mcp_reflect.shell.unread import words_that_may_run
 from mcp_reflect.shell.words import NO_TEXT, Variables, Word, text_value, words_of
 
 MOST_CHARS: Final = 64_000
@@ -63,7 +63,6 @@ _UNCERTAIN: Final = frozenset((Inside.IF, Inside.LOOP, Inside.CASE))
 _DECLARING: Final = frozenset("export declare local readonly typeset".split())
 _EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of these is not resolved
 _CONTINUING: Final = ("pipeline", "&&", "||")  # what may stand behind `<<EOF` on its line
-_WORD: Final = re.compile(r"[\w.+-]+")
 
 
 class _TooMuchError(Exception):
@@ -603,38 +602,5 @@ def read_bash(text: str) -> Script:
     try:
         reader.read(text)
     except _TooMuchError as fault:
-        return Script((), str(fault), words_outside_documents(text))
+        return Script((), str(fault), words_that_may_run(text))
     return Script(tuple(reader.commands))
-
-
-_DOCUMENT: Final = re.compile(r"<<-?[ \t]*(['\"\\]?)(\w+)")
-_SHELL_NAMES: Final = re.compile(r"\b(?:ba|z|da|k)?sh\b|\bssh\b|\beval\b|\bsource\b")
-
-
-def words_outside_documents(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without here-documents that no shell of their line reads.
-
-    It reads line by line. A document without an end is none, so that `$((1 << 20))` hides nothing.
-    """
-    lines = text.split("\n")
-    places: dict[str, list[int]] = {}
-    for at, line in enumerate(lines):
-        places.setdefault(line.strip(), []).append(at)
-    words: set[str] = set()
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        for word in _WORD.findall(line):
-            words.add(word.lower())
-        found = None if _SHELL_NAMES.search(line) else _DOCUMENT.search(line)
-        end = _next_after(places.get(found[2], []), at) if found else None
-        at = at + 1 if end is None else end + 1
-    return frozenset(words)
-
-
-def _next_after(places: Sequence[int], at: int) -> int | None:
-    """Return the first of ascending places that comes after another."""
-    from bisect import bisect_right  # noqa: PLC0415 - only for texts that were not read
-
-    index = bisect_right(places, at)
-    return places[index] if index < len(places) else None

@@ -9,6 +9,7 @@ from typing import Final
 
 from mcp_reflect.shell.commands import SUBSTITUTED, Command, PipePlace, Redirection, Script
 from mcp_reflect.shell.programs import invocations_of
+from mcp_reflect.shell.unread import words_in
 
 _MOST_CHARS: Final = 64_000
 _MOST_COMMANDS: Final = 2_000
@@ -128,5 +129,4 @@ def read_powershell(text: str) -> Script:
         reader.read(text)
         if len(reader.commands) <= _MOST_COMMANDS and len(reader.waiting) <= _MOST_DEPTH:
             return Script(tuple(reader.commands))
-    words = frozenset(word.lower() for word in re.findall(r"[\w.+-]+", text))
-    return Script((), "it is too large", words)
+    return Script((), "it is too large", words_in(text.replace("`", "")) | words_in(text))

@@ -555,7 +555,12 @@ def test_a_call_of_the_same_program_that_follows_a_lesson_needs_no_engine(
         "deny",
         True,
     )
-    for command in ("g''it push --force", 'gi"t" push --force', "g\\it push --force"):
+    for command in (
+        "g''it push --force",
+        'gi"t" push --force',
+        "g\\it push --force",
+        "g\\\nit push --force",
+    ):
         joined = host.send(
             "PreToolUse", f"of {command}", tool_name="Bash", tool_input={"command": command}
         )

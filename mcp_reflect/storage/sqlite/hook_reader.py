@@ -12,6 +12,7 @@ from typing import Any, Final
 from mcp_reflect.errors import InputError
 
 _ANY: Final = "*"
+_CONTINUED: Final = r"\\\n"  # a backslash at the end of a line, as JSON
 _JOINING: Final = str.maketrans("", "", "\"'`\\")
 
 # A failure is told only with its correction, and only while the call has not worked since.
@@ -124,7 +125,7 @@ def _read_only(bank: str) -> sqlite3.Connection:
 
 def _with_joined_words(text: str) -> str:
     r"""Return the text, and again without quotes and backslashes: a shell reads `g''it` and `g\\it` as `git`."""
-    joined = text.translate(_JOINING)
+    joined = text.replace(_CONTINUED, "").translate(_JOINING)
     return text if joined == text else f"{text}\n{joined}"
 
 

@@ -1,0 +1,109 @@
+r"""The words of a script that could not be read: among them are the programs that it may start.
+
+It reads line by line, and errs on the side of a word too many: `may_start` holds enforced guards and does nothing else.
+What is left out is the body of a here-document that nothing runs. Such a document has its end in the text, no shell or
+unknown program on its line, and no shell behind a pipe anywhere; of a body whose name is not quoted, what stands in
+`$(…)` counts all the same. Quotes and backslashes within words are taken off: `r''m` and `r\m` are `rm`.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.shell.tables import words_of_table
+
+_WORD: Final = re.compile(r"[\w.+-]+")
+_DOCUMENT: Final = re.compile(r"(?<!<)<<-?(?!<)[ \t]*(?P<quote>['\"\\]?)(?P<name>\w+)")
+_JOINING: Final = {ord(sign): None for sign in "'\"\\"}
+_CONTINUED: Final = "\\\n"
+_READERS_OF_SCRIPTS: Final = "|".join(sorted(map(re.escape, words_of_table("readers of scripts"))))
+_RUNS_SCRIPTS: Final = re.compile(rf"(?<![\w.-])(?:{_READERS_OF_SCRIPTS})(?![\w-])|^\s*[\"']?\$")
+_SHELL_BEHIND_PIPE: Final = re.compile(
+    rf"(?:\||>\()[^|\n]{0, 200}?(?<![\w.-])(?:{_READERS_OF_SCRIPTS})(?![\w-])"
+)
+_SUBSTITUTION: Final = re.compile(r"(?:^|[^\\])(\$\(|`)")
+_CLOSING: Final = re.compile(r".*[)`]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A here-document: its lines begin behind `start` and end before `end`."""
+
+    start: int
+    end: int
+    is_quoted: bool
+
+
+def words_that_may_run(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, without here-documents that nothing runs."""
+    lines = text.replace(_CONTINUED, "").split("\n")
+    documents = list(_documents(lines))
+    outside = "\n".join(_lines_outside(lines, documents))
+    if _SHELL_BEHIND_PIPE.search(outside):
+        return words_in(text)
+    inside = (_run_by_document(lines, one) for one in documents if not one.is_quoted)
+    return words_in("\n".join((outside, *inside)))
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, each as it is written and without the quotes within it."""
+    text = text.replace(_CONTINUED, "").lower()
+    return frozenset(_WORD.findall(text)) | frozenset(_WORD.findall(text.translate(_JOINING)))
+
+
+def _documents(lines: list[str]) -> Iterator[_Document]:
+    """Yield the here-documents that nothing runs, as far as the line before each tells."""
+    places: dict[str, list[int]] = {}
+    for at, line in enumerate(lines):
+        places.setdefault(line.strip(), []).append(at)
+    at = 0
+    while at < len(lines):
+        found = _document_of_line(lines[at])
+        end = None
+        if found is not None:
+            end = _next_after(places.get(found["name"], []), at)
+        if found is not None and end is not None:
+            yield _Document(at, end, bool(found["quote"]))
+            at = end
+        at += 1
+
+
+def _document_of_line(line: str) -> re.Match[str] | None:
+    """Return where a line begins a document that only a program reads that runs no scripts.
+
+    Behind a quote, a comment or in arithmetic `<<` may begin none, and a pipe at the end may lead to a shell.
+    """
+    found = _DOCUMENT.search(line)
+    if found is None or _RUNS_SCRIPTS.search(line) or line.rstrip().endswith("|"):
+        return None
+    before = line[: found.start()]
+    is_plain = "((" not in before and "#" not in before
+    is_closed = before.count("'") % 2 == 0 and before.count('"') % 2 == 0
+    return found if is_plain and is_closed else None
+
+
+def _next_after(places: list[int], at: int) -> int | None:
+    """Return the first of ascending places that comes after another."""
+    index = bisect_right(places, at)
+    return places[index] if index < len(places) else None
+
+
+def _lines_outside(lines: list[str], documents: list[_Document]) -> Iterator[str]:
+    at = 0
+    for document in documents:
+        yield from lines[at : document.start + 1]
+        at = document.end + 1
+    yield from lines[at:]
+
+
+def _run_by_document(lines: list[str], document: _Document) -> str:
+    """Return what may stand in substitutions of a body: from where the first begins to where the last may end."""
+    body = "\n".join(lines[document.start + 1 : document.end])
+    opening = _SUBSTITUTION.search(body)
+    if opening is None:
+        return ""
+    rest = body[opening.start(1) :]
+    closing = _CLOSING.match(rest)
+    return closing[0] if closing is not None else rest
