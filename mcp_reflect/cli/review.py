@@ -22,7 +22,9 @@ from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.services.curation import Proposed, Shown, Waiting
+from mcp_reflect.services.ground import STILL_TRUE
 from mcp_reflect.services.proposals import wish_text
+from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, speaker_of_process, speaker_to_service
 
 _PROPOSED_FIELDS: Final = ("text", "why", "wrong_call", "right_call", "guard", "importance", "tags")
@@ -31,7 +33,7 @@ _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter for nothing)?",
     "correction": "What should another session know?",
 }
-Item = Lesson | StoredFinding | Proposed
+Item = Lesson | StoredFinding | Proposed | Doubted
 
 
 async def review(do: Do, options: Namespace) -> None:
@@ -49,10 +51,11 @@ async def review(do: Do, options: Namespace) -> None:
                 *(dated(plain(lesson)) for lesson in (*waiting, *unarmed)),
                 *map(_finding, found.findings),
                 *map(_proposed, found.proposals),
+                *map(_doubted, found.doubted),
             ]
         )
         return
-    items: list[Item] = [*found.proposals, *waiting, *found.findings]
+    items: list[Item] = [*found.proposals, *waiting, *found.doubted, *found.findings]
     if not items and not unarmed and not found.withheld:
         write_line(f"Nothing waits for you in {found.scope}.")
     elif is_interactive() and speaker_of_process() is Speaker.PERSON:
@@ -72,15 +75,17 @@ async def decide(do: Do, options: Namespace, *, approved: bool) -> None:
     waiting: Waiting = await do("review", {})
     known: dict[str, Item] = {found.id: found for found in waiting.findings}
     known |= {found.proposal.id: found for found in waiting.proposals}
+    doubted = {one.lesson.id: one for one in waiting.doubted}
     words = _words_of(options)
     for part in options.ids:
         if part in known:
             await _settle(do, options, known[part], approved=approved, changes=words)
             continue
         shown: Shown = await do("show", {"id": part})
-        if not options.json and shown.lesson.held:
-            show(shown.lesson)
-        await _settle(do, options, shown.lesson, approved=approved)
+        item = doubted.get(shown.lesson.id, shown.lesson)
+        if not options.json and (shown.lesson.held or isinstance(item, Doubted)):
+            show(item)
+        await _settle(do, options, item, approved=approved)
 
 
 def _words_of(options: Namespace) -> dict[str, str]:
@@ -101,6 +106,10 @@ def show(item: Item) -> None:
             if value and name in _PROPOSED_FIELDS:
                 write_line(f"  {name} would be: {visible(str(value))}")
         write_line("")
+        return
+    if isinstance(item, Doubted):
+        write_line(f"{item.lesson.id}: {visible(item.told)}: {STILL_TRUE}")
+        write_line("\n".join([*long_fields(item.lesson), ""]) + "\n")
         return
     if isinstance(item, Lesson):
         reason = item.held or "an agent stored it, and nobody has looked at it"
@@ -140,7 +149,7 @@ async def _undo_latest(do: Do, done: list[tuple[int, Mapping[str, Any]]], place:
         return place
     before, undo = done.pop()
     if not undo:
-        write_line("What was done for a proposal stays; `lessons edit` and `restore` change it.")
+        write_line("What was done for it stays; `lessons edit` and `restore` change it.")
         return place
     await do("reopen", undo)
     write_line("Undone.")
@@ -154,6 +163,10 @@ async def _decided(do: Do, options: Namespace, item: Item, choice: str) -> Mappi
     if choice not in ("k", "e"):
         return None
     if isinstance(item, Proposed):
+        return await _settle(do, options, item, approved=True)
+    if isinstance(item, Doubted):
+        if choice == "e" and (changes := _changes_of(item.lesson, edits=True)):
+            await do("edit", {"id": item.lesson.id, "changes": changes})
         return await _settle(do, options, item, approved=True)
     changes = _changes_of(item, edits=choice == "e")
     if changes is None:
@@ -173,7 +186,7 @@ async def _keep_rest(do: Do, options: Namespace, items: list[Item]) -> None:
 
 
 def _may_be_kept_unseen(item: Item) -> bool:
-    if isinstance(item, Proposed):
+    if isinstance(item, Proposed | Doubted):
         return False
     return not item.held if isinstance(item, Lesson) else item.finding.wording is not None
 
@@ -201,12 +214,16 @@ async def _settle(
     approved: bool,
     changes: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    if isinstance(item, Proposed):
+    undo: dict[str, Any] = {}
+    if isinstance(item, Doubted):
+        answered: Lesson = await do("still", {"id": item.lesson.id, "true": approved})
+        state = {"id": answered.id, "state": answered.state.value}
+        result = "still true: it stands on what is there now" if approved else "retired"
+    elif isinstance(item, Proposed):
         name = item.proposal.id
         after: Lesson = await do("decide", {"id": name, "approved": approved})
         state = {"id": name, "lesson_id": after.id, "state": after.state.value}
         result = f"done; {after.id} is {after.state.value}" if approved else "dropped"
-        undo: dict[str, Any] = {}
     elif isinstance(item, Lesson):
         if changes:
             await do("edit", {"id": item.id, "changes": changes})
@@ -239,6 +256,11 @@ async def _settle(
 def _proposed(found: Proposed) -> dict[str, Any]:
     """Return a proposal for a program."""
     return {**dated(plain(found.proposal)), "kind": "proposal", "wish": found.proposal.kind.value}
+
+
+def _doubted(found: Doubted) -> dict[str, Any]:
+    """Return a lesson whose ground is gone for a program."""
+    return {**dated(plain(found.lesson)), "kind": "doubted", "changed": found.told}
 
 
 def _finding(found: StoredFinding) -> dict[str, Any]:

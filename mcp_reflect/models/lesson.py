@@ -83,6 +83,15 @@ HARMFUL_RATE: Final = 0.25
 """The smoothed rate of good outcomes at which a lesson is no longer recalled."""
 
 
+def is_kept(
+    trust: Trust, source: Source, guard_mode: GuardMode | None, pinned_at: float | None
+) -> bool:
+    """Return whether a person keeps a record of these values: they wrote, trust, enforce or pinned it."""
+    is_trusted = trust is Trust.TRUSTED or source is Source.PERSON
+    is_held = guard_mode in (GuardMode.ENFORCE, GuardMode.HOLD)
+    return is_trusted or is_held or pinned_at is not None
+
+
 def lesson_text(mistake: str, correction: str) -> str:
     """Return a lesson as one text: the mistake, then the correction."""
     end = "" if mistake.rstrip()[-1:] in ".!?。！？" else "."
@@ -227,9 +236,7 @@ class Lesson(LessonDraft):
     @property
     def is_kept_by_person(self) -> bool:
         """True if a person wrote, trusts, enforces or pinned it: an agent may propose a change of it, and never makes one."""
-        is_trusted = self.trust is Trust.TRUSTED or self.source is Source.PERSON
-        is_held = self.guard_mode in (GuardMode.ENFORCE, GuardMode.HOLD)
-        return is_trusted or is_held or self.pinned_at is not None
+        return is_kept(self.trust, self.source, self.guard_mode, self.pinned_at)
 
     def estimate(self) -> dict[str, float | bool]:
         """Return what its outcomes say: the smoothed rate (`mean`) to three places, and whether it is harmful."""

@@ -1,6 +1,6 @@
 """What hooks say in words. What tools printed stands in a fence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mcp_reflect.models.lesson import Lesson, Source, with_id
@@ -69,20 +69,28 @@ def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str 
     return f"{head}\n{ENFORCED if always else HELD}"
 
 
-def lessons_text(lessons: Iterable[Told]) -> str:
-    """Return the lessons that bear on a prompt."""
+def lessons_text(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+    """Return the lessons that bear on a prompt; `changes` says by id what changed since one was stored."""
     head = "mcp-reflect: lessons from earlier work here that bear on this."
-    return f"{head} {DATA}\n{fence('lessons', _listed(lessons))}"
+    return f"{head} {DATA}\n{fence('lessons', _listed(lessons, changes))}"
 
 
-def pinned_text(lessons: Iterable[Told]) -> str:
-    """Return the lessons with which a person lets every session begin."""
+def pinned_text(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+    """Return the lessons with which a person lets every session begin; `changes` as above."""
     head = "mcp-reflect: a person pinned these lessons for every session."
-    return f"{head} {DATA}\n{fence('lessons', _listed(lessons))}"
+    return f"{head} {DATA}\n{fence('lessons', _listed(lessons, changes))}"
 
 
-def _listed(lessons: Iterable[Told]) -> str:
-    return "\n".join(f"- {with_id(lesson.id, shown_lesson(lesson))}" for lesson in lessons)
+def _listed(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
+    shown = [(lesson, changes.get(lesson.id)) for lesson in lessons]
+    return "\n".join(
+        f"- {with_id(lesson.id, shown_lesson(lesson))}{since(change)}" for lesson, change in shown
+    )
+
+
+def since(change: str | None) -> str:
+    """Return what changed since a lesson was stored, as it stands behind the lesson; nothing where it stands."""
+    return f" ({change})" if change else ""
 
 
 def within(texts: Iterable[str | None], most: int) -> str | None:

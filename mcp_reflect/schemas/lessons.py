@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from pydantic import (
@@ -108,6 +109,23 @@ _Call: TypeAlias = Annotated[
 """A call: a shell command as text, or {tool, arguments}."""
 
 
+_DATE: Final = WithJsonSchema({"type": "string", "format": "date"})
+
+
+def _as_moment(value: Any) -> Any:
+    """Return a date as the end of that day, and a time without a zone as one of UTC."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        fault = f"'{quoted(value, 40)}' is not a date"
+        raise InputError("valid_until", fault, "Send one like 2027-01-31.") from None
+    if len(value.strip()) <= len("2027-01-31"):
+        moment += timedelta(days=1, seconds=-1)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _up_to(name: str) -> tuple[Any, ...]:
     """Allow 1 to the limit `name`."""
 
@@ -200,6 +218,8 @@ class LessonArguments(Arguments):
         fields.Label | None,
         Field(description="lesson_id of one that is outdated or in worse words"),
     ] = None
+    files: Annotated[fields.Labels, Field(description="it is true of")] = ()
+    valid_until: Annotated[AwareDatetime | None, BeforeValidator(_as_moment), _DATE] = None
     detail: fields.Detail = False
     project: fields.Label | None = None
 

@@ -158,7 +158,10 @@ TOOLS: Final = (
             "be told at the next."
         ),
         shape=LessonArguments,
-        listed="lesson mistake correction why wrong_call right_call task_type symptoms importance visibility evidence replaces",
+        listed=(
+            "lesson mistake correction why wrong_call right_call task_type symptoms importance visibility evidence "
+            "replaces files valid_until"
+        ),
         answer="string: lesson_id status",
     ),
     ToolSpec(

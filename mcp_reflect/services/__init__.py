@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import critique as critique
     from mcp_reflect.services import critique_models as critique_models
     from mcp_reflect.services import findings as findings
+    from mcp_reflect.services import ground as ground
     from mcp_reflect.services import guards as guards
     from mcp_reflect.services import hooks as hooks
     from mcp_reflect.services import learn as learn
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mcp_reflect.services import reflect as reflect
     from mcp_reflect.services import reminders as reminders
     from mcp_reflect.services import replan as replan
+    from mcp_reflect.services import roots as roots
     from mcp_reflect.services import transcripts as transcripts
     from mcp_reflect.services import triggers as triggers
     from mcp_reflect.services import warnings as warnings

@@ -29,6 +29,7 @@ from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
 from mcp_reflect.moments.guarded import mode_in
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.proposals import decide_or_keep
+from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, refuse_agent
 
 Sent = Mapping[str, Any]
@@ -60,8 +61,9 @@ class Shown:
 class Waiting:
     """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings.
 
-    `proposals` are what agents want changed of lessons that a person keeps, each with the lesson as it is. `withheld`
-    counts the quarantined lessons that are not shown, since an agent asks.
+    `proposals` are what agents want changed of lessons that a person keeps, each with the lesson as it is. `doubted` are
+    lessons whose ground is gone: are they still true? `withheld` counts the quarantined lessons that are not shown, since
+    an agent asks.
     """
 
     scope: str
@@ -69,6 +71,7 @@ class Waiting:
     guards: tuple[Lesson, ...]
     findings: tuple[StoredFinding, ...]
     proposals: tuple["Proposed", ...] = ()
+    doubted: tuple[Doubted, ...] = ()
     withheld: int = 0
 
 
@@ -188,6 +191,7 @@ async def waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
         guards=tuple(await engine.bank.lessons.unarmed(own, _MOST_WAITING)),
         findings=tuple(await engine.bank.findings.waiting(engine.scopes.own)),
         proposals=tuple(proposals),
+        doubted=await services.roots.doubted(engine.context),
         withheld=withheld,
     )
 
@@ -213,7 +217,10 @@ async def decided(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
         "approved": sent["approved"] is True,
         "of_agents": engine.settings.review == "ask" and _is_of_agents(found),
     }
-    return await engine.bank.lessons.decide(engine.scopes.own, found.id, **asks)
+    after = await engine.bank.lessons.decide(engine.scopes.own, found.id, **asks)
+    if asks["approved"]:
+        await services.roots.plant_again(engine.context, engine.scopes.own, found.id)
+    return after
 
 
 async def _about(engine: Engine, proposal_id: str) -> Lesson:
@@ -222,6 +229,17 @@ async def _about(engine: Engine, proposal_id: str) -> Lesson:
     return await engine.bank.lessons.get(
         own, (await engine.bank.proposals.get(own, proposal_id)).lesson_id
     )
+
+
+async def answered(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
+    """Say of a lesson whose ground is gone that it is still true, which plants new roots, or retire it."""
+    refuse_agent(speaker, "id", "say what is still true")
+    found = await _own(engine, sent, speaker=speaker)
+    own = engine.scopes.own
+    if sent["true"] is True:
+        await services.roots.plant_roots(engine.context, own, found.id)
+        return found
+    return await engine.bank.lessons.set_state(own, found.id, State.RETIRED, "no longer true")
 
 
 async def reopened(engine: Engine, sent: Sent, *, speaker: Speaker) -> None:
@@ -351,6 +369,7 @@ USES: Final[Mapping[str, Use]] = {
     "history": Use(remembered, None, Role.ADMIN),
     "review": Use(waiting, Waiting, Role.ADMIN),
     "decide": Use(decided, Lesson, Role.ADMIN),
+    "still": Use(answered, Lesson, Role.ADMIN),
     "finding": Use(settled, None, Role.ADMIN),
     "reopen": Use(reopened, None, Role.ADMIN),
     "guard": Use(guarded, Lesson, Role.ADMIN),

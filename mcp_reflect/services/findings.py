@@ -66,6 +66,7 @@ async def after_own_call(
             if stored and found.finding.failed and found.finding.worked:
                 calls = (_kept_call(found.finding.failed), _kept_call(found.finding.worked))
                 await services.guards.keep_calls(context, scope, stored[0], *calls)
+                await services.roots.plant_again(context, scope, stored[0], fix=calls)
 
 
 def _kept_call(call: FoundCall) -> str:

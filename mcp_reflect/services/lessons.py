@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
+from mcp_reflect import services
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import names_calls
 from mcp_reflect.guards.guard import Call
@@ -41,6 +42,7 @@ from mcp_reflect.schemas.lessons import (
 )
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.ground import marked
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.proposals import decide_or_keep
 from mcp_reflect.storage.transfer import Exported
@@ -70,6 +72,7 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     if _LESSON_ID.fullmatch(sent.task):
         return replace(await _recall_by_id(context, scope, sent.task), ignored=sent.ignored)
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
+    result = await marked(context, scope, result)
     context.log.info(
         "lessons_recalled",
         recall_id=result.recall_id,
@@ -85,7 +88,7 @@ async def _recall_by_id(context: Context, scope: Scope, name: str) -> Recall:
     lesson = await context.bank.lessons.get(scope, lesson_id, "task")
     if lesson.state is not State.ACTIVE or lesson.trust is Trust.QUARANTINED:
         raise InputError("task", "that lesson is not in use", "Describe the task instead.")
-    return await context.bank.recalls.recall_by_id(scope, lesson)
+    return await marked(context, scope, await context.bank.recalls.recall_by_id(scope, lesson))
 
 
 async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
@@ -103,6 +106,7 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     if old is not None and stored.status != "quarantined":
         await lessons.supersede(scope, old.id, stored.lesson_id)
         stored = replace(stored, similar=None)
+    await _plant(context, scope, stored, sent)
     if stored.similar and not stored.reason:
         other, text = stored.similar
         stored = replace(
@@ -112,6 +116,15 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
     )
     return replace(stored, guard=guard, ignored=sent.ignored)
+
+
+async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArguments) -> None:
+    """Note what a stored lesson is true of. A store made elsewhere keeps no roots."""
+    if hasattr(context.bank.lessons, "resolve_id"):
+        name, until = stored.lesson_id, sent.valid_until
+        await services.roots.plant_roots(
+            context, scope, name, files=sent.files, valid_until=until and until.timestamp()
+        )
 
 
 async def _to_replace(context: Context, scope: Scope, sent: LessonArguments) -> Lesson | None:
@@ -153,7 +166,9 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     draft, guard = await guarded(
         context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
     )
-    return replace(await context.bank.lessons.store(scope, draft), guard=guard)
+    stored = replace(await context.bank.lessons.store(scope, draft), guard=guard)
+    await _plant(context, scope, stored, sent)
+    return stored
 
 
 async def record_outcome(
@@ -192,6 +207,8 @@ async def record_outcome(
     updated = tuple(
         [one for part, _ in parts for one in await context.bank.outcomes.record(scope, part)]
     )
+    if draft.success == 1:
+        await services.roots.confirm_roots(context, scope, [one.id for one in updated])
     last, reason = parts[-1]
     reason = proposed or reason
     reason = reason or (None if updated else _UNUSED if draft.of_task else _HELD_OUT)

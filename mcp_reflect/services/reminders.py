@@ -14,6 +14,7 @@ from mcp_reflect.models.warning import HookInput, SessionState
 from mcp_reflect.moments.texts import KEEP, lessons_text, pinned_text
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
+from mcp_reflect.services.ground import marks_of
 from mcp_reflect.services.warnings import session_state
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import one_subject
@@ -24,6 +25,7 @@ MOST_LESSONS: Final = 3
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _MOST_CHARS: Final = 1_000_000  # of the hits: each is shortened where it is shown
 _MOST_RECALLED: Final = 50
+_MOST_HIDDEN: Final = 3  # lessons that stand for those whose ground is gone
 
 
 async def at_start(
@@ -45,9 +47,9 @@ async def at_start(
     if pinned or hook.anew:
         await _note_shown(context, scope, state, pinned)
     asks = context.settings.ask != "off" and not hook.resumed
-    return (
-        "\n\n".join([*([KEEP] if asks else []), *([pinned_text(pinned)] if pinned else [])]) or None
-    )
+    told_of = await _told_changes(context, scope, [lesson.id for lesson in pinned])
+    texts = [*([KEEP] if asks else []), *([pinned_text(pinned, told_of)] if pinned else [])]
+    return "\n\n".join(texts) or None
 
 
 async def at_prompt(
@@ -62,18 +64,48 @@ async def at_prompt(
             RecordKind.LESSON,
             RecordKind.STRATEGY,
         ),  # a reflection tells what happened, not what to do
-        limit=min(MOST_LESSONS + len(state.shown), _MOST_RECALLED),
+        limit=min(MOST_LESSONS + _MOST_HIDDEN + len(state.shown), _MOST_RECALLED),
         max_chars=_MOST_CHARS,
         strong_only=True,
     )
     if not query.task.strip():
         return None
     recall = await context.bank.recalls.recall(scope, query, applied=False)
-    new = [hit for hit in recall.lessons if hit.id not in (*told, *state.shown)][:MOST_LESSONS]
+    fitting = [hit for hit in recall.lessons if hit.id not in (*told, *state.shown)]
+    new, changes = await _standing(context, scope, fitting)
     if not new:
         return None
+    with suppress(BankError):
+        await context.bank.effects.note_shown(
+            scope, state.id, _ids(new), held_out=state.held_out
+        )
+    if state.held_out:
+        return None
     await _note_shown(context, scope, state, new)
-    return lessons_text(newest_of_a_subject_first(new))
+    return lessons_text(newest_of_a_subject_first(new), changes)
+
+
+async def _standing(
+    context: Context, scope: Scope, hits: Sequence[Hit]
+) -> tuple[list[Hit], dict[str, str]]:
+    """Return the hits to show, three at most, and what changed since of those whose ground did.
+
+    What an agent stored is left out where its ground is gone: a review asks whether it is still true. One whose ground
+    changed stands behind an equal one that stands.
+    """
+    looked_at = hits[: MOST_LESSONS + _MOST_HIDDEN]
+    marks = await marks_of(context, scope, _ids(looked_at))
+    left = [hit for hit in looked_at if hit.id not in marks or not marks[hit.id].hides]
+    left.sort(key=lambda hit: hit.id in marks and not marks[hit.id].hides)
+    return left[:MOST_LESSONS], {name: mark.told for name, mark in marks.items()}
+
+
+async def _told_changes(context: Context, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+    return {name: mark.told for name, mark in (await marks_of(context, scope, ids)).items()}
+
+
+def _ids(hits: Iterable[Told]) -> list[str]:
+    return [hit.id for hit in hits]
 
 
 def newest_of_a_subject_first(hits: Sequence[Hit]) -> list[Hit]:

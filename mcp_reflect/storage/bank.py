@@ -102,6 +102,18 @@ class Bank:
         return ProposalRepository(self.context)
 
     @cached_property
+    def roots(self):
+        from mcp_reflect.storage.roots import RootRepository
+
+        return RootRepository(self.context)
+
+    @cached_property
+    def effects(self):
+        from mcp_reflect.storage.effects import EffectRepository
+
+        return EffectRepository(self.context)
+
+    @cached_property
     def consolidations(self):
         from mcp_reflect.storage.consolidation import ConsolidationRepository
 

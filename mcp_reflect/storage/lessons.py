@@ -46,6 +46,8 @@ _ERASING: Final = (
         "failure_erase",
         "proposal_erase",
         "followed_erase",
+        "roots_cut",
+        "shown_in_erase",
         "guard_cut",
         "lesson_erase",
         "reflection_erase",

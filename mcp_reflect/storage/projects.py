@@ -32,6 +32,8 @@ _GIVEN: Final = (
     "dreams",
     "proposals",
     "followed",
+    "roots",
+    "shown_in",
 )
 
 

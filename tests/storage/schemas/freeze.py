@@ -58,7 +58,7 @@ async def fill(bank: Path) -> None:
     async with Engine(settings, clock=clock, embedder=Concepts()) as engine:
         first = await engine.store_lesson(
             mistake="Deployed the orders service on a Friday", correction="Deploy on a Tuesday morning",
-            task_type="deploy", symptoms=["HTTP 503 from orders"], tags=["deploy"],
+            task_type="deploy", symptoms=["HTTP 503 from orders"], tags=["deploy"], valid_until="2099-01-31",
         )  # fmt: skip
         await engine.store_lesson(
             mistake="Deployed with a stale token", correction="Run make login before it"
@@ -126,6 +126,7 @@ async def fill(bank: Path) -> None:
         await engine.bank.findings.put_promotion(
             engine.scopes.own, file, Promotion(file=file, lessons=())
         )
+        await services.reminders.at_prompt(engine.context, "s", "release without a changelog")
         await engine.recall(task="release without a changelog")
         await engine.after_call("bash", {"command": calls["right_call"]}, "done", session="s")
         theirs = await services.lessons.add(

@@ -1,0 +1,199 @@
+"""The version of a package in the lock files of a tree, found by its name in their text.
+
+A lock file is not parsed: one of five megabytes would take a hook longer than it has. Whatever is unsure (several
+versions, a file with conflicts) has no version.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.models.root import VersionRoot
+from mcp_reflect.roots.tree import NotMeasuredError, read_in
+
+_MOST_LOCK: Final = 8_000_000  # bytes of a lock file that is read
+_MOST_MANIFEST: Final = 1_000_000
+_MOST_VERSIONS: Final = 4  # packages that a lesson is about
+_LEAST_NAME: Final = 2
+_NAME: Final = re.compile(r"@?[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*\Z")
+_VERSION: Final = re.compile(r"v?(\d+(?:\.\d+)*[\w.+-]{0,30})\Z")
+_NUMBERS: Final = re.compile(r"\d+")
+_CONFLICT: Final = "\n<<<<<<< "
+
+
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """A kind of lock file: what its direct dependencies stand in, how a package is found, and whether a text is whole."""
+
+    manifests: tuple[str, ...]
+    patterns: Callable[[str], tuple[str, ...]]
+    is_whole: Callable[[str], bool]
+
+
+def _npm(name: str) -> tuple[str, ...]:
+    return (rf'"(?:node_modules/)?{name}":\s*\{{\s*"version":\s*"([^"\n]+)"',)
+
+
+def _pnpm(name: str) -> tuple[str, ...]:
+    quoted = rf"^ +['\"]?{name}['\"]?"
+    return (
+        rf"{quoted}:\n +specifier:[^\n]*\n +version: ['\"]?(\d[^\s('\"]*)",
+        rf"^ +['\"]?/?{name}[@/](\d[^\s(:'\"_]*)",
+    )
+
+
+def _toml(name: str) -> tuple[str, ...]:
+    return (rf'^name = "{name}"\r?\nversion = "([^"\n]+)"',)
+
+
+def _go(name: str) -> tuple[str, ...]:
+    return (rf"^(?:[^\s/]+/)*{name}(?:/v\d+)? v(\S+) h1:",)
+
+
+def _ruby(name: str) -> tuple[str, ...]:
+    return (rf"^ {{4}}{name} \(([^)\n]+)\)",)
+
+
+def _requirements(name: str) -> tuple[str, ...]:
+    return (rf"^{name}(?:\[[^\]\n]*\])?[ \t]*==[ \t]*([^\s;#,]+)",)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        return bool(tomllib.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _has_lines(text: str) -> bool:
+    return bool(text.strip())
+
+
+_LOCKS: Final[Mapping[str, _Lock]] = {
+    "package-lock.json": _Lock(("package.json",), _npm, _is_json),
+    "pnpm-lock.yaml": _Lock(("package.json",), _pnpm, _has_lines),
+    "uv.lock": _Lock(("pyproject.toml",), _toml, _is_toml),
+    "poetry.lock": _Lock(("pyproject.toml",), _toml, _is_toml),
+    "Cargo.lock": _Lock(("Cargo.toml",), _toml, _is_toml),
+    "go.sum": _Lock(("go.mod",), _go, _has_lines),
+    "Gemfile.lock": _Lock(("Gemfile",), _ruby, _has_lines),
+    "requirements.txt": _Lock(("requirements.txt",), _requirements, _has_lines),
+}
+
+
+def is_lock(path: str) -> bool:
+    """Return whether a file says the versions of packages: it changes with each of them."""
+    return path.rpartition("/")[2] in _LOCKS
+
+
+def versions_of(
+    tree: Path, folders: Iterable[str], code: Iterable[str], words: Iterable[str]
+) -> tuple[VersionRoot, ...]:
+    """Return the versions of the packages that a lesson names.
+
+    `folders` of the tree are looked in. A name in `code` counts if a lock file has it; one of the lesson's `words`, which
+    may be plain English, only where it is also a direct dependency.
+    """
+    found: dict[str, VersionRoot] = {}
+    in_code, every = list(dict.fromkeys(code)), list(dict.fromkeys((*code, *words)))
+    for folder in dict.fromkeys(folders):
+        for file, lock in _LOCKS.items():
+            path = f"{folder}/{file}" if folder else file
+            text = _text_of(tree, path, _MOST_LOCK)
+            if text is None or _CONFLICT in text:
+                continue
+            manifests = [f"{folder}/{name}" if folder else name for name in lock.manifests]
+            direct = "\n".join(_text_of(tree, name, _MOST_MANIFEST) or "" for name in manifests)
+            for name in every:
+                if name.casefold() in found or not (name in in_code or _is_named(name, direct)):
+                    continue
+                version = _version_in(text, lock, name)
+                if version is not None:
+                    found[name.casefold()] = VersionRoot(name=name, version=version, lock=path)
+                if len(found) >= _MOST_VERSIONS:
+                    return tuple(found.values())
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """What a package has become since: `is_major` where its old advice may no longer hold, `version` None if it is gone."""
+
+    name: str
+    version: str | None
+    is_major: bool
+
+
+def changed_version(tree: Path, root: VersionRoot) -> NewVersion | None:
+    """Return what a package has become; None if it is the same but for a patch, or cannot be measured."""
+    text = _text_of(tree, root.lock, _MOST_LOCK)
+    lock = _LOCKS.get(root.lock.rpartition("/")[2])
+    if text is None or lock is None:
+        return None
+    known = _all_versions(text, lock, root.name)
+    if not known:
+        is_gone = _CONFLICT not in f"\n{text}" and lock.is_whole(text)
+        return NewVersion(root.name, None, is_major=True) if is_gone else None
+    if any(_release(one) == _release(root.version) for one in known):
+        return None
+    if len(known) > 1:
+        return None
+    return NewVersion(root.name, known[0], is_major=_major(known[0]) != _major(root.version))
+
+
+def _text_of(tree: Path, path: str, most: int) -> str | None:
+    try:
+        data = read_in(tree, path, most)
+    except NotMeasuredError:
+        return None
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _is_named(name: str, manifest: str) -> bool:
+    """Return whether a manifest names a package as one of its own."""
+    pattern = rf"(?<![\w@/.-])(?:[\w.-]+/)*{_escaped(name)}(?![\w/-])"
+    return re.search(pattern, manifest, re.IGNORECASE) is not None
+
+
+def _version_in(text: str, lock: _Lock, name: str) -> str | None:
+    known = _all_versions(text, lock, name)
+    return known[0] if len({_major(one) for one in known}) == 1 else None
+
+
+def _all_versions(text: str, lock: _Lock, name: str) -> list[str]:
+    """Return the versions of a package in a lock file, by the first pattern that finds any."""
+    if len(name) < _LEAST_NAME or not _NAME.match(name):
+        return []
+    for pattern in lock.patterns(_escaped(name)):
+        found = re.findall(pattern, text, re.MULTILINE | re.IGNORECASE)
+        versions = [match[1] for one in found if (match := _VERSION.match(one))]
+        if versions:
+            return list(dict.fromkeys(versions))
+    return []
+
+
+def _escaped(name: str) -> str:
+    """Return a package's name as a pattern: `-`, `_` and `.` are one in the names of Python."""
+    return re.sub(r"\\?[-_.]", "[-_.]", re.escape(name))
+
+
+def _release(version: str) -> tuple[str, ...]:
+    """Return the numbers of a version that matter to advice: a patch does not change it."""
+    return tuple(_NUMBERS.findall(version)[:2])
+
+
+def _major(version: str) -> tuple[str, ...]:
+    """Return the numbers after whose change things may work differently: of 0.x both."""
+    numbers = _NUMBERS.findall(version)
+    return tuple(numbers[:2] if numbers[:1] == ["0"] else numbers[:1])

@@ -1,0 +1,64 @@
+"""What the words of a lesson name: files, and the words by which lines of them are found."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from mcp_reflect.text.stemmer import STOP_WORDS
+
+MOST_NAMED: Final = 40  # names of files, and words, of a lesson that are looked at
+_MOST_TEXT: Final = 12_000  # characters of a lesson that are read
+_LEAST_LETTERS: Final = 4  # of a plain word that finds a line
+
+_PATH: Final = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]+")
+_EXTENSION: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
+_BARE: Final = frozenset(
+    "Makefile Dockerfile Containerfile Gemfile Justfile justfile Procfile Rakefile Jenkinsfile Vagrantfile".split()
+)
+_QUOTED: Final = re.compile(r"`([^`\n]{1,200})`")
+_TOKEN: Final = re.compile(r"[^\W\d_][\w.-]*\w|\d[\d.,]*\d")
+_TELLING: Final = re.compile(r"[\d_]|\w[.-]\w|[a-z][A-Z]")
+
+
+def files_named(text: str) -> list[str]:
+    """Return what may be a file in a text, in order: a path, a name with an extension, a name such as Makefile."""
+    found: dict[str, None] = {}
+    for match in _PATH.finditer(text[:_MOST_TEXT]):
+        name = match[0].replace("\\", "/").rstrip("./-").removeprefix("./")
+        last = PurePosixPath(name).name
+        if "/" in name or _EXTENSION.search(last) or last in _BARE:
+            found.setdefault(name)
+        if len(found) >= MOST_NAMED:
+            break
+    return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a lesson: `telling` are names, numbers and code, `plain` are others that mean something."""
+
+    telling: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+def words_in(texts: Sequence[str], calls: Sequence[str]) -> Words:
+    """Return the words of a lesson's texts and calls, without those that are in every text."""
+    telling: dict[str, None] = {}
+    plain: dict[str, None] = {}
+    for text in texts:
+        quoted = {token for code in _QUOTED.findall(text[:_MOST_TEXT]) for token in _tokens(code)}
+        for token in _tokens(text):
+            if token in quoted or _TELLING.search(token):
+                telling.setdefault(token)
+            elif len(token) >= _LEAST_LETTERS and token.casefold() not in STOP_WORDS:
+                plain.setdefault(token)
+    for call in calls:
+        for token in _tokens(call):
+            telling.setdefault(token)
+    return Words(tuple(telling)[:MOST_NAMED], tuple(plain)[:MOST_NAMED])
+
+
+def _tokens(text: str) -> Iterator[str]:
+    return (match[0] for match in _TOKEN.finditer(text[:_MOST_TEXT]))

@@ -1,0 +1,161 @@
+"""The roots of a lesson: what it names in a tree, as that is now."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from mcp_reflect.models.root import WHOLE, FileRoot, Roots, VersionRoot
+from mcp_reflect.roots.lines import digest_of, digest_of_line, lines_of, normalized
+from mcp_reflect.roots.locks import is_lock, versions_of
+from mcp_reflect.roots.naming import Words, files_named, words_in
+from mcp_reflect.roots.tree import Listing, NotMeasuredError, inside, is_file_in, read_in
+
+MOST_FILES: Final = 8
+"""Files that are roots of a lesson."""
+
+_MOST_LINES: Final = 20  # that a lesson touches in a file
+_MOST_WITH_TELLING: Final = 5  # lines with a name or number: one that is in more finds none of them
+_MOST_WITH_PLAIN: Final = 3  # the same for a plain word
+_MOST_SAMPLED: Final = 40  # lines that stand for a file in which the lesson finds none
+_MOST_GONE: Final = 0.5  # of these, while the file counts as the same
+_MOST_SETTINGS: Final = 150  # lines of a file of settings that is a root as a whole
+_MOST_ABSENT: Final = 20
+_SETTINGS: Final = re.compile(
+    r"(?i)\.(?:json5?|jsonc|toml|ya?ml|ini|cfg|conf|properties|sh|bash|env\.example)\Z|config|rc\Z"
+    r"|\A(?:make|docker|container|just|proc|rake|jenkins|vagrant)file\Z"
+)
+_CHANGES_DAILY: Final = re.compile(
+    r"(?i)\A(?:package\.json|pyproject\.toml|cargo\.toml|composer\.json|go\.mod)\Z"
+)
+_SECRET: Final = re.compile(
+    r"(?i)\A\.env|\.(?:pem|key|p12|pfx|keystore|jks)\Z|\Aid_[a-z0-9]+\Z|credential|secret|passw|\A\.(?:npmrc|netrc|pypirc)\Z"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a lesson says: its texts, its calls as text, the files that it was sent with, and lines that its fix wrote."""
+
+    texts: Sequence[str]
+    calls: Sequence[str] = ()
+    files: Sequence[str] = ()
+    fix_lines: Sequence[str] = ()
+    valid_until: float | None = None
+
+
+def plant(tree: Path, here: Path, told: Told) -> Roots:
+    """Return the roots of a lesson in a tree; `here` is the folder in it that is worked in."""
+    words = words_in(told.texts, told.calls)
+    paths = _files(tree, here, told)
+    files = [root for path in paths if (root := _root(tree, path, words, told.fix_lines))]
+    folders = ["", *_folder_of(here, tree), *(path.rpartition("/")[0] for path in paths)]
+    versions: tuple[VersionRoot, ...] = ()
+    if words.telling or words.plain:
+        names = [name for text in (*told.texts, *told.calls) for name in _scoped_names(text)]
+        versions = versions_of(tree, folders, (*names, *words.telling), words.plain)
+    return Roots(files=tuple(files), versions=versions, valid_until=told.valid_until)
+
+
+_SCOPED: Final = re.compile(r"(?<![\w/])@[\w-]+/[\w.-]*\w")
+
+
+def _scoped_names(text: str) -> list[str]:
+    """Return names of packages such as @types/node."""
+    return _SCOPED.findall(text[:12_000])[:MOST_FILES]
+
+
+def _folder_of(here: Path, tree: Path) -> list[str]:
+    return [here.relative_to(tree).as_posix()] if here != tree and here.is_relative_to(tree) else []
+
+
+def _files(tree: Path, here: Path, told: Told) -> list[str]:
+    """Return the files of the tree that a lesson names: first those that it was sent with, then calls, then words."""
+    listing = Listing(tree)
+    within = "".join(f"{folder}/" for folder in _folder_of(here, tree))
+    found: dict[str, None] = {}
+    named = [
+        *told.files,
+        *(name for text in (*told.calls, *told.texts) for name in files_named(text)),
+    ]
+    for name in named:
+        path = inside(name, tree)
+        if path is None:
+            continue
+        places = dict.fromkeys((path, f"{within}{path}"))
+        place = next((one for one in places if is_file_in(tree, one)), None)
+        place = place or listing.ending_with(path)
+        if place is not None and is_file_in(tree, place) and not is_lock(place):
+            found.setdefault(place)
+        if len(found) >= MOST_FILES:
+            break
+    return list(found)
+
+
+def _root(tree: Path, path: str, words: Words, fix_lines: Sequence[str]) -> FileRoot | None:
+    """Return a file as a root; None for one that cannot be read. Of one that may hold secrets only its place is kept."""
+    name = PurePosixPath(path).name
+    if _SECRET.search(name):
+        return FileRoot(path=path)
+    try:
+        content = read_in(tree, path)
+    except NotMeasuredError:
+        return None
+    if content is None:
+        return None
+    lines = lines_of(content)
+    touched = _touched(lines, path, words, fix_lines)
+    is_settings = bool(_SETTINGS.search(name)) and not _CHANGES_DAILY.match(name)
+    root = FileRoot(path=path, digest=digest_of(content), size=len(content))
+    if touched:
+        absent = _absent(content, words) if is_settings else ()
+        return replace(root, lines=_digests(touched), absent=absent)
+    if is_settings and len(lines) <= _MOST_SETTINGS:
+        return replace(root, lines=_digests(lines), most_gone=WHOLE)
+    sampled = _digests(_sampled(lines))
+    return replace(root, lines=sampled, most_gone=int(len(sampled) * _MOST_GONE))
+
+
+def _touched(lines: Sequence[str], path: str, words: Words, fix_lines: Sequence[str]) -> list[str]:
+    """Return the lines that a lesson touches: what its fix wrote, and lines with its words, if these are in few."""
+    own = set(lines)
+    touched = dict.fromkeys(line for line in map(normalized, fix_lines) if line in own)
+    in_path = {part.casefold() for part in re.split(r"[/.]", path)} | {path.casefold()}
+    for group, most in ((words.telling, _MOST_WITH_TELLING), (words.plain, _MOST_WITH_PLAIN)):
+        for word in group:
+            if word.casefold() in in_path or word.casefold() == PurePosixPath(path).name.casefold():
+                continue
+            found = _lines_with(lines, word, most)
+            touched.update(dict.fromkeys(found))
+    return list(touched)[:_MOST_LINES]
+
+
+def _lines_with(lines: Sequence[str], word: str, most: int) -> list[str]:
+    """Return the lines that have a word; none if more of them have it than tell anything."""
+    has = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    found: list[str] = []
+    for line in lines:
+        if has.search(line):
+            found.append(line)
+            if len(found) > most:
+                return []
+    return found
+
+
+def _absent(content: bytes, words: Words) -> tuple[str, ...]:
+    """Return the telling words that a file of settings does not have: one that it gets later changes what was true."""
+    text = content.decode("utf-8", "replace").casefold()
+    absent = [word.casefold() for word in words.telling if word.casefold() not in text]
+    return tuple(absent[:_MOST_ABSENT])
+
+
+def _sampled(lines: Sequence[str]) -> list[str]:
+    """Return lines from all over a file, each once."""
+    different = list(dict.fromkeys(lines))
+    step = max(1, -(-len(different) // _MOST_SAMPLED))
+    return different[::step]
+
+
+def _digests(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(digest_of_line, lines)))

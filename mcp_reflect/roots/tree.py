@@ -1,0 +1,133 @@
+"""Files of a working tree: regular ones inside of it, reached through no link, and of a bounded size."""
+
+import errno
+import os
+import stat
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+MOST_BYTES: Final = 256_000
+"""Bytes of a file that can be a root; a larger one is not measured."""
+
+_MOST_ENTRIES: Final = 5_000  # of a tree that is looked through for a name
+_SKIPPED: Final = frozenset(
+    "node_modules venv env target dist build out vendor __pycache__ coverage site-packages".split()
+)
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class NotMeasuredError(Exception):
+    """There is something at a path that is not read: a link, a pipe, a folder, or a file that is too large."""
+
+
+def tree_of(folder: Path) -> Path:
+    """Return the working tree that a folder lies in: the nearest one with a `.git`, else the folder itself."""
+    here = folder.resolve()
+    for tree in (here, *here.parents):
+        if os.path.lexists(tree / ".git"):
+            return tree
+    return here
+
+
+def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
+    """Return the content of a file of a tree, None if there is none; NotMeasuredError if it is not read."""
+    file = os.path.join(tree, *PurePosixPath(path).parts)  # noqa: PTH118 - half the time of a Path
+    try:
+        if os.path.realpath(file) != os.path.normpath(file):
+            if not os.path.lexists(file):
+                return None
+            raise NotMeasuredError
+        descriptor = os.open(file, _FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return None
+        raise NotMeasuredError from None
+    with os.fdopen(descriptor, "rb") as content:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            raise NotMeasuredError
+        data = content.read(most + 1)
+    if len(data) > most:
+        raise NotMeasuredError
+    return data
+
+
+def is_file_in(tree: Path, path: str) -> bool:
+    """Return whether a path names a regular file of a tree that no link leads to."""
+    file = os.path.join(tree, *PurePosixPath(path).parts)  # noqa: PTH118 - as above
+    try:
+        is_linked = os.path.realpath(file) != os.path.normpath(file)
+        return not is_linked and stat.S_ISREG(os.lstat(file).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def size_in(tree: Path, path: str) -> int | None:
+    """Return the size of a file of a tree in bytes, None if there is none."""
+    try:
+        return os.lstat(tree / path).st_size
+    except OSError:
+        return None
+
+
+def inside(path: str, tree: Path) -> str | None:
+    """Return a path as it is named in a tree, with `/`; None for one that leads out of it."""
+    named = path.replace("\\", "/")
+    pure = PurePosixPath(named)
+    if pure.is_absolute() or Path(path).is_absolute():
+        try:
+            pure = PurePosixPath(Path(path).relative_to(tree).as_posix())
+        except ValueError:
+            return None
+    parts = [part for part in pure.parts if part != "."]
+    if not parts or ".." in parts or "\0" in named or parts[0] == ".git":
+        return None
+    return "/".join(parts)
+
+
+class Listing:
+    """The files of a tree by name, looked through once, when they are first asked for.
+
+    A tree that is too large is not known whole: then no name in it is unique.
+    """
+
+    def __init__(self, tree: Path) -> None:
+        self._tree = tree
+        self._by_name: dict[str, list[str]] | None = None
+
+    def ending_with(self, path: str) -> str | None:
+        """Return the one file whose path is this one or ends with it; None if there are none or several."""
+        same_name = self._all().get(PurePosixPath(path).name, ())
+        ending = [file for file in same_name if file == path or file.endswith(f"/{path}")]
+        return ending[0] if len(ending) == 1 else None
+
+    def all_files(self) -> list[str]:
+        """Return the paths of all files."""
+        return [file for files in self._all().values() for file in files]
+
+    def _all(self) -> dict[str, list[str]]:
+        if self._by_name is None:
+            self._by_name = _names_in(self._tree)
+        return self._by_name
+
+
+def _names_in(tree: Path) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = defaultdict(list)
+    seen = 0
+    for folder, subfolders, files in os.walk(tree, followlinks=False):
+        subfolders[:] = sorted(
+            name for name in subfolders if name not in _SKIPPED and not name.startswith(".")
+        )
+        seen += len(files) + 1
+        if seen > _MOST_ENTRIES:
+            return {}
+        within = Path(folder).relative_to(tree)
+        for name in files:
+            names[name].append((within / name).as_posix())
+    return dict(names)

@@ -1,0 +1,121 @@
+"""The roots of lessons: planted when one is stored or confirmed, and asked about where they are gone."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_reflect.errors import BankError, InputError
+from mcp_reflect.evidence.following import call_of
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.root import Ground, Roots, Standing
+from mcp_reflect.roots.measuring import measured
+from mcp_reflect.roots.planting import Told, plant
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.ground import marks_of, working_tree
+from mcp_reflect.sessions.tools import file_of
+
+_MOST_FIX_LINES: Final = 200
+_WRITTEN: Final = ("new_string", "new_str", "newText", "new_text", "content")
+
+
+async def plant_roots(
+    context: Context,
+    scope: Scope,
+    lesson_id: str,
+    *,
+    files: Sequence[str] = (),
+    valid_until: float | None = None,
+    fix: Sequence[str] = (),
+) -> None:
+    """Note what a lesson is true of now. `fix` are calls, as a lesson keeps them, that put the mistake right.
+
+    A lesson of another project, or for all, says nothing of this tree. What cannot be noted is not marked later.
+    """
+    tree = working_tree(context)
+    lesson = await context.bank.lessons.get(scope, lesson_id)
+    if lesson.project != context.scopes.own.project:
+        tree = None
+    if tree is None and valid_until is None:
+        return
+    told = _told(lesson, files, fix, valid_until)
+    here = (context.settings.folder or Path.cwd()).resolve()
+    own = replace(scope, project=lesson.project)
+    with suppress(BankError, OSError):
+        roots = (
+            await asyncio.to_thread(plant, tree, here, told)
+            if tree
+            else Roots(valid_until=valid_until)
+        )
+        await context.bank.roots.plant(own, lesson_id, roots)
+
+
+def _told(
+    lesson: Lesson, files: Sequence[str], fix: Sequence[str], valid_until: float | None
+) -> Told:
+    texts = [text for text in (lesson.mistake, lesson.correction, lesson.why) if text]
+    calls = [text for text in (lesson.wrong_call, lesson.right_call, *fix) if text]
+    named = [*files]
+    written: list[str] = []
+    told_calls: list[str] = []
+    for text in calls:
+        call = call_of(text)
+        if call.shell:
+            told_calls.append(text)
+            continue
+        file = file_of(call.arguments)
+        named += [file] if file else []
+        arguments: Any = call.arguments if isinstance(call.arguments, dict) else {}
+        for name in _WRITTEN:
+            value = arguments.get(name)
+            written += value.splitlines()[:_MOST_FIX_LINES] if isinstance(value, str) else []
+    return Told(
+        texts=texts or [lesson.text],
+        calls=told_calls,
+        files=named,
+        fix_lines=written[:_MOST_FIX_LINES],
+        valid_until=valid_until,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Doubted:
+    """A lesson whose ground is gone, and what became of it: a person is asked whether it is still true."""
+
+    lesson: Lesson
+    told: str
+
+
+async def doubted(context: Context) -> tuple[Doubted, ...]:
+    """Return the lessons of the project about which to ask whether they are still true."""
+    scope, tree, now = context.scopes.own, working_tree(context), context.clock.now()
+    planted = await context.bank.roots.of_project(scope)
+
+    def look() -> dict[str, Ground]:
+        grounds = {name: measured(tree, one.roots, now) for name, one in planted.items()}
+        return {name: one for name, one in grounds.items() if one.standing is Standing.DOUBTED}
+
+    found = await asyncio.to_thread(look)
+    lessons = [await context.bank.lessons.get(scope, name) for name in sorted(found)]
+    return tuple(Doubted(lesson, found[lesson.id].told) for lesson in lessons)
+
+
+async def confirm_roots(context: Context, scope: Scope, ids: Iterable[str]) -> None:
+    """Plant new roots of lessons of which somebody says that they are still true; the others keep theirs."""
+    for name, mark in (await marks_of(context, scope, ids)).items():
+        if mark.ground.standing is not Standing.STANDS:
+            await plant_roots(context, scope, name)
+
+
+async def plant_again(
+    context: Context, scope: Scope, lesson_id: str, *, fix: Sequence[str] = ()
+) -> None:
+    """Plant the roots of a lesson once more; `fix` are the calls of the session that put its mistake right."""
+    with suppress(InputError, BankError):  # it is gone: what was found is kept all the same
+        planted = (await context.bank.roots.of(scope, (lesson_id,))).get(lesson_id)
+        files = [one.path for one in planted.roots.files] if planted else []
+        until = planted.roots.valid_until if planted else None
+        await plant_roots(context, scope, lesson_id, files=files, valid_until=until, fix=fix)
