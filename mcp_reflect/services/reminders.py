@@ -76,9 +76,7 @@ async def at_prompt(
     if not new:
         return None
     with suppress(BankError):
-        await context.bank.effects.note_shown(
-            scope, state.id, _ids(new), held_out=state.held_out
-        )
+        await context.bank.effects.note_shown(scope, state.id, _ids(new), held_out=state.held_out)
     if state.held_out:
         return None
     await _note_shown(context, scope, state, new)
