@@ -59,9 +59,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+# What says to a hook that no person watches: a run of the tests by a CI system has it too.
+_UNWATCHED = {"CI", "CLAUDE_CODE_ENTRYPOINT"}
+
+
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(PREFIX) or name in MARKS_OF_HOSTS]:
+    ours = {name for name in os.environ if name.startswith(PREFIX)}
+    for name in ours | (MARKS_OF_HOSTS | _UNWATCHED) & os.environ.keys():
         monkeypatch.delenv(name)
 
 
