@@ -40,7 +40,7 @@ from benchmarks.service import (
 from mcp_reflect.clock import Clock
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import Lesson, Source, lesson_text
+from mcp_reflect.models.lesson import Lesson, Source, lesson_text, short_id
 from mcp_reflect.storage import lessons
 
 LONGEST_ALLOWED: Final = 5.0
@@ -239,8 +239,8 @@ def break_it(given: argparse.Namespace) -> Outcome:
             faults = Faults(server, running, given.kills, given.cuts, given.seconds)
             took = load.run(faults.cause)
         wanted = set(load.stored)
-        query = "SELECT id FROM mcp_reflect.lessons WHERE tenant = %s AND id = ANY(%s)"
-        kept = {row[0] for row in server.rows(query, (SCOPE.tenant, list(wanted)))}
+        query = "SELECT id FROM mcp_reflect.lessons WHERE tenant = %s"
+        kept = {short_id(row[0]) for row in server.rows(query, (SCOPE.tenant,))}
     longest, tries_of_longest = max(client.longest for client in load.clients)
     every = [second for seconds in load.seconds.values() for second in seconds]
     tries = sum(client.tries for client in load.clients)

@@ -68,13 +68,15 @@ def fact(opened: Opened, name: str) -> str:
     return opened.page.locator(f".detail dt:text-is('{name}') + dd").inner_text()
 
 
+def share(opened: Opened) -> float:
+    """How often the chosen lesson works, in percent; the even chance of one that nobody tried."""
+    shown = opened.page.locator(".row[aria-selected=true] .share").inner_text()
+    return 50.0 if shown == "untried" else float(shown.split()[0])
+
+
 ORDERS: dict[str, Callable[[Opened], float]] = {
-    "worth": lambda opened: float(
-        opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0]
-    ),
-    "doubt": lambda opened: (
-        -float(opened.page.locator(".row[aria-selected=true] .share").inner_text().split()[0])
-    ),
+    "worth": share,
+    "doubt": lambda opened: -share(opened),
     "uses": lambda opened: float(fact(opened, "Used").split()[0]),
     "importance": lambda opened: float(fact(opened, "Importance")),
     "evidence": lambda opened: float(fact(opened, "Outcomes").replace("none", "0 of 0").split()[2]),

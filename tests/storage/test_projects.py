@@ -123,6 +123,7 @@ async def test_an_origin_alone_shows_no_lessons_until_a_person_was_told(
         assert await found(own, first) == ("github.com/acme/shop", count)
 
 
+@pytest.mark.sqlite
 async def test_the_start_of_a_session_tells_the_person_once(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from mcp_reflect.models.lesson import RecallQuery
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.storage.repository import Reading
@@ -21,6 +23,7 @@ CORRECTIONS = {
 TERMS_ALONE = Weights(closeness=0.0, feedback=0.0)
 
 
+@pytest.mark.sqlite
 async def test_the_example_shows_the_numbers_that_the_ranking_computes(engine: Engine) -> None:
     page = PAGE.read_text(encoding="utf-8")
     (task,) = re.findall(r'^"([^"]+)", with three lessons', page, re.MULTILINE)
