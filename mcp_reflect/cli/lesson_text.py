@@ -16,7 +16,7 @@ from mcp_reflect.cli.output import (
     visible,
     wrapped,
 )
-from mcp_reflect.models.lesson import GuardMode, Lesson, State
+from mcp_reflect.models.lesson import TOLD_SO, GuardMode, Lesson, State
 from mcp_reflect.moments.guarded import refuses
 
 HEADS: Final = ("id", "lesson", "effective", "shown", "state")
@@ -64,6 +64,8 @@ def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
         lines.append("pinned: every session begins with it")
     if lesson.outside:
         lines.append("repeats text from outside")
+    if lesson.is_told:
+        lines.append(TOLD_SO)
     if lesson.held:
         lines.append(wrapped(f"waits for a person: {lesson.held}"))
     elif lesson.suspicion:

@@ -146,7 +146,14 @@ def lesson_parts(text: str) -> tuple[str, str]:
     return "", text.strip() if _ADVICE.match(text.strip()) else ""
 
 
-ORIGINS: Final = {"imported": "imported from outside", "repeated": "repeats text from outside"}
+TOLD_SO: Final = "told: an agent says that a person said so"
+"""What is shown with a lesson that an agent stored as a person's word, until a person keeps it."""
+
+ORIGINS: Final = {
+    "imported": "imported from outside",
+    "repeated": "repeats text from outside",
+    "told": TOLD_SO,
+}
 """What `Hit.why` says of words that came from outside."""
 
 
@@ -160,7 +167,7 @@ class LessonDraft:
     """A record to be stored. Only lessons have `mistake` and `correction`. Scores are in 0..1.
 
     `wrong_call` and `right_call` are a shell command, or JSON of {tool, arguments}; `guard` is the readable form of
-    guards.guard, and `unarmed` the reason why it does nothing yet.
+    guards.guard, and `unarmed` the reason why it does nothing yet. `told` says that an agent gave it as a person's word.
     """
 
     kind: RecordKind = RecordKind.LESSON
@@ -184,6 +191,7 @@ class LessonDraft:
     state: State = State.ACTIVE
     trust: Trust = Trust.OBSERVED
     source: Source = Source.AGENT
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +246,11 @@ class Lesson(LessonDraft):
         """True if a person wrote, trusts, enforces or pinned it: an agent may propose a change of it, and never makes one."""
         return is_kept(self.trust, self.source, self.guard_mode, self.pinned_at)
 
+    @property
+    def is_told(self) -> bool:
+        """True if an agent says that a person said so, and no person keeps it: nobody knows whether that is right."""
+        return self.told and not self.is_kept_by_person
+
     def estimate(self) -> dict[str, float | bool]:
         """Return what its outcomes say: the smoothed rate (`mean`) to three places, and whether it is harmful."""
         return {"mean": round(self.rate, 3), "harmful": self.harmful}
@@ -286,6 +299,7 @@ class Hit:
     times_applied: int
     trust: Trust
     source: Source
+    is_told: bool = False
     age_days: int
     score: float
     fit: Fit
@@ -313,7 +327,8 @@ class Stored:
     """The result of storing a lesson: `status` is stored, merged, quarantined or proposed.
 
     For merged and proposed, `lesson_id` is the other one: a person keeps it, and decides about a proposal.
-    `text` is the lesson as it is kept, None in quarantine; `similar` is one of nearly the same meaning, with its id.
+    `evidence` is `told` for a person's word that an agent gave. `text` is the lesson as it is kept, None in quarantine;
+    `similar` is one of nearly the same meaning, with its id.
     """
 
     lesson_id: str
@@ -322,6 +337,7 @@ class Stored:
     text: str | None = None
     similar: tuple[str, str] | None = None
     guard: str | None = None
+    evidence: str | None = None
     scope: str
     ignored: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from mcp_reflect.models.lesson import lesson_text, short_id
+from mcp_reflect.models.lesson import TOLD_SO, lesson_text, short_id, with_id
 from mcp_reflect.patterns import lazy_compile
 
 MOST_SHOWN: Final = 1_200
@@ -25,6 +25,8 @@ class Told(Protocol):
     def mistake(self) -> str | None: ...
     @property
     def correction(self) -> str | None: ...
+    @property
+    def is_told(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,12 @@ def words_of(lesson: Told) -> Words:
     if _plain(correction) in _plain(mistake):
         return Words("", mistake)
     return Words(mistake, correction)
+
+
+def named_lesson(lesson: Told) -> str:
+    """Return a lesson as hooks show it: its id, its words, and whether an agent gave them as a person's."""
+    text = with_id(lesson.id, shown_lesson(lesson))
+    return f"{text} ({TOLD_SO})" if lesson.is_told else text
 
 
 def shown_lesson(lesson: Told, most: int = MOST_SHOWN) -> str:

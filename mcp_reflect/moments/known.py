@@ -12,6 +12,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import Lesson, with_id
 from mcp_reflect.models.run import ErrorCategory as C
 from mcp_reflect.models.run import Failure
+from mcp_reflect.models.shown_lesson import named_lesson
 from mcp_reflect.models.warning import Due, KnownCalls, KnownFailure, Match, SessionState
 from mcp_reflect.moments.texts import REFUSED, correction_text, warning_text
 from mcp_reflect.sessions.known_failures import Forms, drops_quotes, forms_of
@@ -86,7 +87,7 @@ def _lesson_words(call: WatchedCall, lesson: Lesson | None) -> str | None:
     if lesson is None:
         return None
     again = _AT_A_CALL + lesson.id in call.session.shown
-    return with_id(lesson.id, "shown before in this session" if again else lesson.text)
+    return with_id(lesson.id, "shown before in this session") if again else named_lesson(lesson)
 
 
 def _new_advice(call: WatchedCall, known: KnownFailure, lesson: Lesson | None) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from mcp_reflect.models.lesson import Lesson, Source, with_id
-from mcp_reflect.models.shown_lesson import MOST_SHOWN, Told, first_sentences, shown_lesson
+from mcp_reflect.models.lesson import Lesson, Source
+from mcp_reflect.models.shown_lesson import MOST_SHOWN, Told, first_sentences, named_lesson
 from mcp_reflect.models.warning import Due, KnownFailure, Match
 from mcp_reflect.security.injection import fence
 from mcp_reflect.sessions.text import call_text, clip, quote, times
@@ -52,7 +52,7 @@ def guard_text(lesson: Lesson, *, hold: bool, always: bool = False, unread: str 
 
     `unread` is the reason why nobody can say whether the call goes against it.
     """
-    told = with_id(lesson.id, shown_lesson(lesson))
+    told = named_lesson(lesson)
     told += f"\nInstead: `{clip(lesson.right_call, SHOWN_CALL)}`" if lesson.right_call else ""
     head = "mcp-reflect: this call goes against a lesson of this project."
     if unread:
@@ -83,9 +83,7 @@ def pinned_text(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
 
 def _listed(lessons: Iterable[Told], changes: Mapping[str, str]) -> str:
     shown = [(lesson, changes.get(lesson.id)) for lesson in lessons]
-    return "\n".join(
-        f"- {with_id(lesson.id, shown_lesson(lesson))}{since(change)}" for lesson, change in shown
-    )
+    return "\n".join(f"- {named_lesson(lesson)}{since(change)}" for lesson, change in shown)
 
 
 def since(change: str | None) -> str:

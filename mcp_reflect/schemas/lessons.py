@@ -340,6 +340,7 @@ class OwnExportArguments(ImportArguments):
     updated_at: AwareDatetime
     strength: Annotated[int, Field(ge=1)] = 1
     outside: bool = False
+    told: bool = False
     agent: str | None = None
     times_applied: Annotated[int, Field(ge=0)] = 0
     effectiveness: fields.Share | None = None
@@ -367,7 +368,7 @@ class OwnExportArguments(ImportArguments):
 
 
 _AS_STORED: Final = (
-    "id trust tags strength times_applied effectiveness wins losses proof held outside agent unarmed guard_mode"
+    "id trust tags strength times_applied effectiveness wins losses proof held outside told agent unarmed guard_mode"
 ).split()
 
 

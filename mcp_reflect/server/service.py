@@ -345,6 +345,7 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
             values = {
                 "lesson_id": short_id(result.lesson_id),
                 "status": result.status,
+                "evidence": result.evidence,
                 "reason": result.reason,
             }
             values["kept"] = result.text and with_id(result.lesson_id, result.text)

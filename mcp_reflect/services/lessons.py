@@ -99,7 +99,8 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
         context.scopes.refuse_shared("visibility")
     lessons = context.bank.lessons
     old = await _to_replace(context, scope, sent)
-    draft, guard = await guarded(context, scope, sent.draft(Source.AGENT))
+    of_agent = replace(sent.draft(Source.AGENT), told=sent.evidence is Evidence.USER)
+    draft, guard = await guarded(context, scope, of_agent)
     if old is not None and old.is_kept_by_person:
         return await _proposed(context, scope, old, draft, sent)
     stored = await lessons.store(scope, draft)
@@ -115,7 +116,8 @@ async def store(context: Context, arguments: Mapping[str, Any]) -> Stored:
     context.log.info(
         "lesson_stored", lesson_id=stored.lesson_id, status=stored.status, project=scope.project
     )
-    return replace(stored, guard=guard, ignored=sent.ignored)
+    evidence = "told" if draft.told else None
+    return replace(stored, guard=guard, evidence=evidence, ignored=sent.ignored)
 
 
 async def _plant(context: Context, scope: Scope, stored: Stored, sent: LessonArguments) -> None:

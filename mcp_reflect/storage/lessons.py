@@ -426,6 +426,7 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
         **missing,
         **{name: tuple(words[name])[:_MAX_WORDS] for name in LISTS},
         outside=stored.outside or lesson.outside,
+        told=stored.told or lesson.told,
         strength=stored.strength + lesson.strength,
         importance=max(stored.importance, lesson.importance),
         confidence=stored.confidence + 0.2 * (1 - stored.confidence),

@@ -70,7 +70,7 @@ _TRUST: Final = {
     Trust.TRUSTED: 1.0,
 }
 _SHOWN: Final = (
-    "id external_id kind mistake correction task_type tags importance confidence times_applied trust source"
+    "id external_id kind mistake correction task_type tags importance confidence times_applied trust source is_told"
 ).split()
 
 
@@ -206,6 +206,7 @@ def _why(candidate: Candidate, query: RecallQuery) -> list[str]:
         (lesson.strength > 1, f"learned {lesson.strength} times"),
         (lesson.source is Source.IMPORT, ORIGINS["imported"]),
         (lesson.outside, ORIGINS["repeated"]),
+        (lesson.is_told, ORIGINS["told"]),
         (
             lesson.kind is RecordKind.REFLECTION and not query.kinds,
             "a reflection: there is no lesson on this yet",

@@ -139,6 +139,7 @@ _LESSON_READERS: Final[dict[str, Callable[[Any], Any]]] = {
     **{name: {value.value: value for value in enum}.__getitem__ for name, enum in _ENUMS.items()},
     **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
     "outside": bool,
+    "told": bool,
     "guard_mode": lambda value: None if value is None else GuardMode(value),
 }
 

@@ -145,7 +145,17 @@ LESSON_COLUMNS: Final = (
         "uses",
         "effectiveness",
     ),
-    *("wins", "losses", "rate", "harmful", "held", "reflection_id", "external_id", "agent"),
+    *(
+        "wins",
+        "losses",
+        "rate",
+        "harmful",
+        "held",
+        "reflection_id",
+        "external_id",
+        "agent",
+        "is_told",
+    ),
     *("created_at", "updated_at"),
 )
 _WORDS: Final = (

@@ -52,6 +52,7 @@ function factsOf(lesson) {
     ["Confidence", lesson.confidence.toFixed(2)],
     ["From", SOURCES[lesson.source] ?? lesson.source],
     ["By", lesson.agent && told(lesson.agent)],
+    ["Told", lesson.is_told && "an agent says that a person said so; nobody has confirmed it"],
     ["Learned", plural(lesson.strength, "time")],
     ["Stored", when(lesson.created_at)],
     ["Changed", lesson.updated_at > lesson.created_at && when(lesson.updated_at)],
