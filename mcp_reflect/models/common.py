@@ -1,9 +1,10 @@
 """Values that most models share: JSON, the scope of a record, the names of judges."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from datetime import date, time
+from enum import Enum, StrEnum
 from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
@@ -74,6 +75,31 @@ def json_of(text: str | bytes) -> Json:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def to_json(value: Any) -> Json:
+    """Return a value of Python as JSON carries it.
+
+    A time is written in ISO 8601, a member of an enum is its value, a dataclass or a mapping is an object, a sequence or
+    a set is a list, and anything else (an id, a path) is its text.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Enum):
+        return to_json(value.value)
+    if isinstance(value, str | int | float):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(item) for item in cast("Iterable[Any]", value)]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if hasattr(value, "model_dump"):  # an object of pydantic, as agents' frameworks have them
+        return to_json(value.model_dump())
+    return str(value)
 
 
 def unpacked(value: Any) -> Any:

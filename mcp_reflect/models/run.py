@@ -71,9 +71,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunError:
-    """The error of a run as a whole, as the caller reports it."""
+    """The error of a run as a whole, as the caller reports it. `word` is its category where that is none of ours."""
 
     category: ErrorCategory | None = None
+    word: str | None = None
     message: str = ""
     context: Json = None
 

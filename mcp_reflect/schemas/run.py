@@ -2,6 +2,7 @@
 
 import re
 from itertools import accumulate, chain, count, takewhile
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
 
 from mcp_reflect.config import Limits, characters
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import to_json
 from mcp_reflect.models.run import ErrorCategory, EventType, Outcome
 from mcp_reflect.schemas import fields
 from mcp_reflect.schemas.fields import (
@@ -56,12 +58,9 @@ _ANALYSIS: Final = (
 _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
-_OPEN_CATEGORIES: Final = (
-    "tool_error",
-    "external_api_error",
-    "unknown",
-    "unknown_error",
-)  # rules name the cause
+_CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
+_ERROR_MESSAGES: Final = ("message", "error_message", "msg", "detail", "description", "text", "error")
+_ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 
 
@@ -108,13 +107,12 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
         return value
     events: list[dict[str, Any]] = []
     ids: set[str] = set()
+    empty: list[str] = []
     for place, item in enumerate(cast("list[Any]", value)):
-        for event in _events_of(parsed(item, context), context, events):
+        for event in _events_of(parsed(to_json(item), context), context, events):
             if not any(str(event.get(name) or "").strip() for name in ("content", "tool", "error")):
                 if event["type"] != "tool_response":
-                    context.ignored.append(
-                        f"events[{place}]: it has neither content, tool nor error"
-                    )
+                    empty.append(f"events[{place}]")
                     continue
                 event["content"] = _NO_OUTPUT  # a command that works is often silent
             name = str(event.get("id") or f"e{len(events) + 1}")
@@ -125,6 +123,8 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
             if own != name:
                 event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
             events.append({**event, "id": own})
+    if empty:  # one note names them all: a note for each would be cut
+        context.ignored.append(f"{', '.join(empty)}: neither content, tool nor error")
     return events
 
 
@@ -209,16 +209,39 @@ def _read_values(event: dict[str, Any], context: ReadContext) -> None:
         event["error"] = content or "error"
     elif event.get("error") in _NO_ERROR:
         del event["error"]
-    elif isinstance(
-        event.get("error"), dict
-    ):  # {"error": {"message": "...", "code": "..."}, "content": "..."}
-        error = cast("dict[str, Any]", event["error"])
-        message = error.get("message")
-        if isinstance(message, str) and not error.keys() - {"message", "code", "type"}:
-            words = f"{message} ({error['code']})" if error.get("code") else message
-            event["error"] = (
-                f"{content}: {words}" if content and message not in content else content or words
-            )
+    elif isinstance(event.get("error"), dict):
+        _read_error(event, cast("dict[str, Any]", event["error"]), content)
+
+
+def _read_error(event: dict[str, Any], error: dict[str, Any], content: str) -> None:
+    """Read an error object: {message, code}, {error_message, error_category, context}, or names near them.
+
+    The event's error becomes its words with the code behind them; the category and all else go into the metadata.
+    Without a message it stays an object, whose JSON is the error.
+    """
+    fields_sent = {str(name): value for name, value in error.items()}
+    message = _taken(fields_sent, _ERROR_MESSAGES)
+    if message is None:
+        return
+    category = _taken(fields_sent, _ERROR_CATEGORIES)
+    code = _taken(fields_sent, ("code",))
+    words = f"{message} ({code})" if code else message
+    event["error"] = (
+        f"{content}: {words}" if content and message not in content else content or words
+    )
+    kept = {"error_category": normalized(without_class(category))} if category else {}
+    kept |= {"error": fields_sent} if fields_sent else {}
+    if kept:
+        event["metadata"] = {**event.get("metadata", {}), **kept}
+
+
+def _taken(sent: dict[str, Any], names: Sequence[str]) -> str | None:
+    """Take the first of these fields that holds a text or a number out of an object."""
+    for name in names:
+        value = sent.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return str(sent.pop(name))
+    return None
 
 
 class ErrorArguments(Arguments):
@@ -231,12 +254,16 @@ class ErrorArguments(Arguments):
     }
 
     category: ErrorCategory | None = None
+    word: str | None = None
     message: Content = ""
     context: JsonValue = None
 
 
 def _run_error(value: Any, info: ValidationInfo) -> Any:
-    """Return the run's error under our names. A text is its message; an unknown category is left out."""
+    """Return the run's error under our names. A text is its message.
+
+    A category of another list (`database_error`) stays as the caller's word; what is no category is left out.
+    """
     context = ReadContext.of(info)
     value = parsed(value, context)
     if not isinstance(value, dict):
@@ -244,11 +271,13 @@ def _run_error(value: Any, info: ValidationInfo) -> Any:
     error = named(ErrorArguments, cast("dict[str, Any]", value), context, "error.")
     word = normalized(str(error.get("category")))
     known = [name for name in (word, f"{word}_error") if name in {*ErrorCategory}]  # also `timeout`
-    if "category" in error and not known and word not in _OPEN_CATEGORIES:
+    is_of_another_list = bool(_CATEGORY.fullmatch(word))
+    if "category" in error and not known and not is_of_another_list and word != "unknown":
         context.ignored.append(
             f"error.category: {quoted(error['category'])} is not one of its values"
         )
-    return {**error, "category": known[0] if known else None}
+    own = word if is_of_another_list and not known else None
+    return {**error, "category": known[0] if known else None, "word": own}
 
 
 class ReflectArguments(Arguments):

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
-from mcp_reflect.models.common import Json
+from mcp_reflect.models.common import Json, to_json
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.gate import clean_arguments
@@ -59,6 +59,11 @@ _MAY_CONFIRM: Final = ("store_lesson", "forget_lesson")
 """The tools that may want to change what a person keeps: the person is asked where the host can."""
 
 _CHANGES_LESSONS: Final = frozenset({"lesson_change", "lesson_erase"})
+
+
+def as_sent(arguments: Any) -> dict[str, Any]:
+    """Return arguments of a Python program as a client would send them."""
+    return cast("dict[str, Any]", to_json(arguments))
 
 
 class Engine:
@@ -195,12 +200,13 @@ class Engine:
         await self.bank.steps.reset(self.scopes.own, run_id and clean_text(run_id))
 
     async def reflect(self, /, **arguments: Any) -> "Reflection":
-        """Analyze a run and store what it teaches."""
-        return await self.call("reflect", arguments)
+        """Analyze a run and store what it teaches. Times, ids and members of enums may be Python's own."""
+        return await self.call("reflect", as_sent(arguments))
 
-    async def generate_reflection(self, /, **arguments: Any) -> "Generated":
-        """Analyze a run and store nothing. The arguments are those of `reflect`."""
-        return await services.reflect.generate(self.context, arguments)
+    async def generate_reflection(self, context: Any = None, /, **arguments: Any) -> "Generated":
+        """Analyze a run and store nothing. The arguments are those of `reflect`, or one object that has them."""
+        sent = {**as_sent(context or {}), **as_sent(arguments)}
+        return await services.reflect.generate(self.context, sent)
 
     async def store_reflection(self, generated: "Generated") -> "Reflection":
         """Store the result of `generate_reflection`. InputError if a check of its decision failed."""
@@ -227,7 +233,7 @@ class Engine:
 
     def build_reflection_prompt(self, /, **arguments: Any) -> "Rendered":
         """Build the prompt that asks a language model to reflect on a run. Opens no bank."""
-        return services.reflect.reflection_prompt(self.context, arguments)
+        return services.reflect.reflection_prompt(self.context, as_sent(arguments))
 
     def build_improvement_prompt(
         self,

@@ -131,7 +131,7 @@ def _category(reading: _Reading) -> ErrorCategory | None:
     error = reading.trace.error
     if error is not None and error.category is not None:
         return error.category
-    category = _category_of_failures(reading)
+    category = _named_by_event(reading) or _category_of_failures(reading)
     if reading.loops and category in (None, ErrorCategory.UNKNOWN, ErrorCategory.NO_RESULT):
         return ErrorCategory.LOOP
     if category is None and error is not None and error.message:
@@ -139,6 +139,13 @@ def _category(reading: _Reading) -> ErrorCategory | None:
     if category is None and reading.trace.outcome is Outcome.TIMEOUT:
         return ErrorCategory.TIMEOUT
     return category
+
+
+def _named_by_event(reading: _Reading) -> ErrorCategory | None:
+    """The category that the first failing event names itself, in its error object."""
+    facts = reading.first.facts if reading.first else {}
+    word = facts.get("error_category")
+    return ErrorCategory(word) if word in {*ErrorCategory} - {ErrorCategory.UNKNOWN} else None
 
 
 def _category_of_failures(reading: _Reading) -> ErrorCategory | None:

@@ -13,7 +13,7 @@ from mcp_reflect.models.lesson import (
     told_lesson,
 )
 from mcp_reflect.models.reflection import Analysis, Insights, Reflection, Score
-from mcp_reflect.models.run import Diagnosis, ErrorCategory, Trace
+from mcp_reflect.models.run import Diagnosis, ErrorCategory, Outcome, Trace
 
 CRITERIA: Final = ("correctness", "helpfulness", "safety", "completeness", "efficiency")
 STRATEGY_BONUS: Final = (
@@ -21,6 +21,8 @@ STRATEGY_BONUS: Final = (
 )
 MOST_FACTS: Final = 12_000  # characters of all facts in a prompt
 MOST_EVENTS: Final = 12
+OPEN_CATEGORIES: Final = ("tool_error", "external_api_error", "llm_error")
+"""Words of other lists that do not name the cause: what the events show does."""
 
 
 def score(seen: Diagnosis, tests: tuple[int, int] | None) -> dict[str, Score]:
@@ -62,12 +64,12 @@ def judge(
     Without an analysis there are facts alone: no lesson, no strategy and no scores. `about` has the other fields of
     the reflection, its thinker, time and scope.
     """
-    category = seen.category.value if seen.category else None
+    category = error_category(trace, seen)
     tags = _tags(trace, seen, analysis, category)
     drafts: list[LessonDraft] = []
     if analysis is not None and (text := told_lesson(analysis.mistake, analysis.correction)):
         drafts.append(_told(trace, analysis, text, tags, source))
-    by = analysis or Analysis(reflection=seen.summary)
+    by = analysis or facts_alone(trace, seen)
     reflection = Reflection(
         reflection=by.reflection,
         strategy=by.strategy,
@@ -82,6 +84,30 @@ def judge(
         **about,
     )
     return reflection, tuple(drafts)
+
+
+def facts_alone(trace: Trace, seen: Diagnosis) -> Analysis:
+    """The facts as the reflection of a run that nobody judged, with the values that its facts give it.
+
+    Importance: a run that did not reach its goal is critical, what worked or half worked is a valuable insight.
+    Confidence: how plainly the events show what happened; where they show nothing it is even.
+    """
+    missed = trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
+    if missed:
+        confidence = 0.9 if seen.first_failing_event else 0.5
+    else:
+        confidence = 0.85 if trace.events else 0.5
+    return Analysis(
+        reflection=seen.summary, importance=0.85 if missed else 0.7, confidence=confidence
+    )
+
+
+def error_category(trace: Trace, seen: Diagnosis) -> str | None:
+    """The kind of the error: the caller's own word, where it says more than that something failed, else what is seen."""
+    seen_category = seen.category.value if seen.category else None
+    word = trace.error.word if trace.error else None
+    is_open = word in (None, *OPEN_CATEGORIES)
+    return seen_category if is_open and seen_category else word
 
 
 def facts_text(seen: Diagnosis) -> str:

@@ -169,7 +169,8 @@ def trace_text(trace: Trace, limit_chars: int) -> str:
 def error_text(error: RunError, limit_chars: int) -> str:
     """The error of a run with its category and context."""
     context = "" if error.context is None else f"context: {_json(error.context)}"
-    category = f"category: {error.category.value}" if error.category else ""
+    named = error.category.value if error.category else error.word
+    category = f"category: {named}" if named else ""
     return shortened("\n".join(filter(None, (category, error.message, context))), limit_chars)
 
 

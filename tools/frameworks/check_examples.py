@@ -19,7 +19,7 @@ from tools.frameworks.page import examples
 
 NO_YES = "refusing to deploy without confirm"
 WARNED = "goes against a lesson"
-ASKED = "call store_lesson"
+ASKED = "keep what it should know with store_lesson"
 
 
 def deploy(target: str, confirm: bool) -> str:
