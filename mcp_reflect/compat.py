@@ -1,5 +1,19 @@
-"""The reflection API by the names of its document."""
+"""Names of older engines, for programs that were written for them: each by the names of its document.
 
+Two documents have a `ReflectionResult`, and two a `ReflectionEngine`: of each pair the reflection API's has that name
+here. An `import … as …` gives a program the other one: `EngineV2Result as ReflectionResult`.
+"""
+
+from mcp_reflect.models.run import EventType
+from mcp_reflect.models.run import Outcome as OutcomeType
+from mcp_reflect.systems.engine_v2 import ActorEvent as Event
+from mcp_reflect.systems.engine_v2 import (
+    EngineV2Result,
+    ErrorInfo,
+    ReflectionContext,
+    ReflectionEngineV2,
+)
+from mcp_reflect.systems.engine_v2 import NamedError as ErrorCategory
 from mcp_reflect.systems.reflection_api import (
     ReflectionEngine,
     ReflectionLesson,
@@ -7,4 +21,17 @@ from mcp_reflect.systems.reflection_api import (
     ReflectionTrigger,
 )
 
-__all__ = ["ReflectionEngine", "ReflectionLesson", "ReflectionResult", "ReflectionTrigger"]
+__all__ = [
+    "EngineV2Result",
+    "ErrorCategory",
+    "ErrorInfo",
+    "Event",
+    "EventType",
+    "OutcomeType",
+    "ReflectionContext",
+    "ReflectionEngine",
+    "ReflectionEngineV2",
+    "ReflectionLesson",
+    "ReflectionResult",
+    "ReflectionTrigger",
+]

@@ -131,7 +131,7 @@ _INSTRUCTION: Final = (  # what is sure to begin an instruction: other words may
     r"|add|set|go|put|call|make|check|try|install|deploy|write|read|open|create|remove|delete|replace|switch|update|upgrade"
     r"|pin|pass|send|keep|move|wait|retry|ask|verify|ensure|prefer|fix|start|stop|restart|configure|enable|disable"
     r"|increase|raise|lower|reduce|commit|push|pull|merge|rebase|rename|catch|skip|ignore|wrap|clear|generate|declare|convert)"
-    r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|把|请|使用|改用|应该|必须|不要|先|用"
+    r"\b(?!\s+(?:is|was|are|were|has|had|of)\b)|(?:I|we|you) should(?:n['’]t| not)? have\b|把|请|使用|改用|应该|必须|不要|先|用"
 )
 _TWO_SENTENCES: Final = lazy_compile(  # a dot inside of a name, as in `.env`, ends no sentence; nor does a semicolon
     rf"(?is)(?P<mistake>\S.{{8,}}?(?:[.!?](?=\s)|[。！？]))\s*(?P<correction>(?:{_INSTRUCTION}).*\S)"

@@ -1,8 +1,8 @@
 """The arguments of reflect and should_reflect, the forms in which agents send events, and the run made of them."""
 
 import re
-from itertools import accumulate, chain, count, takewhile
 from collections.abc import Sequence
+from itertools import accumulate, chain, count, takewhile
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import (
@@ -59,7 +59,15 @@ _TITLE_CHARS: Final = 300  # of a text that stands for a missing task
 _COMMAND: Final = re.compile(r"^\s*\$ (?P<command>.+)")
 _NO_OUTPUT: Final = "(no output)"
 _CATEGORY: Final = re.compile(r"[a-z][a-z0-9_]{1,40}_error")
-_ERROR_MESSAGES: Final = ("message", "error_message", "msg", "detail", "description", "text", "error")
+_ERROR_MESSAGES: Final = (
+    "message",
+    "error_message",
+    "msg",
+    "detail",
+    "description",
+    "text",
+    "error",
+)
 _ERROR_CATEGORIES: Final = ("error_category", "category", "kind", "type")
 _NO_ERROR: Final = (False, "", "none", "None", "null")
 

@@ -87,27 +87,41 @@ def judge(
 
 
 def facts_alone(trace: Trace, seen: Diagnosis) -> Analysis:
-    """The facts as the reflection of a run that nobody judged, with the values that its facts give it.
+    """The facts as the reflection of a run that nobody judged, with the values that they give it.
 
-    Importance: a run that did not reach its goal is critical, what worked or half worked is a valuable insight.
-    Confidence: how plainly the events show what happened; where they show nothing it is even.
+    A run that did not reach its goal is critical, what worked or half worked is a valuable insight.
     """
     missed = trace.outcome in (Outcome.FAILURE, Outcome.ERROR, Outcome.TIMEOUT)
-    if missed:
-        confidence = 0.9 if seen.first_failing_event else 0.5
-    else:
-        confidence = 0.85 if trace.events else 0.5
     return Analysis(
-        reflection=seen.summary, importance=0.85 if missed else 0.7, confidence=confidence
+        reflection=seen.summary,
+        importance=0.85 if missed else 0.7,
+        confidence=_confidence(trace, seen, missed=missed),
     )
+
+
+def _confidence(trace: Trace, seen: Diagnosis, *, missed: bool) -> float:
+    """How plainly the events show what happened; even where they show nothing."""
+    if missed and seen.first_failing_event:
+        return 0.9
+    if missed or not trace.events:
+        return UNKNOWN_SCORE
+    return 0.85
 
 
 def error_category(trace: Trace, seen: Diagnosis) -> str | None:
     """The kind of the error: the caller's own word, where it says more than that something failed, else what is seen."""
     seen_category = seen.category.value if seen.category else None
-    word = trace.error.word if trace.error else None
+    word = (trace.error.word if trace.error else None) or _word_of_event(trace, seen)
     is_open = word in (None, *OPEN_CATEGORIES)
     return seen_category if is_open and seen_category else word
+
+
+def _word_of_event(trace: Trace, seen: Diagnosis) -> str | None:
+    """The category that the first failing event names in its error object, where it is of another list than ours."""
+    event = next((event for event in trace.events if event.id == seen.first_failing_event), None)
+    word = event.metadata.get("error_category") if event else None
+    is_other = isinstance(word, str) and word.endswith("_error") and word not in {*ErrorCategory}
+    return str(word) if is_other else None
 
 
 def facts_text(seen: Diagnosis) -> str:

@@ -150,7 +150,7 @@ async def test_the_failure_of_the_document_names_tool_limit_and_code(settings: S
     ):
         assert part in found.reflection
     assert {"timeout", "postgres_query"} <= {*found.tags}
-    assert (found.importance, found.confidence) == (None, None)  # nobody judged it
+    assert (found.importance, found.confidence) == (0.85, 0.9)
     assert found.source_event_ids
 
 
