@@ -154,7 +154,7 @@ class Settings(Limits):
     quality_threshold: float = setting(
         0.5,
         "The least score (0 to 1) that passes critique's gate; also the least confidence for which should_reflect says "
-        "no, and the least accuracy of a decision.",
+        "no.",
         most=1,
     )
     risk_threshold: float = setting(
@@ -162,9 +162,6 @@ class Settings(Limits):
     )
     drift_threshold: float = setting(
         0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1
-    )
-    latency_threshold: float | None = setting(
-        None, "reflect calls a latency above it worse, in the unit of the caller."
     )
     periodic_interval: int = setting(
         5, "should_reflect says yes at each multiple of this step number; 0: never."

@@ -77,28 +77,35 @@ def json_of(text: str | bytes) -> Json:
         return None
 
 
-def to_json(value: Any) -> Json:
+DEEPEST: Final = 100
+"""Levels of a value that are converted; a deeper one is refused where it is read."""
+
+
+def to_json(value: Any, depth: int = 0) -> Json:
     """Return a value of Python as JSON carries it.
 
     A time is written in ISO 8601, a member of an enum is its value, a dataclass or a mapping is an object, a sequence or
     a set is a list, and anything else (an id, a path) is its text.
     """
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool) or depth > DEEPEST:
         return value
     if isinstance(value, Enum):
-        return to_json(value.value)
+        return to_json(value.value, depth + 1)
     if isinstance(value, str | int | float):
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
+        return {item.name: to_json(getattr(value, item.name), depth + 1) for item in fields(value)}
     if isinstance(value, Mapping):
-        return {str(name): to_json(item) for name, item in cast("Mapping[Any, Any]", value).items()}
+        return {
+            str(name): to_json(item, depth + 1)
+            for name, item in cast("Mapping[Any, Any]", value).items()
+        }
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_json(item) for item in cast("Iterable[Any]", value)]
+        return [to_json(item, depth + 1) for item in cast("Iterable[Any]", value)]
     if isinstance(value, date | time):
         return value.isoformat()
     if hasattr(value, "model_dump"):  # an object of pydantic, as agents' frameworks have them
-        return to_json(value.model_dump())
+        return to_json(value.model_dump(), depth + 1)
     return str(value)
 
 

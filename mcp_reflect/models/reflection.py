@@ -40,17 +40,6 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
-    """A metric of the execution; None: unknown. `given` is the value that was sent if it is not a number."""
-
-    name: str
-    value: float | None = None
-    before: float | None = None
-    threshold: float | None = None
-    given: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Insights:
     """The sections of a reflection. `raw_sections` keeps their headings as they were written."""
 

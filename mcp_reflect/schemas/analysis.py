@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Final, cast
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -290,9 +291,23 @@ def read_evaluation(value: Json) -> Assessment:
 
 # Sections of a text, by their headings.
 
+
+def _read_titles() -> Mapping[str, str]:
+    """The meaning of each title in section_titles.txt."""
+    titles: dict[str, str] = {}
+    path = Path(__file__).with_name("section_titles.txt")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kind, _, names = line.partition(":")
+        if names and not line.startswith("#"):
+            titles |= dict.fromkeys(names.split(), kind)
+    return titles
+
+
+_TITLES_BY_NAME: Final = _read_titles()
 _TITLES: Final = _KNOWN.union(
+    _TITLES_BY_NAME,
     "overview executive_summary tldr conclusion strengths what_went_well what_worked improvements weaknesses "
-    "areas_for_improvement what_did_not_work what_could_be_better recommendations next_steps suggestions advice".split()
+    "areas_for_improvement what_did_not_work what_could_be_better recommendations next_steps suggestions advice".split(),
 )
 """Names of sections that are known where nothing but a colon marks them as headings."""
 
@@ -319,6 +334,27 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
     Headings are `## Title` and `**Title:** text`, and of the known `_TITLES` also `Title: text` and a title in a list;
     inside of a line where the text has several of them.
     """
+    return [(section.title, section.body) for section in _sections_of(markdown)]
+
+
+class _Section(NamedTuple):
+    """A section; `is_inline`: its text begins on the line of its title."""
+
+    title: str
+    body: str
+    is_inline: bool
+
+    @property
+    def advice(self) -> str:
+        """The body without a paragraph that follows a title's own line: it is about something else."""
+        paragraphs = re.split(r"\n\s*\n", self.body)
+        if not self.is_inline:
+            return self.body
+        listed = [part for part in paragraphs[1:] if _BULLET.match(part)]
+        return "\n\n".join((paragraphs[0], *listed))
+
+
+def _sections_of(markdown: str) -> list[_Section]:
     if len({title.lower() for title in _INSIDE.findall(markdown)}) > 1:
         markdown = _INSIDE.sub("\n", markdown)
     parts: list[tuple[str, list[str]]] = [("", [])]
@@ -330,8 +366,10 @@ def split_sections(markdown: str) -> list[tuple[str, str]]:
             parts[-1][1].append(line)
         else:
             parts.append((heading[0], [heading[1]]))
-    sections = ((title, "\n".join(body).strip()) for title, body in parts)
-    return [section for section in sections if any(section)]
+    sections = [
+        _Section(title, "\n".join(body).strip(), bool(title and body[0])) for title, body in parts
+    ]
+    return [section for section in sections if section.title or section.body]
 
 
 def _heading(line: str) -> tuple[str, str] | None:
@@ -385,14 +423,15 @@ def read_insights(markdown: str) -> Insights:
     """
     raw: dict[str, str] = {}
     bodies: dict[str | None, list[str]] = {}
-    for title, body in split_sections(markdown):
+    for section in _sections_of(markdown):
+        title, body = section.title, section.body
         if title:
             raw[title] = f"{raw.get(title, '')}\n\n{body}".strip()
         name = field_name(title)
         about = name.startswith(("reflection_on_", "decision_", "execution_"))  # it names a thing
-        kind = next(
-            (kind for kind, stem in _STEMS.items() if not about and stem.search(name)), None
-        )
+        stems = (kind for kind, stem in _STEMS.items() if not about and stem.search(name))
+        kind = _TITLES_BY_NAME.get(name) or next(stems, None)
+        body = section.advice if kind == "recommendation" else body
         bodies.setdefault(kind if title else "intro", []).append(body)
     texts = {kind: "\n\n".join(filter(None, parts)) or None for kind, parts in bodies.items()}
     return Insights(

@@ -132,7 +132,8 @@ def as_events(value: Any, info: ValidationInfo) -> Any:
                 event["metadata"] = {**event.get("metadata", {}), "tool_call_id": name}
             events.append({**event, "id": own})
     if empty:  # one note names them all: a note for each would be cut
-        context.ignored.append(f"{', '.join(empty)}: neither content, tool nor error")
+        has = "it has" if len(empty) == 1 else "they have"
+        context.ignored.append(f"{', '.join(empty)}: {has} neither content, tool nor error")
     return events
 
 
@@ -330,7 +331,7 @@ class ReflectArguments(Arguments):
             {"type": "object", "description": "{category, message, context} of the run"}
         ),
     ] = None
-    # A failed check of these two is a result, not an error: see `runs.decisions`.
+    # A failed check of these two is a result, not an error: see `decisions.checks`.
     decision: Annotated[
         JsonValue,
         BeforeValidator(fields.as_json),

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, cast
 
 from mcp_reflect.clock import iso
-from mcp_reflect.config import Limits, Settings
+from mcp_reflect.config import Limits
+from mcp_reflect.decisions import checks, figures, telling, verdicts
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.kinds import ProofKind
 from mcp_reflect.evidence.runs import read_runs
@@ -39,7 +40,7 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.transcripts import with_own_events
-from mcp_reflect.sessions import decisions, reflector
+from mcp_reflect.sessions import reflector
 from mcp_reflect.sessions.diagnose import diagnose
 from mcp_reflect.sessions.text import error_text, quote, trace_text
 from mcp_reflect.text.signature import digest
@@ -190,7 +191,7 @@ class _Run:
     run: Mapping[str, Any]
     trace: Trace
     diagnosis: Diagnosis
-    review: decisions.Written | None
+    review: telling.Told | None
     client: ClientCapabilities = NO_CLIENT
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -231,8 +232,8 @@ class _Run:
         trace, facts = self.trace, reflector.facts_text(self.diagnosis)
         name = f"reflect_{trace.outcome.value}"
         decided: dict[str, str] = {}
-        if self.review is not None:
-            facts = f"{decisions.markdown(self.review.insights.raw_sections)}\n\n{facts}"
+        if self.review is not None:  # what was decided is judged by its own words and figures alone
+            facts = facts if trace.events else ""
             name = "reflect_decision"
             decided = {
                 key: quote(self.run.get(key), _EVALUATOR_CHARS) for key in ("decision", "execution")
@@ -240,8 +241,9 @@ class _Run:
         inputs: dict[str, Any] = {
             "task": trace.task,
             "goal": trace.goal,
-            "outcome": trace.outcome,
-            "findings": facts,
+            # That of a decision without events was not sent: nobody said how it ended.
+            "outcome": None if decided and not trace.events else trace.outcome,
+            "findings": facts or None,
             "trace": trace_text(trace, _REFLECTOR_CHARS),
             **decided,
         }
@@ -378,9 +380,9 @@ async def _draft(
     diagnosis = await asyncio.to_thread(diagnose, trace)
     earlier: Mapping[str, Json] = {}
     if run.get("decision") is not None:
-        component = clean(decisions.decision_of(run["decision"]).component)
+        component = clean(checks.decision_of(run["decision"]).component)
         earlier = await context.bank.reflections.metrics_before(scope, component)
-    review = _review(context.settings, run, diagnosis, earlier)
+    review = _review(run, diagnosis, earlier)
     analyzed = _Run(
         context=context, run=run, trace=trace, diagnosis=diagnosis, review=review, client=client
     )
@@ -447,48 +449,53 @@ async def _draft(
 
 
 def _review(
-    settings: Settings, run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
-) -> decisions.Written | None:
-    """Compare the metrics of a run's decision with the component's earlier ones. None if the run has no decision."""
-    if run.get("decision") is None:
+    run: Mapping[str, Any], diagnosis: Diagnosis, earlier: Mapping[str, Json]
+) -> telling.Told | None:
+    """Put the figures of a run's decision beside the marks that it names. None if the run has no decision."""
+    decision, execution = run.get("decision"), run.get("execution")
+    if decision is None:
         return None
-    metrics = decisions.metrics_of(run.get("execution"))
-    thresholds = {decisions.ACCURACY: settings.quality_threshold}
-    if settings.latency_threshold is not None:
-        thresholds[decisions.LATENCY] = settings.latency_threshold
-    findings = [fact.text for fact in diagnosis.facts[:2]]  # beside the trends of the metrics
-    measures = decisions.measures(metrics, earlier, thresholds)
-    said = decisions.said_of(run["decision"], run.get("execution"))
-    return decisions.write(
-        decisions.decision_of(run["decision"]), measures, decisions.others(metrics), findings, said
+    metrics = telling.metrics_of(execution)
+    others = telling.others_of(decision, execution)
+    reason, result = telling.said_of(decision, execution)
+    return telling.tell(
+        checks.decision_of(decision),
+        reason=reason,
+        result=result,
+        metrics=figures.metrics_with_marks(metrics, others, earlier),
+        findings=[fact.text for fact in diagnosis.facts[:2]],
     )
 
 
 def _with_review(
     judged: Reflection,
     judgment: ModelResult[Analysis],
-    written: decisions.Written,
+    told: telling.Told,
     run: Mapping[str, Any],
 ) -> Reflection:
-    """Add the text of rules on the decision where neither the agent nor a model wrote one."""
-    decision = decisions.decision_of(run["decision"])
+    """Add the facts of the decision where nobody judged it, else the verdict in the words of who did."""
+    decision = checks.decision_of(run["decision"])
     added = (decision.action, decision.component, *(("fallback",) if judgment.failed else ()))
     judged = replace(judged, tags=tuple(dict.fromkeys((*judged.tags, *added))))
     if judgment.value is not None:
-        return replace(judged, assessment=judged.assessment or written.assessment)
-    failed = (
-        decisions.fallback(
-            decision, decisions.metrics_of(run.get("execution")), judgment.note or ""
-        )
-        if judgment.failed
-        else None
-    )
-    return replace(
-        judged,
-        reflection=failed or written.text,
-        insights=written.insights,
-        assessment=written.assessment,
-    )
+        return replace(judged, assessment=_verdict_of(judgment.value))
+    failed = None
+    if judgment.failed:
+        metrics = telling.metrics_of(run.get("execution"))
+        failed = telling.fallback(decision, metrics, judgment.note or "")
+    return replace(judged, reflection=failed or told.text, insights=told.insights)
+
+
+def _verdict_of(analysis: Analysis) -> Assessment | None:
+    """The verdict of an analysis: its fields, and what its plain words say where a field says nothing."""
+    sections = analysis.insights.raw_sections if analysis.insights else {}
+    said = verdicts.read_verdict(analysis.reflection, {**sections, **analysis.raw_sections})
+    given = analysis.assessment or Assessment()
+    if said is None:
+        return analysis.assessment
+    values = {name: getattr(given, name) for name in _VERDICTS}
+    known = {name: value for name, value in values.items() if value is not None}
+    return replace(said, **known, scores=given.scores)
 
 
 def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendered:
@@ -506,7 +513,7 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
     run: dict[str, Any] = plain_run(sent, context.settings)
     trace: Trace = from_json(Trace, run)
     diagnosis = diagnose(trace)
-    review = _review(context.settings, run, diagnosis, earlier={})
+    review = _review(run, diagnosis, earlier={})
     prompt, inputs = _Run(
         context=context, run=run, trace=trace, diagnosis=diagnosis, review=review
     ).reflector_prompt()
@@ -516,7 +523,7 @@ def reflection_prompt(context: Context, arguments: Mapping[str, Any]) -> Rendere
 def _validation(sent: ReflectArguments) -> Validation | None:
     if sent.decision is None and sent.execution is None:
         return None
-    return decisions.validate(
+    return checks.validate(
         clean(sent.decision), clean(sent.execution), sent.allowed_actions or ACTIONS
     )
 
@@ -573,7 +580,7 @@ def _next(reflection: Reflection, facts: Sequence[str]) -> dict[str, object]:
     asked = (
         "{mistake, correction, strategy}"
         if reflection.validation is None
-        else "{reflection, strategy}"
+        else "{reflection, decision_appropriate, execution_effective, strategy}"
     )
     more = [text for text in facts if text not in reflection.reflection][:_MORE_FACTS]
     send = f"reflection_id with analysis {asked}: these are facts, you know what they mean"

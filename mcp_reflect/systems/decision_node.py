@@ -1,4 +1,7 @@
-"""The reflection node of a graph: it reflects on a decision (keep, kill, marry) and returns the keys that change."""
+"""The reflection node: the last node of a graph that decides to keep, kill or marry a component and carries it out.
+
+It checks the decision, reflects on it and on its execution, and returns the keys of the state that change.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,12 +9,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Final
 
+from mcp_reflect.decisions.checks import decision_of, validate
+from mcp_reflect.decisions.telling import fallback, markdown
 from mcp_reflect.errors import McpReflectError
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.reflection import ACTIONS, Assessment, Insights, Reflection, Validation
 from mcp_reflect.schemas.search import is_object
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.sessions.decisions import decision_of, fallback, markdown, validate
 from mcp_reflect.systems import run
 
 _TEXTS: Final = ("task", "outcome", "goal", "task_type", "run_id")
@@ -52,7 +56,7 @@ def reflection_node(
             "error": checked.checks[-1].detail,
         }
     about = decision_of(decision)
-    others = _others(state, {decision_key, result_key, *_TEXTS})
+    others = _others(state, {decision_key, result_key, *_TEXTS} - {"outcome"})
     sent: dict[str, Any] = {
         **{
             name: state[name]

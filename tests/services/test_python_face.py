@@ -83,7 +83,7 @@ def test_prompts_are_built_and_read_without_a_bank_or_a_language_model(settings:
     decision = {"action": "keep", "component": "cache"}
     execution = {"component": "cache", "metrics": {"accuracy": 0.9}}
     prompt = engine.build_reflection_prompt(**FAILED_RUN, decision=decision, execution=execution)
-    assert "Accuracy 0.9 is better than the threshold (0.5)." in prompt.user
+    assert '"accuracy": 0.9' in prompt.user
     with pytest.raises(InputError, match=r"^decision: decision\.component is missing"):
         engine.build_reflection_prompt(**FAILED_RUN, decision={"action": "keep"})
     with pytest.raises(InputError, match=r"^reflection_id"):
@@ -184,7 +184,7 @@ edit_lesson(lesson_id changes)
 end_session(session)
 enhance_reasoning(query steps **arguments)
 forget_lesson(**arguments)
-generate_reflection(**arguments)
+generate_reflection(context **arguments)
 get_relevant_lessons(task **arguments)
 get_stats()
 import_lessons(lines)

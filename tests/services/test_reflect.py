@@ -31,20 +31,22 @@ BOTH: dict[str, Any] = {**RUN, "decision": DECISION, "execution": EXECUTION}
 TITLE = "Reflection on Keep Decision for Component 'retriever'"
 
 
-async def test_a_decision_is_reflected_on_by_its_metrics(client: Client) -> None:
+async def test_a_decision_is_told_with_its_figures_and_without_a_verdict(client: Client) -> None:
     found = await told(client, "reflect", BOTH)
     assert found["validation"]["valid"] is True
     assert [one["check"] for one in found["validation"]["checks"]] == [
         "presence", "state_errors", "structure", "required_fields", "allowed_action", "same_component",
     ]  # fmt: skip
     assert found["validation"]["reflection_success"] is True
-    assert found["assessment"]["decision_appropriate"] is True
-    assert "Accuracy 0.91 is better than the threshold (0.5)." in found["reflection"]
-    assert "has no earlier value to compare with." in found["reflection"]
+    assert "assessment" not in found
+    for part in ("The reason given: it is fast.", "Latency: 120.", "Accuracy: 0.91."):
+        assert part in found["reflection"]
     assert next(iter(found["insights"]["raw_sections"])) == TITLE
     assert len(found["insights"]["raw_sections"]) == 7
     assert {"keep", "retriever"} <= set(found["tags"])
-    assert found["next"]["send"].startswith("reflection_id with analysis {reflection, strategy}")
+    assert found["next"]["send"].startswith(
+        "reflection_id with analysis {reflection, decision_appropriate,"
+    )
 
 
 async def test_what_a_component_did_before_is_known_from_the_bank(client: Client) -> None:
@@ -54,17 +56,14 @@ async def test_what_a_component_did_before_is_known_from_the_bank(client: Client
         {**BOTH, "execution": {**EXECUTION, "metrics": {"latency": 150, "accuracy": 0.95}}},
     )
     found = await told(client, "reflect", BOTH)
-    assert "Latency 120 is better than before (150)." in found["reflection"]
-    assert "Accuracy 0.91 is worse than before (0.95)." in found["reflection"]
+    assert "Latency 120 is below last time (150)." in found["reflection"]
+    assert "Accuracy 0.91 is below last time (0.95)." in found["reflection"]
     other = {
         **BOTH,
         "decision": {**DECISION, "component": "cache"},
         "execution": {**EXECUTION, "component": "cache"},
     }
-    assert (
-        "has no earlier value to compare with."
-        in (await told(client, "reflect", other))["reflection"]
-    )
+    assert "last time" not in (await told(client, "reflect", other))["reflection"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ async def test_a_failed_check_is_a_result_that_stores_nothing(
     assert await contents(engine) == before
 
 
-async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(
+async def test_other_actions_are_allowed_by_the_call_and_get_advice_in_general(
     client: Client,
 ) -> None:
     found = await told(
@@ -102,8 +101,8 @@ async def test_other_actions_are_allowed_by_the_call_and_get_a_general_analysis(
         {**BOTH, "decision": {**DECISION, "action": "scale"}, "allowed_actions": ["scale"]},
     )
     assert found["validation"]["valid"] is True
-    assert "decision_appropriate" not in found["assessment"]
-    assert found["reflection"].startswith("Scale 'retriever'")
+    assert found["reflection"].startswith("Decided: scale 'retriever'.")
+    assert "Measure what 'scale' changed" in found["insights"]["recommendation"]
 
 
 async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_assessment(
@@ -129,7 +128,7 @@ async def test_an_analysis_beside_a_decision_is_the_hosts_and_is_read_for_its_as
     assert found["strategy"] == "Measure again."
 
 
-async def test_a_silent_analysis_leaves_the_assessment_to_the_metrics_and_a_second_call_keeps_the_checks(
+async def test_a_silent_analysis_leaves_the_verdict_open_and_a_second_call_keeps_the_checks(
     client: Client,
 ) -> None:
     first = await told(client, "reflect", BOTH)
@@ -141,7 +140,7 @@ async def test_a_silent_analysis_leaves_the_assessment_to_the_metrics_and_a_seco
             "analysis": {"reflection": "The cache was warm."},
         },
     )
-    assert found["assessment"]["decision_appropriate"] is True
+    assert "assessment" not in found
     assert found["validation"]["valid"] is True
     said = await refused(
         client,
@@ -176,14 +175,18 @@ async def test_when_a_language_model_fails_a_marked_fallback_is_stored(
     assert TITLE in found.insights.raw_sections
 
 
-async def test_the_language_model_is_shown_what_the_metrics_say(settings: Settings) -> None:
+async def test_the_language_model_is_shown_the_figures_and_no_view_of_rules(
+    settings: Settings,
+) -> None:
     reply = json.dumps(
         {"reflection": "It was right.", "strategy": "Measure weekly.", "decision_appropriate": True}
     )
     with Scripted(reply) as llm:
         async with Engine(settings, llm=llm) as engine:
             found = await engine.reflect(**BOTH)
-    assert "Accuracy 0.91 is better than the threshold (0.5)." in llm.asked[0].user
+    assert '"accuracy": 0.91' in llm.asked[0].user
+    for part in ("better", "threshold", "judged", "Nothing to compare"):
+        assert part not in llm.asked[0].user
     assert found.assessment is not None
     assert found.assessment.decision_appropriate is True
     assert found.validation is not None
@@ -522,7 +525,7 @@ async def test_without_an_analysis_facts_are_answered_and_the_analysis_is_asked_
 ) -> None:
     run = shell(("./vault get a/b", "denied", True), ("./vault get /a/b/", "owner", False))
     reflection = await engine.reflect(task="Find the owner", outcome="success", events=run)
-    assert (reflection.lessons, reflection.strategy, reflection.importance) == ((), None, None)
+    assert (reflection.lessons, reflection.strategy, reflection.importance) == ((), None, 0.7)
     for fact in ("`./vault get a/b` failed (e2)", "denied", "worked (e4)"):
         assert fact in reflection.reflection
     assert "{mistake, correction, strategy}" in str(reflection.next["send"])

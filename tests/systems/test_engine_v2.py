@@ -222,7 +222,9 @@ async def test_an_event_that_says_nothing_is_named_and_the_others_stay(settings:
     )
     context = replace(worked(), events=[empty, *worked().events, empty, odd])
     result = await ReflectionEngineV2(settings).generate_reflection(context)
-    assert result.metadata["ignored"] == ["events[0], events[3]: neither content, tool nor error"]
+    assert result.metadata["ignored"] == [
+        "events[0], events[3]: they have neither content, tool nor error"
+    ]
     assert "3 events" in result.reflection_text
 
 

@@ -1,5 +1,6 @@
-"""Decisions: the checks in their order, true sentences on the metrics, and insights of any markdown."""
+"""Decisions: the checks in their order, figures beside their marks, verdicts in plain words, and insights of any markdown."""
 
+import json
 import re
 from typing import Any
 
@@ -7,17 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_reflect.decisions.checks import validate
+from mcp_reflect.decisions.figures import metrics_with_marks
+from mcp_reflect.decisions.telling import Told, markdown, tell
+from mcp_reflect.decisions.verdicts import read_verdict
 from mcp_reflect.models.reflection import Decision, Insights
 from mcp_reflect.schemas.analysis import read_insights
-from mcp_reflect.sessions.decisions import (
-    Written,
-    markdown,
-    measures,
-    others,
-    shown,
-    validate,
-    write,
-)
 
 GOOD: dict[str, Any] = {"action": "keep", "component": "retriever"}
 RAN: dict[str, Any] = {"component": "retriever", "metrics": {"latency": 120, "accuracy": 0.9}}
@@ -111,113 +107,60 @@ def test_nothing_that_can_be_sent_makes_a_check_raise(decision: Any) -> None:
         assert found.valid is (found.failed_check is None)
 
 
-def written(metrics: dict[str, Any], action: str = "keep", **marks: Any) -> Written:
-    found = measures(metrics, marks.get("earlier", {}), marks.get("thresholds", {"accuracy": 0.5}))
-    return write(Decision(action=action, component="retriever"), found, others(metrics))
+def told(metrics: dict[str, Any], action: str = "keep", **others: Any) -> Told:
+    earlier = others.pop("earlier", {})
+    found = metrics_with_marks(metrics, others, earlier)
+    return tell(
+        Decision(action=action, component="retriever"), reason=None, result=None, metrics=found
+    )
 
 
-numbers = st.floats(0, 1e9) | st.integers(0, 10**6)
+figures = st.floats(0, 1e9) | st.integers(0, 10**6)
 metric_sets: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
-        "latency": numbers,
+        "latency": figures,
         "accuracy": st.floats(0, 1),
-        "latency_before": numbers,
+        "latency_before": figures,
         "previous_accuracy": st.floats(0, 1),
-        "latency_threshold": numbers,
-        "accuracy_target": st.floats(0, 1),
+        "latency_threshold": figures,
+        "min_accuracy": st.floats(0, 1),
     },
 )
-COMPARISON = re.compile(
-    r"(Latency|Accuracy) (\S+) is (better than|worse than|the same as) (?:before|the threshold) \((\S+)\)"
-)
-TREND = re.compile(r"(?:Latency|Accuracy) (rose|fell) from (\S+) to (\S+)\.$", re.MULTILINE)
-COUNTS = re.compile(r"Of (\d+) comparisons .* (\d+) came out better, (\d+) worse, (\d+) the same\.")
+COMPARISON = re.compile(r"(?:Latency|Accuracy) (\S+) is (above|below|equal to) \w+ \((\S+)\)\.")
 
 
 @given(metrics=metric_sets, action=st.sampled_from(["keep", "kill", "marry", "tune"]))
 def test_every_comparative_sentence_is_true_of_the_numbers_it_quotes(
     metrics: dict[str, Any], action: str
 ) -> None:
-    found = written(metrics, action)
-    text = f"{found.text}\n{markdown(found.insights.raw_sections)}"
-    for name, value, said, mark in COMPARISON.findall(text):
-        better = float(value) < float(mark) if name == "Latency" else float(value) > float(mark)
-        truth = (
-            "the same as"
-            if float(value) == float(mark)
-            else "better than"
-            if better
-            else "worse than"
-        )
+    found = told(metrics, action)
+    for value, said, mark in COMPARISON.findall(found.text):
+        one, other = float(value), float(mark)
+        truth = "equal to" if one == other else "above" if one > other else "below"
         assert said == truth
-    for said, before, value in TREND.findall(text):
-        assert said == ("rose" if float(value) > float(before) else "fell")
-    compared = COMPARISON.findall(found.text)
-    counts = COUNTS.search(text)
-    assert (counts is not None) == bool(compared)
-    if counts:
-        said_of = [
-            sum(word in one for one in compared)
-            for word in ("better than", "worse than", "the same as")
-        ]
-        assert [int(number) for number in counts.groups()] == [len(compared), *said_of]
-    for name in ("latency", "accuracy"):
-        if name in metrics:
-            assert (
-                len(
-                    [
-                        s
-                        for s in re.split(r"(?<=[.]) ", found.text)
-                        if name in s.lower() and "retriever" not in s
-                    ]
-                )
-                == 2
-            )
+    for name, value in metrics.items():
+        assert json.dumps(value) in found.text, name
 
 
-@given(number=st.floats(allow_nan=False, allow_infinity=False))
-def test_a_number_is_shown_as_itself(number: float) -> None:
-    assert float(shown(number)) == number
-
-
+@pytest.mark.parametrize("action", ["keep", "kill", "marry", "tune"])
 @pytest.mark.parametrize(
-    ("action", "metrics", "appropriate", "effective", "confidence"),
-    [
-        (
-            "keep",
-            {"latency": 80, "latency_threshold": 100, "accuracy": 0.9, "accuracy_before": 0.8},
-            True,
-            True,
-            "high",
-        ),
-        ("keep", {"accuracy": 0.3}, False, False, "medium"),
-        ("kill", {"accuracy": 0.3}, True, False, "medium"),
-        ("kill", {"accuracy": 0.9}, False, True, "medium"),
-        ("marry", {"accuracy": 0.9, "accuracy_before": 0.95}, True, True, "low"),
-        ("marry", {"accuracy": 0.9, "latency": 9, "latency_threshold": 5}, None, None, "low"),
-        ("keep", {}, None, None, None),
-        ("keep", {"latency": 12}, None, None, None),
-        ("tune", {"accuracy": 0.9}, None, True, "medium"),
-    ],
+    "metrics",
+    [{}, {"accuracy": 0.3}, {"accuracy": 0.99, "latency": 9, "latency_threshold": 500}],
 )
-def test_the_assessment_follows_from_the_marks(
-    action: str,
-    metrics: dict[str, Any],
-    appropriate: bool | None,
-    effective: bool | None,
-    confidence: str | None,
+def test_rules_give_no_verdict_whatever_the_figures_are(
+    metrics: dict[str, Any], action: str
 ) -> None:
-    said = written(metrics, action).assessment
-    assert (said.decision_appropriate, said.execution_effective, said.confidence) == (
-        appropriate,
-        effective,
-        confidence,
-    )
+    found = told(metrics, action)
+    text = f"{found.text}\n{markdown(found.insights.raw_sections)}"
+    for word in ("better", "worse", "speak", "right", "wrong", "default"):
+        assert not re.search(rf"\b{word}\b", text)
+    assert (found.insights.strengths, found.insights.improvements) == ((), ())
+    assert "improve" not in found.insights.raw_sections["Recommendation"].lower()
 
 
 def test_the_headings_are_those_that_callers_look_for() -> None:
-    assert list(written({}).insights.raw_sections) == [
+    assert list(told({}).insights.raw_sections) == [
         "Reflection on Keep Decision for Component 'retriever'",
         "Decision Analysis",
         "Execution Assessment",
@@ -226,61 +169,128 @@ def test_the_headings_are_those_that_callers_look_for() -> None:
         "Patterns and Insights",
         "Recommendation",
     ]
-    assert "Latency" in written({}).insights.raw_sections["Execution Assessment"]
-    assert "Accuracy" in written({}).insights.raw_sections["Execution Assessment"]
+    assert "- Latency: not given" in told({}).insights.raw_sections["Execution Assessment"]
+    assert "- Accuracy: not given" in told({}).insights.raw_sections["Execution Assessment"]
 
 
-def test_each_action_and_each_standing_has_its_own_analysis() -> None:
-    sets: list[dict[str, Any]] = [
-        {"accuracy": 0.9},
-        {"accuracy": 0.3},
-        {},
-        {"accuracy": 0.9, "latency": 9, "latency_target": 5},
-    ]
-    texts = {
-        written(metrics, action).text
-        for metrics in sets
-        for action in ("keep", "kill", "marry", "tune")
-    }
-    assert len(texts) == 16
-    assert written({"accuracy": 0.91}).text != written({"accuracy": 0.92}).text
-    assert written({"latency": 120}).text != written({"latency": 121}).text
-
-
-def test_a_metric_that_is_null_was_not_measured() -> None:
+@pytest.mark.parametrize(
+    ("metrics", "others", "line"),
+    [
+        (
+            {"latency": "340ms", "latency_before": "0.2 s"},
+            {},
+            "Latency: 340ms (latency_before: 0.2 s)",
+        ),
+        ({"accuracy": "78%"}, {"min_accuracy": 0.8}, "Accuracy: 78% (min_accuracy: 0.8)"),
+        (
+            {"accuracy": 0.7},
+            {"thresholds": {"accuracy": 0.8}},
+            "Accuracy: 0.7 (thresholds.accuracy: 0.8)",
+        ),
+        (
+            {"latency": 2.5},
+            {"task_requirements": {"max_latency": 1.0, "min_accuracy": 0.9}},
+            "Latency: 2.5 (task_requirements.max_latency: 1.0)",
+        ),
+        (
+            {"throughput": "40/s"},
+            {"required_throughput": "50/s"},
+            "Throughput: 40/s (required_throughput: 50/s)",
+        ),
+        ({"errorRate": 0.02}, {"maxErrorRate": 0.01}, "ErrorRate: 0.02 (maxErrorRate: 0.01)"),
+        ({"latency": 90, "cost": 3}, {}, "Cost: 3"),
+        ({"accuracy": "fast"}, {}, "Accuracy: fast"),
+        ({"latency": {"p95": 1}}, {}, 'Latency: {"p95": 1}'),
+    ],
+)
+def test_a_metric_stands_as_it_was_sent_beside_the_marks_that_are_named(
+    metrics: dict[str, Any], others: dict[str, Any], line: str
+) -> None:
     assert (
-        written({"latency": None})
-        .insights.raw_sections["Execution Assessment"]
-        .startswith("- Latency: not measured.")
+        f"- {line}\n"
+        in f"{told(metrics, **others).insights.raw_sections['Execution Assessment']}\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "mark", "said"),
     [
-        ("fast", "Accuracy was given as 'fast', which cannot be compared."),
-        (-0.2, "Accuracy was given as '-0.2'"),
-        (85, "Accuracy was given as '85'"),
-        (float("nan"), "Accuracy was given as 'nan'"),
-        (True, "Accuracy was given as 'True'"),
-        (10**400, "Accuracy was given as '1000"),
-        ({"p95": 1}, "Accuracy was given as"),
-        ("85 %", "Accuracy 0.85 is better than the threshold (0.5)."),
+        ("340ms", "0.2 s", "above"),
+        ("78%", 0.8, "below"),
+        (0.8, "80 %", "equal to"),
+        (450, 200, "above"),
+        ("340ms", 200, None),  # of what unit is the mark?
+        (78, 0.8, None),
+        ("fast", 0.8, None),
+        (True, 1, None),
+        (10**40, 1, None),
     ],
 )
-def test_what_is_no_accuracy_is_told_and_not_compared(value: Any, said: str) -> None:
-    found = written({"accuracy": value})
-    assert said in found.text
-    assert ("better" in found.text) == (value == "85 %")
-
-
-def test_other_metrics_are_told_and_what_was_before_may_come_from_the_bank() -> None:
-    found = written(
-        {"latency": 90, "latency_p95": 120, "cost": 3}, earlier={"latency": 100, "cost": 9}
+def test_only_figures_of_one_kind_are_compared(value: Any, mark: Any, said: str | None) -> None:
+    text = told({"latency": value, "latency_target": mark}).text
+    assert ("is above" in text, "is below" in text, "is equal to" in text) == (
+        said == "above",
+        said == "below",
+        said == "equal to",
     )
-    assert "Latency 90 is better than before (100)." in found.text
-    assert "- latency_p95: 120\n- cost: 3" in found.insights.raw_sections["Execution Assessment"]
-    assert found.insights.raw_sections["Patterns and Insights"] == "Latency fell from 100 to 90."
+
+
+def test_what_was_last_time_comes_from_the_bank_where_nothing_else_is_named() -> None:
+    assert "Latency: 90 (last time: 100)." in told({"latency": 90}, earlier={"latency": 100}).text
+    named = told({"latency": 90, "latency_before": 95}, earlier={"latency": 100}).text
+    assert "last time" not in named
+
+
+SAID: list[tuple[str, bool | None, bool | None, str | None]] = [
+    (
+        "The kill decision was appropriate because accuracy was below the requirement.",
+        True,
+        None,
+        None,
+    ),
+    ("The keep decision was not appropriate.", False, None, None),
+    ("A premature decision.", False, None, None),
+    ("It was the right call to kill it, but the execution was ineffective.", True, False, None),
+    ("Execution was flawless.", None, True, None),
+    ("The execution was ineffective. I am highly confident.", None, False, "high"),
+    ("The decision to kill was sound, although the rollout failed halfway.", True, False, None),
+    ("Not only was the decision appropriate, the rollout was smooth.", True, True, None),
+    ("Confidence: high. The decision was justified.", True, None, "high"),
+    ("The decision wasn't justified; I am not sure.", False, None, "low"),
+    ("Die Entscheidung war nicht angemessen. Die Ausführung war erfolgreich.", False, True, None),
+    ("Whether the decision was appropriate is unclear.", None, None, None),
+    ("Was the decision appropriate?", None, None, None),
+    ("The decision would have been appropriate with more data.", None, None, None),
+    (
+        "The decision was appropriate. Later it says: the decision was not appropriate.",
+        None,
+        None,
+        None,
+    ),
+    ("Latency rose. Nothing else was seen.", None, None, None),
+    ("The tool was not effective.", None, None, None),
+    ("The decision was right because the old execution was ineffective.", True, None, None),
+]
+
+
+@pytest.mark.parametrize(("text", "appropriate", "effective", "confidence"), SAID)
+def test_plain_words_of_a_verdict_are_read(
+    text: str, appropriate: bool | None, effective: bool | None, confidence: str | None
+) -> None:
+    said = read_verdict(text, {})
+    found = (said.decision_appropriate, said.execution_effective, said.confidence) if said else None
+    wanted = (appropriate, effective, confidence)
+    assert found == (None if wanted == (None, None, None) else wanted)
+
+
+def test_a_heading_says_what_a_section_is_about() -> None:
+    sections = {
+        "Decision Analysis": "Well justified.",
+        "Execution Assessment": "Not effective at all.",
+    }
+    said = read_verdict("", sections)
+    assert said is not None
+    assert (said.decision_appropriate, said.execution_effective) == (True, False)
 
 
 HASHES = """# Summary

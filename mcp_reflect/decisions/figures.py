@@ -1,0 +1,157 @@
+"""The metrics of an execution as they were sent, side by side with the marks that the caller names for them.
+
+A mark is an earlier value or a threshold: its name is that of the metric with a word such as `before`, `threshold` or
+`min`. Only names that were sent count, no default. Two figures are compared where both are surely of one kind; whether
+more of one is good is not said.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_reflect.models.common import Json
+
+MOST_METRICS: Final = 12
+MOST_MARKS: Final = 4  # of one metric
+MOST_SHOWN: Final = 60  # characters of a name or a value
+
+MARK_WORDS: Final = frozenset(
+    "before previous prior baseline last old earlier threshold thresholds target targets goal limit limits min minimum "
+    "max maximum required require requirement requirements allowed expected sla budget".split()
+)
+_UNITS: Final = frozenset("ms s sec secs seconds milliseconds min minutes pct percent".split())
+_FILLERS: Final = frozenset({"task", "value", "level"})
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
+_NUMBER: Final = re.compile(
+    r"(?P<number>[-+]?\d{1,30}(?:\.\d{1,30})?)\s{0,3}(?P<unit>%|[a-zA-Z]{1,12})?"
+)
+_MILLISECONDS: Final = {
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1_000),
+    **dict.fromkeys(("min", "minute", "minutes"), 60_000),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A named value as it was sent."""
+
+    name: str
+    value: Json
+
+    @property
+    def text(self) -> str:
+        """The value in the caller's own words."""
+        is_text = isinstance(self.value, str)
+        text = self.value if is_text else json.dumps(self.value, ensure_ascii=False)
+        return " ".join(str(text).split())[:MOST_SHOWN]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric(Figure):
+    """A metric, and the marks that were named for it."""
+
+    marks: tuple[Figure, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """`Latency: 340ms (latency_before: 0.2 s)`."""
+        marks = "; ".join(f"{mark.name}: {mark.text}" for mark in self.marks)
+        return f"{self.title}: {self.text}{f' ({marks})' if marks else ''}"
+
+    @property
+    def title(self) -> str:
+        """The name as a sentence begins with it."""
+        return self.name[:1].upper() + self.name[1:]
+
+    def comparisons(self) -> Iterator[str]:
+        """A sentence for each mark that is surely of the same kind: above, below or equal."""
+        for mark in self.marks:
+            relation = _relation(self.value, mark.value)
+            if relation is not None:
+                yield f"{self.title} {self.text} is {relation} {mark.name} ({mark.text})."
+
+
+def metrics_with_marks(
+    metrics: Mapping[str, Json], others: Mapping[str, Json], earlier: Mapping[str, Json]
+) -> tuple[Metric, ...]:
+    """The metrics in their order, each with its marks.
+
+    Marks stand beside the metrics, in `others` (what else the caller sent), or one level down in either
+    (`thresholds: {latency}`). `earlier` are the metrics of the component's last execution.
+    """
+    named = [*_named(metrics), *_named(others)]
+    marks = [figure for figure in named if _words(figure.name) & MARK_WORDS]
+    found: list[Metric] = []
+    used: set[str] = set()
+    for name, value in metrics.items():
+        if _words(name) & MARK_WORDS or value is None:
+            continue
+        own = [mark for mark in marks if _subject(mark.name) == _subject(name)]
+        if name in earlier and earlier[name] != value and not own:
+            own.append(Figure(name="last time", value=earlier[name]))
+        used |= {mark.name for mark in own}
+        found.append(Metric(name=_shown(name), value=value, marks=tuple(own[:MOST_MARKS])))
+    # A mark without its metric is a figure too.
+    alone = [name for name in metrics if _words(name) & MARK_WORDS and name not in used]
+    scalars = [name for name in alone if not isinstance(metrics[name], dict | list)]
+    found += [Metric(name=_shown(name), value=metrics[name]) for name in scalars]
+    return tuple(found[:MOST_METRICS])
+
+
+def _named(values: Mapping[str, Json]) -> Iterator[Figure]:
+    """The values by name, those of objects one level down as well: `thresholds.latency`."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            for inner, item in value.items():
+                if not isinstance(item, dict | list) and item is not None:
+                    yield Figure(name=f"{_shown(name)}.{_shown(inner)}", value=item)
+        elif not isinstance(value, list) and value is not None:
+            yield Figure(name=_shown(name), value=value)
+
+
+def _subject(name: str) -> frozenset[str]:
+    """The words of a name without those of a mark or a unit: what it is a figure of."""
+    own = name.rpartition(".")[2]
+    words = _words(own) - MARK_WORDS - _FILLERS
+    return (words - _UNITS) or words
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORDS.findall(name))
+
+
+def _shown(name: str) -> str:
+    return " ".join(name.split())[:MOST_SHOWN]
+
+
+def _relation(value: Json, mark: Json) -> str | None:
+    """How a value stands to a mark of the same kind; None where the kinds differ or are not sure."""
+    one, other = _measured(value), _measured(mark)
+    if one is None or other is None or one[1] != other[1]:
+        return None
+    if one[0] == other[0]:
+        return "equal to"
+    return "above" if one[0] > other[0] else "below"
+
+
+def _measured(value: Json) -> tuple[float, str] | None:
+    """A number and its kind: `time` in milliseconds, `share` for percents and plain numbers up to 1, a unit, or plain."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    found = _NUMBER.fullmatch(str(value).strip())
+    if found is None:
+        return None
+    number, unit = float(found["number"]), (found["unit"] or "").lower()
+    if not math.isfinite(number):
+        return None
+    if unit == "%":
+        return number / 100, "share"
+    if unit in _MILLISECONDS:
+        return number * _MILLISECONDS[unit], "time"
+    if not unit and 0 <= number <= 1:
+        return number, "share"
+    return number, unit

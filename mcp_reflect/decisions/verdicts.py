@@ -1,0 +1,104 @@
+"""What the text of a model or an agent says of a decision, in the plain words of verdict_words.txt.
+
+A clause counts where its subject is named in it, or by the heading that it stands under. A question, a condition and
+what is given as a reason count for nothing, and clauses that say both leave the verdict open.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.models.reflection import Assessment
+
+MOST_CHARS: Final = 20_000  # of a text that is read
+
+_DECISION: Final = "decision"
+_EXECUTION: Final = "execution"
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLAUSE: Final = re.compile(
+    r"[;:]\s|,?\s\b(?:but|although|though|however|while|whereas|yet|and|aber|obwohl|jedoch|und|pero|aunque|mais|bien que)\b\s",
+    re.IGNORECASE,
+)
+_REASON: Final = re.compile(
+    r"\b(?:because|since|given that|as it|due to|weil|denn|porque|parce que|car)\b.*", re.IGNORECASE
+)
+_OPEN: Final = re.compile(
+    r"\?\s*$|\b(?:whether|if|would|could|might|unless|were|more appropriate|ob|wenn|falls|wäre|si|serait|sería)\b",
+    re.IGNORECASE,
+)
+_NOT_ONLY: Final = re.compile(r"\b(?:not only|nicht nur|no solo|non seulement)\b", re.IGNORECASE)
+
+
+def read_verdict(text: str, sections: Mapping[str, str]) -> Assessment | None:
+    """The verdict that a text says in plain words; None where it says none. `sections` are its parts by heading."""
+    verdicts: dict[str, set[bool]] = {_DECISION: set(), _EXECUTION: set()}
+    parts = [("", text), *sections.items()]
+    for heading, body in parts:
+        subject = _subject_of_heading(heading)
+        for clause in _clauses(body[:MOST_CHARS]):
+            _judge(clause, subject, verdicts)
+    confidence = _confidence("\n".join((text, *map(": ".join, sections.items())))[:MOST_CHARS])
+    appropriate, effective = _agreed(verdicts[_DECISION]), _agreed(verdicts[_EXECUTION])
+    if appropriate is None and effective is None and confidence is None:
+        return None
+    return Assessment(
+        decision_appropriate=appropriate, execution_effective=effective, confidence=confidence
+    )
+
+
+def _judge(clause: str, subject: str | None, verdicts: dict[str, set[bool]]) -> None:
+    """Note what a clause says of each subject that it is about."""
+    words = _words()
+    named = [name for name in verdicts if words[f"{name} about"].search(clause)]
+    for name in named or ([subject] if subject else []):
+        if words[f"{name} no"].search(clause):
+            verdicts[name] |= {False}
+        elif words[f"{name} yes"].search(clause):
+            verdicts[name] |= {True}
+
+
+def _clauses(text: str) -> list[str]:
+    """The clauses that state something; a reason (`because …`) is about something else."""
+    clauses: list[str] = []
+    for sentence in _SENTENCE.split(text):
+        if not _OPEN.search(sentence):
+            stated = _NOT_ONLY.sub("", _REASON.sub("", sentence))
+            clauses += [part for part in _CLAUSE.split(stated) if part.strip()]
+    return clauses
+
+
+def _subject_of_heading(heading: str) -> str | None:
+    """What a section is about by its heading; the title of the whole names the decision and is about both."""
+    if heading.lower().startswith(("reflection on", "reflexion", "# reflection")):
+        return None
+    words = _words()
+    named = [name for name in (_DECISION, _EXECUTION) if words[f"{name} about"].search(heading)]
+    return named[0] if len(named) == 1 else None
+
+
+def _agreed(said: set[bool]) -> bool | None:
+    return said.pop() if len(said) == 1 else None
+
+
+def _confidence(text: str) -> str | None:
+    words = _words()
+    found = [
+        level for level in ("low", "medium", "high") if words[f"confidence {level}"].search(text)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+@cache
+def _words() -> Mapping[str, re.Pattern[str]]:
+    """The patterns of the data file by the name of their section."""
+    sections: dict[str, list[str]] = {}
+    name = ""
+    path = Path(__file__).with_name("verdict_words.txt")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            name = line.strip("[]")
+        elif line and not line.startswith("#"):
+            sections.setdefault(name, []).append(line)
+    return {name: re.compile("|".join(lines), re.IGNORECASE) for name, lines in sections.items()}
