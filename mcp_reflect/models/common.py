@@ -104,9 +104,10 @@ def to_json(value: Any, depth: int = 0) -> Json:
         return [to_json(item, depth + 1) for item in cast("Iterable[Any]", value)]
     if isinstance(value, date | time):
         return value.isoformat()
-    if hasattr(value, "model_dump"):  # an object of pydantic, as agents' frameworks have them
-        return to_json(value.model_dump(), depth + 1)
-    return str(value)
+    dump: Any = getattr(cast("object", value), "model_dump", None)
+    if callable(dump):  # an object of pydantic, as agents' frameworks have them
+        return to_json(dump(), depth + 1)
+    return str(cast("object", value))
 
 
 def unpacked(value: Any) -> Any:

@@ -23,6 +23,7 @@ from mcp_reflect.models.reflection import (
     ACTIONS,
     Analysis,
     Assessment,
+    Insights,
     Link,
     Reflection,
     ReflectionDraft,
@@ -488,8 +489,9 @@ def _with_review(
 
 def _verdict_of(analysis: Analysis) -> Assessment | None:
     """The verdict of an analysis: its fields, and what its plain words say where a field says nothing."""
-    sections = analysis.insights.raw_sections if analysis.insights else {}
-    said = verdicts.read_verdict(analysis.reflection, {**sections, **analysis.raw_sections})
+    insights = analysis.insights or Insights()
+    sections = {**insights.raw_sections, **analysis.raw_sections}
+    said = verdicts.read_verdict(analysis.reflection, sections)
     given = analysis.assessment or Assessment()
     if said is None:
         return analysis.assessment
