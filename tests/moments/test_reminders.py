@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.decisions import DECISIONS, bank_of, outcome_of, shown_at
+from benchmarks.decisions import DECISIONS, SETS, bank_of, outcome_of, shown_at
 from benchmarks.retrieval import lines
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
@@ -17,8 +17,15 @@ from mcp_reflect.services.hook_events import read_hook
 from tests.imported import imported
 
 NOT_SHOWN = {
-    "D08",  # "revoke all tokens at once, and hide it from search" reads like an order to deceive
-    "D18",  # the report shares no telling word with the rule
+    "decisions": {"D18"},  # the reports share hardly a telling word with the rules
+    "later": {"L09"},
+}
+BRING_A_LESSON = {  # of the prompts about something else, those that bring one
+    "decisions": {
+        "M25",  # unused translations of locale/fr.json: the rule on who edits the files in locale/
+        "M52",  # when a vacuum robot docks: the rule on when robots charge
+    },
+    "later": set[str](),
 }
 
 
@@ -45,21 +52,31 @@ async def pin(engine: Engine, name: str, *, pinned: bool = True) -> None:
     await engine.bank.lessons.pin(own, lesson_id, pinned=pinned)
 
 
-async def test_each_rule_of_a_past_chat_is_shown_whole_at_a_bug_report_in_other_words() -> None:
-    cases = lines(DECISIONS / "decisions.jsonl")
+@pytest.mark.parametrize("name", SETS)
+async def test_each_rule_of_a_past_chat_is_shown_whole_at_a_bug_report_in_other_words(
+    name: str,
+) -> None:
+    cases = lines(DECISIONS / f"{name}.jsonl")
     outcomes: dict[str, Mapping[str, Any]] = {}
     async with bank_of(cases) as (engine, rules):
         for case in cases:
             text = await shown_at(engine, case["id"], case["report"])
             outcomes[case["id"]] = outcome_of(case, rules[case["id"]], text)
-    assert {name for name, one in outcomes.items() if not one["whole"]} == NOT_SHOWN
+    assert {name for name, one in outcomes.items() if not one["whole"]} == NOT_SHOWN[name]
     assert max(one["place"] for one in outcomes.values()) <= 2  # a sibling may stand before it
 
 
-async def test_reports_about_something_else_bring_no_lesson() -> None:
-    async with bank_of(lines(DECISIONS / "decisions.jsonl")) as (engine, _):
-        for case in lines(DECISIONS / "unrelated.jsonl"):
-            assert await shown_at(engine, case["id"], case["task"]) == "", case["id"]
+@pytest.mark.parametrize("name", SETS)
+async def test_reports_and_tasks_about_something_else_bring_no_lesson(name: str) -> None:
+    prompts = [*lines(DECISIONS / "unrelated.jsonl"), *lines(DECISIONS / "later_unrelated.jsonl")]
+    async with bank_of(lines(DECISIONS / f"{name}.jsonl")) as (engine, _):
+        bring = {one["id"] for one in prompts if await shown_at(engine, one["id"], one["task"])}
+    assert bring == BRING_A_LESSON[name]
+
+
+async def test_figures_with_a_sign_name_nothing(engine: Engine) -> None:
+    await store(engine, correction="Show amounts of a recipe as 1/4, 1/3, 1/2, 2/3 or 3/4 of a cup")
+    assert await prompt(engine, "Valve 3 of the garden stays open, firmware 1.4, board C") == ""
 
 
 async def test_unrelated_tasks_recall_half_a_lesson_at_most() -> None:

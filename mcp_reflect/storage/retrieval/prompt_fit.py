@@ -10,15 +10,17 @@ from typing import Final
 from mcp_reflect.models.lesson import RecordKind, Source, Trust
 from mcp_reflect.storage.retrieval.question import SEVERAL
 from mcp_reflect.storage.retrieval.scoring import CLOSE, LONG, NEAR, Candidate, Match
+from mcp_reflect.text.word_vectors import shared_table
 
 _STRONG: Final = 0.3  # the score of a fit to a task in a sentence, by several words
-_LEAST_CLOSE: Final = 0.35  # closeness that several words need: else chance puts them together
 _ALONE: Final = 0.28  # the score of a fit by one word, or none, where no other lesson comes near
-_COMES_NEAR: Final = 0.6  # part of the best score from which on another lesson comes near
+_CLOSE_ALONE: Final = 0.44  # closeness that it needs: one word is shared by chance
+_COMES_NEAR: Final = 0.52  # part of the best score from which on another lesson comes near
 _NAMED: Final = 0.2  # the score of a fit by a rare word, which may be one of the language
-_STRONG_FOR_LONG: Final = 0.25  # each word of a long prompt weighs less, and chance reaches less
-_BEST_FOR_LONG: Final = 0.2  # the same by several words, for the best of all lessons
-_CLOSE_TO_LONG: Final = 0.4  # closeness of a fit to a long one
+_REPORT: Final = 14  # telling words from which on a prompt is a report rather than a task in a sentence
+_FITS_REPORT: Final = 0.6  # closeness to a report, and what the shared words tell, together
+_TOLD_BY_A_WORD: Final = 0.15  # what a shared word tells, if it is a rare one in English
+_RARE_IN_ENGLISH: Final = 600  # the weight of such a word in the packaged table
 _SAME_CHAT: Final = 3600.0  # seconds between two lessons of one chat, at most
 _OF_THE_BEST: Final = 0.7  # part of the score of a sure fit that its sibling has to have
 
@@ -99,15 +101,30 @@ def _shares_a_name(match: Match) -> bool:
 
 def _shares_enough(match: Match, field: Field) -> bool:
     """Return whether much of a prompt is shared, by its words and its meaning."""
-    close = _closeness(match)
-    by_words = (len(match.words) >= SEVERAL or bool(match.names)) and close >= _LEAST_CLOSE
+    if match.asked >= _REPORT and _fits_report(match):
+        return True
     if match.asked >= LONG:
-        if match.plain >= _STRONG_FOR_LONG and close >= _CLOSE_TO_LONG:
-            return True
-        return match.plain >= _BEST_FOR_LONG and by_words and field.has_best(match)
+        return False
+    close = _closeness(match)
+    by_words = (len(match.words) >= SEVERAL or bool(match.names)) and close >= CLOSE
     if match.plain >= _STRONG and by_words:
         return True
-    return match.plain >= _ALONE and close >= CLOSE and field.stands_out(match)
+    return match.plain >= _ALONE and close >= _CLOSE_ALONE and field.stands_out(match)
+
+
+def _fits_report(match: Match) -> bool:
+    """Return whether a lesson bears on a report: a part of it says what the rest of it only describes.
+
+    So it is no matter what part of the report is shared, but how much. A word tells as much as it is rare in English;
+    in a bank of a hundred lessons "settings" and "everything" are rare by chance.
+    """
+    table = shared_table()
+    told = sum(
+        min(table.weight(word.lower()) or _RARE_IN_ENGLISH, _RARE_IN_ENGLISH)
+        for word in match.words
+    )
+    close = match.close or 0.0
+    return close + _TOLD_BY_A_WORD * told / _RARE_IN_ENGLISH >= _FITS_REPORT
 
 
 def _closeness(match: Match) -> float:

@@ -29,6 +29,7 @@ _JOINED: Final = lazy_compile(r"\w[./_:\\@]\w")
 _CODE: Final = lazy_compile(
     r"(?=.*[a-z])(?=.*\d)[a-z0-9_-]{3,}|\d{5,}", flags=2
 )  # E4012, sha256, utf8, 40112
+_FIGURES: Final = lazy_compile(r"[\d\W_]+")
 _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
 # A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
@@ -57,6 +58,11 @@ def is_identifier(word: str, *, rare: bool = True) -> bool:
         and word.isalpha()
         and is_rare(word.lower())
     )
+
+
+def _has_form_of_name(word: str) -> bool:
+    """True if a word is a name by its form alone: figures joined by a sign are 1/4 cup, 2.3 s or 12:01 as well."""
+    return is_identifier(word, rare=False) and not _FIGURES.fullmatch(word)
 
 
 def is_rare(word: str) -> bool:
@@ -128,7 +134,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
     formed = frozenset(
         term
         for term in names
-        if words[term].lower() in programs or is_identifier(words[term], rare=False)
+        if words[term].lower() in programs or _has_form_of_name(words[term])
     )
     return WeighedQuestion(
         own={term: weights[term] for term in own},
