@@ -17,7 +17,9 @@ _ALONE: Final = 0.28  # the score of a fit by one word, or none, where no other 
 _CLOSE_ALONE: Final = 0.44  # closeness that it needs: one word is shared by chance
 _COMES_NEAR: Final = 0.52  # part of the best score from which on another lesson comes near
 _NAMED: Final = 0.2  # the score of a fit by a rare word, which may be one of the language
-_REPORT: Final = 14  # telling words from which on a prompt is a report rather than a task in a sentence
+_REPORT: Final = (
+    14  # telling words from which on a prompt is a report rather than a task in a sentence
+)
 _FITS_REPORT: Final = 0.6  # closeness to a report, and what the shared words tell, together
 _TOLD_BY_A_WORD: Final = 0.15  # what a shared word tells, if it is a rare one in English
 _RARE_IN_ENGLISH: Final = 600  # the weight of such a word in the packaged table

@@ -132,9 +132,7 @@ def weigh(counts: TermCounts, text: str) -> WeighedQuestion:
 
     names = frozenset(filter(is_name, own))
     formed = frozenset(
-        term
-        for term in names
-        if words[term].lower() in programs or _has_form_of_name(words[term])
+        term for term in names if words[term].lower() in programs or _has_form_of_name(words[term])
     )
     return WeighedQuestion(
         own={term: weights[term] for term in own},
