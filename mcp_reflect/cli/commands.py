@@ -129,6 +129,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "learn", "", "find what your past sessions of Claude Code, Codex and Gemini CLI teach (docs/learn.md)",
         ("", "--all --days 30", "--host claude-code --json"),
     ),
+    "replay": CommandInfo(
+        "replay", "", "walk your past sessions with today's lessons: where they would have spoken (docs/replay.md)",
+        ("", "--days 30", "--session 2f6c1a --json"),
+    ),
     "lessons": CommandInfo(
         "lessons", "", "list, search, add, show, edit, approve, merge and forget lessons",
         ("", 'add "Run make setup before make test"', "list --tag deploy", 'search "git push" --state all', "edit ID"),

@@ -189,7 +189,7 @@ def run_learn(options: Namespace) -> None:
 async def _learn(engine: Engine, options: Namespace) -> None:
     hosts = [*dict.fromkeys(options.host or HOSTS)]
     learned = await learn(
-        engine.context, hosts, every_project=options.all, days=options.days, progress=_show_progress
+        engine.context, hosts, every_project=options.all, days=options.days, progress=show_progress
     )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
@@ -222,7 +222,7 @@ async def _have_words_written(engine: Engine, options: Namespace) -> None:
     sys.stderr.write(f"{model} worded {written} findings with {tokens} tokens.{fault}\n")
 
 
-def _show_progress(done: int, size: int, files: int) -> None:
+def show_progress(done: int, size: int, files: int) -> None:
     """Show on stderr, where that is a terminal, the bytes that were read, of all, and the number of files left."""
     if sys.stderr.isatty():
         filled = _BAR * done // max(size, 1)

@@ -124,9 +124,11 @@ def add_lessons_arguments(parser: CliParser) -> None:
             fields.add_argument(name, metavar="TEXT", help=about)
         add_number(fields, "--importance", 0.0, 1.0, metavar="N", help="0 to 1")
         fields.add_argument("--tag", action="append", dest="tags", help="a tag; may be given again")
-    guard = action("guard", "say what a call against a lesson meets", "LES hold", "id")
+    about = "say what a call against a lesson meets; without a mode, what it would have met in past sessions"
+    guard = action("guard", about, "LES hold", "id")
     guard.add_argument(
         "mode",
+        nargs="?",
         choices=("hold", "tell", "off"),
         help="refuse the call once, tell the agent, or nothing",
     )
@@ -162,6 +164,8 @@ def run_lessons(options: Namespace) -> int | None:
     """Find lessons, look at one, and change it; without an action, list the newest."""
     if options.action == "erase":
         return with_engine(lambda engine: _erase(engine, options))
+    if options.action == "guard" and options.mode is None:
+        return with_engine(lambda engine: _try_guard(engine, options))
     try:
         return with_place(options, lambda do: _USES[options.action](do, options))
     except NotFoundError as error:  # its words are for agents
@@ -264,6 +268,23 @@ async def _guard(do: Do, options: Namespace, mode: GuardMode) -> None:
         GuardMode.OFF: "its guard does nothing",
     }
     _report(after, options, f"{after.guard}: {meaning[mode]}")
+
+
+async def _try_guard(engine: Engine, options: Namespace) -> int:
+    """Show what a lesson's guard would have met in the past sessions of this project; it changes nothing."""
+    from mcp_reflect.cli.replay import write_replayed  # noqa: PLC0415 - needed here alone
+    from mcp_reflect.services.replay import replay  # noqa: PLC0415 - same
+
+    own, lessons = engine.scopes.own, engine.bank.lessons
+    lesson = await lessons.get(own, await lessons.resolve_id(own, options.id), "id")
+    if lesson.guard is None:
+        raise InputError(
+            "id", "that lesson has no guard", "Give it one: mcp-reflect lessons edit ID --guard."
+        )
+    if not options.json:
+        write_line(f"{lesson.id}: {visible(lesson.guard)}")
+    write_replayed(await replay(engine.context, only=lesson.id), options)
+    return 0
 
 
 async def _pin(do: Do, options: Namespace, *, pinned: bool) -> None:

@@ -59,7 +59,7 @@ class Learned:
     faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
-def _scopes(
+def scopes_of_folders(
     context: Context, folders: Iterable[str | None]
 ) -> Callable[[str | None], Scope | None]:
     """Return a function that gives the scope of a session's folder, None if the folder is unknown."""
@@ -111,7 +111,7 @@ async def learn(
     places = [place for host in hosts for place in sessions_of(host, learned.faults)]
     copies = copies_in(places)
     learned.faults += _without_folder(places) if every_project else []
-    scope_of = _scopes(context, [place.folder for place in places])
+    scope_of = scopes_of_folders(context, [place.folder for place in places])
     read = await findings.files_read(context.scopes.own.tenant)
     oldest = context.clock.now() - days * DAY if days is not None else 0.0
     queue: _Queue = []

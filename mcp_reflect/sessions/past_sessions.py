@@ -115,7 +115,7 @@ class SessionReader(CallReader):
         words = text.strip()
         if by is not Speaker.HOST:
             self.of_person = by is Speaker.PERSON
-        if by is Speaker.PERSON and words and not _OF_HOST.match(words):
+        if by is Speaker.PERSON and words and not is_word_of_host(words):
             self._said, self._said_at = words[:MOST_SAID], self._number
             self._note_words(FindingKind.SAID, words)
 
@@ -238,6 +238,11 @@ class SessionReader(CallReader):
                 ],
             )
         self.found[finding.thing] = finding, seen
+
+
+def is_word_of_host(text: str) -> bool:
+    """Return whether a host added a text in the person's name."""
+    return bool(_OF_HOST.match(text))
 
 
 def _line_of(text: str) -> int:

@@ -358,6 +358,14 @@ class RecallRepository(Repository):
             scope=str(scope),
         )
 
+    async def would_show(self, scope: Scope, ask: RecallQuery) -> tuple[Hit, ...]:
+        """Return the lessons that fit a task best, and log nothing: nobody is shown them."""
+        text = text_of(ask)
+        vectors = await self._vectors_of(text)
+        rank = partial(_ranked, scope=scope, index=self._vectors, now=self.clock.now())
+        find = partial(rank, ask=ask, vectors=vectors)
+        return (await self.db.look(scope.tenant, find, long=True))[0]
+
     async def _vectors_of(self, text: str) -> list[QueryVector]:
         """Return a question as vectors: of the model, if one is named and answers, then of the packaged table.
 

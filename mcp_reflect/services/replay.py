@@ -1,0 +1,255 @@
+"""Past sessions of a project once more, with today's lessons and guards: where they would have spoken, and what came next.
+
+Nothing is stored and nothing leaves the machine.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from mcp_reflect.clock import DAY
+from mcp_reflect.guards.guard import matches
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
+from mcp_reflect.models.replay import Next, SpokenMoment, Trigger, Verdict
+from mcp_reflect.moments.guarded import mode_in, refuses
+from mcp_reflect.security.redact import clean, clean_text
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.ground import marks_of
+from mcp_reflect.services.learn import scopes_of_folders
+from mcp_reflect.services.reminders import MOST_LESSONS
+from mcp_reflect.sessions.replaying import (
+    Advice,
+    MadeStep,
+    PastSession,
+    SaidStep,
+    after,
+    read_steps,
+)
+from mcp_reflect.sessions.session_lines import record_keys
+from mcp_reflect.sessions.session_places import HOSTS, SessionPlace, copies_in, sessions_of
+from mcp_reflect.sessions.text import clip
+from mcp_reflect.sessions.tools import call_line
+from mcp_reflect.storage.lessons import guard_of
+
+_MOST_LESSONS: Final = 10_000
+_MOST_SAID: Final = 300  # characters of a prompt or a call that are shown
+_MOST_CHARS: Final = 1_000_000
+_MOST_MOMENTS: Final = 20_000
+_READ_ERRORS: Final = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What was replayed: sessions, bytes, prompts and calls, where a lesson would have spoken, and faults of files."""
+
+    sessions: int = 0
+    bytes: int = 0
+    prompts: int = 0
+    calls: int = 0
+    moments: list[SpokenMoment] = field(default_factory=list[SpokenMoment])
+    faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @property
+    def sums(self) -> dict[Verdict, int]:
+        """How often the lessons would have been what; guards that are off count for nothing."""
+        counts = Counter(moment.verdict for moment in self.moments if moment.armed)
+        return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def places_of(
+    context: Context, *, session: str | None, days: float | None, faults: list[tuple[str, str]]
+) -> list[SessionPlace]:
+    """Return the files of the project's past sessions in all hosts, the latest first.
+
+    `session` is the path of a file, wherever it is, or the name of a session or its beginning.
+    """
+    if session is not None and (file := Path(session).expanduser()).is_file():
+        host = next((name for name in HOSTS if f".{name.partition('-')[0]}" in file.as_posix()), "")
+        facts = file.stat()
+        return [SessionPlace(file, host or "file", facts.st_size, facts.st_mtime, None)]
+    found = [place for host in HOSTS for place in sessions_of(host, faults)]
+    scope_of = scopes_of_folders(context, [place.folder for place in found])
+    oldest = context.clock.now() - days * DAY if days is not None else 0.0
+    return [
+        place
+        for place in found
+        if scope_of(place.folder) == context.scopes.own
+        and place.changed >= oldest
+        and (session is None or session in place.path.name)
+    ]
+
+
+async def replay(
+    context: Context,
+    *,
+    session: str | None = None,
+    days: float | None = None,
+    only: str | None = None,
+    progress: Progress | None = None,
+) -> Replayed:
+    """Replay the project's sessions; `only` is the id of one lesson whose guard alone is tried."""
+    replayed = Replayed()
+    places = places_of(context, session=session, days=days, faults=replayed.faults)
+    advice = await _advice(context, only)
+    copies, size = copies_in(places), sum(place.size for place in places)
+    for number, place in enumerate(places, start=1):
+        try:
+            originals = copies.get(place.path, ())
+            known = frozenset[str]().union(*(record_keys(one) for one in originals))
+            past = read_steps(place.path, known)
+        except _READ_ERRORS as error:
+            replayed.faults.append((str(place.path), f"it cannot be read: {type(error).__name__}"))
+        else:
+            replayed.faults += [(str(place.path), fault) for fault in past.faults]
+            await _replay_session(context, place, past, advice, replayed, prompts=only is None)
+            replayed.sessions += 1
+        replayed.bytes += place.size
+        if progress:
+            progress(replayed.bytes, size, len(places) - number)
+    return replayed
+
+
+@dataclass(frozen=True, slots=True)
+class _AllAdvice:
+    """The lessons of a project: by id, and those with a guard by its keys; `mode` is what guards do there."""
+
+    by_id: Mapping[str, Advice]
+    by_key: Mapping[str, Sequence[Advice]]
+    mode: GuardMode
+    hidden: frozenset[str]
+
+    def at(self, step: MadeStep) -> list[Advice]:
+        """Return the lessons that a call goes against."""
+        found = {one.lesson.id: one for key in step.call.keys for one in self.by_key.get(key, ())}
+        return [
+            one for one in found.values() if one.guard is not None and matches(one.guard, step.call)
+        ]
+
+    def is_armed(self, lesson: Lesson) -> bool:
+        """Return whether a lesson's guard speaks today."""
+        own = lesson.guard_mode or self.mode
+        return lesson.unarmed is None and GuardMode.OFF not in (own, self.mode)
+
+    def would_hold(self, lesson: Lesson) -> bool:
+        """Return whether a call against a lesson would be refused."""
+        return (lesson.guard_mode or self.mode) is not GuardMode.TELL and refuses(lesson)
+
+
+async def _advice(context: Context, only: str | None) -> _AllAdvice:
+    own = context.scopes.own
+    lessons = await context.bank.lessons.latest(own, kind=None, limit=_MOST_LESSONS)
+    kinds = (RecordKind.LESSON, RecordKind.STRATEGY)
+    used = [one for one in lessons if one.kind in kinds and only in (None, one.id)]
+    every = [Advice.of(lesson, guard_of(lesson)) for lesson in used]
+    by_key: dict[str, list[Advice]] = defaultdict(list)
+    for one in every:
+        for key in one.guard.keys if one.guard else ():
+            by_key[key].append(one)
+    chosen = await context.bank.lessons.guard_mode(own)
+    marks = await marks_of(context, own, [one.id for one in used])
+    hidden = frozenset(name for name, mark in marks.items() if mark.hides)
+    mode = mode_in(context.settings.guards, chosen)
+    return _AllAdvice({one.lesson.id: one for one in every}, by_key, mode, hidden)
+
+
+async def _replay_session(
+    context: Context,
+    place: SessionPlace,
+    past: PastSession,
+    advice: _AllAdvice,
+    replayed: Replayed,
+    *,
+    prompts: bool,
+) -> None:
+    """Go through the steps of a session; each lesson speaks once at a prompt, and at each call that differs."""
+    shown: set[str] = set()
+    made: set[tuple[str, str]] = set()
+    for number, step in enumerate(past.steps):
+        if len(replayed.moments) >= _MOST_MOMENTS:
+            return
+        if isinstance(step, SaidStep):
+            replayed.prompts += 1
+            found = (
+                await _at_prompt(context, step, shown, advice) if prompts and advice.by_id else []
+            )
+            shown |= {one.lesson.id for one in found}
+            replayed.moments += [_at(place, past, number, one, advice, step) for one in found]
+            continue
+        replayed.calls += 1
+        for one in advice.at(step) if advice.by_key else ():
+            told = (one.lesson.id, call_line(step.tool, step.arguments))
+            if told not in made:
+                made.add(told)
+                replayed.moments.append(_at(place, past, number, one, advice, step))
+
+
+async def _at_prompt(
+    context: Context, step: SaidStep, shown: set[str], advice: _AllAdvice
+) -> list[Advice]:
+    """Return the lessons that a prompt would bring, as a hook chooses them."""
+    query = RecallQuery(
+        task=clean(step.text),
+        kinds=(RecordKind.LESSON, RecordKind.STRATEGY),
+        limit=MOST_LESSONS + len(shown),
+        max_chars=_MOST_CHARS,
+        strong_only=True,
+    )
+    if not query.task.strip():
+        return []
+    hits = await context.bank.recalls.would_show(_own(context), query)
+    new = [hit.id for hit in hits if hit.id not in shown and hit.id not in advice.hidden]
+    return [advice.by_id[name] for name in new[:MOST_LESSONS] if name in advice.by_id]
+
+
+def _own(context: Context) -> Scope:
+    return context.scopes.own
+
+
+def _at(
+    place: SessionPlace,
+    past: PastSession,
+    number: int,
+    one: Advice,
+    advice: _AllAdvice,
+    step: SaidStep | MadeStep,
+) -> SpokenMoment:
+    """Return a moment at which a lesson would have spoken, with what came next."""
+    sequel = after(past.steps, number, one)
+    came, fact, minutes = sequel.next, sequel.fact, sequel.minutes
+    is_call = isinstance(step, MadeStep)
+    holds = is_call and advice.would_hold(one.lesson)
+    if is_call and step.failed:
+        came, fact = Next.FAILURE, step.seen.line
+    elif is_call:
+        came, fact = Next.WORKED, step.seen.line
+    said = call_line(step.tool, step.arguments) if is_call else step.text
+    return SpokenMoment(
+        session=clean_text(past.name),
+        host=place.host,
+        line=step.line,
+        at=step.at,
+        trigger=Trigger.CALL if is_call else Trigger.PROMPT,
+        said=clip(clean_text(said), _MOST_SAID),
+        lesson_id=one.lesson.id,
+        lesson=one.lesson.text,
+        armed=advice.is_armed(one.lesson) if is_call else True,
+        holds=holds,
+        next=came,
+        fact=clip(clean_text(fact), _MOST_SAID),
+        minutes=minutes,
+        verdict=_verdict(came, holds=holds),
+    )
+
+
+def _verdict(came: Next, *, holds: bool) -> Verdict:
+    """Return what a lesson would have been: it helps where the failure that it is about comes next."""
+    if came is Next.FAILURE:
+        return Verdict.HELPED
+    if came is Next.WORKED and holds:
+        return Verdict.REFUSED
+    return Verdict.NOISE

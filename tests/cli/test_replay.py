@@ -1,0 +1,165 @@
+"""`replay`: past sessions of three hosts with today's lessons, where each would have spoken and what came next."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import Command
+from tests.sessions import past_home
+from tests.sessions.past_home import FAILS, WORKS, claude, codex, gemini
+
+MIGRATE = {
+    "mistake": "`make test` failed: database is not migrated",
+    "correction": "Run `make migrate` before `make test`",
+    "wrong": "make test",
+    "right": "make migrate",
+}
+PUSH = ("runs", "git push --force", "Everything up-to-date")
+
+
+class Home:
+    """A home with sessions, and the command in a project of it."""
+
+    def __init__(self, command: Command, folder: Path) -> None:
+        self.command = command
+        self.folder = folder
+        self.project = folder / "shop"
+        self.project.mkdir()
+
+    def add(self, mistake: str, correction: str, *words: str) -> str:
+        """Add a lesson as a person; return its id."""
+        told = ("--mistake", mistake, "--correction", correction, *words)
+        return self.command.json("lessons", "add", *told)["lesson_id"]
+
+    def replay(self, *words: str) -> dict[str, Any]:
+        """What `replay` finds."""
+        return json.loads(self.command("replay", "--json", *words))
+
+
+@pytest.fixture
+def home(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.delenv("MCP_REFLECT_PROJECT")
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    made = Home(command, tmp_path)
+    monkeypatch.chdir(made.project)
+    return made
+
+
+def add_migrate(home: Home) -> str:
+    return home.add(
+        MIGRATE["mistake"],
+        MIGRATE["correction"],
+        *("--wrong-call", MIGRATE["wrong"], "--right-call", MIGRATE["right"]),
+    )
+
+
+def test_a_lesson_that_would_have_come_before_its_failure_would_have_helped_in_each_host(
+    home: Home,
+) -> None:
+    asks = ("says", "Run make test, and migrate the database if it must be")
+    for write in (claude, codex, gemini):
+        write(home.folder, home.project, f"of-{write.__name__}", [asks, FAILS, *WORKS])
+    lesson_id = add_migrate(home)
+    found = home.replay()
+    assert found["sessions"] == 3
+    assert (found["prompts"], found["calls"]) == (3, 9)
+    at_prompts = [one for one in found["moments"] if one["trigger"] == "prompt"]
+    assert {one["host"] for one in at_prompts} == {"claude-code", "codex", "gemini"}
+    for one in at_prompts:
+        assert one["lesson_id"] == lesson_id
+        assert (one["next"], one["verdict"]) == ("the same failure", "would have helped")
+        assert "database is not migrated" in one["fact"]
+        assert one["minutes"] is not None
+
+
+def test_a_guard_that_would_have_refused_a_call_that_worked_is_counted_so(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Publish it"), PUSH])
+    lesson_id = home.add("Pushed by force", "Never", "--guard", "Bash: `git push` with `--force`")
+    found = home.replay()
+    [moment] = found["moments"]
+    assert (moment["trigger"], moment["holds"], moment["line"]) == ("call", True, 4)
+    assert moment["verdict"] == "would have refused a call that worked"
+    assert found["sums"] == {"helped": 0, "noise": 0, "refused a call that worked": 1}
+    assert home.command("lessons", "guard", lesson_id).splitlines()[-1] == (
+        "Lessons and guards that are on would have: helped 0, noise 0, refused a call that worked 1."
+    )
+    home.command.by_person("lessons", "guard", lesson_id, "tell")
+    assert home.replay()["sums"]["noise"] == 1
+
+
+def test_a_guard_that_is_off_is_tried_and_counts_for_nothing(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Publish it"), PUSH])
+    lesson_id = home.add("Pushed by force", "Never", "--guard", "Bash: `git push` with `--force`")
+    home.command.by_person("lessons", "guard", lesson_id, "off")
+    found = home.replay()
+    assert [one["armed"] for one in found["moments"]] == [False]
+    assert sum(found["sums"].values()) == 0
+    assert "its guard is off" in home.command("replay")
+
+
+def test_a_lesson_beside_the_point_is_noise(home: Home) -> None:
+    steps = [("says", "Run make test twice"), ("runs", "make test", "42 passed in 1s")]
+    claude(home.folder, home.project, "a", steps)
+    add_migrate(home)
+    [moment] = home.replay()["moments"]
+    assert (moment["next"], moment["verdict"]) == ("neither", "would have been noise")
+
+
+def test_replay_changes_nothing_and_says_it_where_nothing_would_have_spoken(home: Home) -> None:
+    claude(home.folder, home.project, "a", [("says", "Draw a chart"), ("runs", "ls", "README")])
+    add_migrate(home)
+    before = home.command("stats", "--json")
+    assert "No lesson of this project would have spoken" in home.command("replay")
+    assert home.command("stats", "--json") == before
+
+
+def test_one_session_and_sessions_of_some_days_are_replayed_alone(home: Home) -> None:
+    asks = ("says", "Run make test please")
+    first = claude(home.folder, home.project, "first", [asks, FAILS, *WORKS])
+    claude(home.folder, home.project, "second", [asks, FAILS, *WORKS])
+    add_migrate(home)
+    assert home.replay("--session", "second")["sessions"] == 1
+    assert home.replay("--session", str(first))["sessions"] == 1
+    assert home.replay("--days", "0")["sessions"] == 0
+    assert home.replay("--days", "9999")["sessions"] == 2
+
+
+def test_sessions_of_other_projects_and_files_that_cannot_be_read_are_left_out(home: Home) -> None:
+    claude(home.folder, home.folder / "other", "other", [("says", "Run make test"), FAILS])
+    damaged = claude(home.folder, home.project, "damaged", [("says", "Run make test"), FAILS])
+    with damaged.open("ab") as file:
+        file.write(b'{"type": "user", "message": \xff\n[[[\n')
+    add_migrate(home)
+    found = home.replay()
+    assert found["sessions"] == 1
+    assert [fault["file"] for fault in found["faults"]] == [str(damaged)]
+
+
+def test_a_home_of_thirty_sessions_reads_as_a_list_of_lessons_with_their_moments(
+    home: Home,
+) -> None:
+    past_home.thirty(home.folder, home.project)
+    add_migrate(home)
+    home.add("Installed with npm", "Use pnpm here", "--guard", "Bash: `npm`")
+    text = home.command("replay")
+    lines = text.splitlines()
+    assert lines[0].startswith("les_")
+    assert lines[1].startswith("  would have: helped")
+    assert "30 sessions" in text
+    assert "next: the same failure" in text
+    assert lines[-1].startswith("Lessons and guards that are on would have: helped")
+
+
+def test_secrets_of_a_past_session_are_not_shown(home: Home) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    steps = [("says", "Publish"), ("runs", f"git push --force https://x:{secret}@host/r", "ok")]
+    claude(home.folder, home.project, "a", steps)
+    home.add("Pushed by force", "Never", "--guard", "Bash: `git push` with `--force`")
+    found = home.replay()
+    assert found["moments"]
+    assert secret not in json.dumps(found)
