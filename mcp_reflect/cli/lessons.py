@@ -331,7 +331,7 @@ async def _erase(engine: Engine, options: Namespace) -> int:
     ):
         write_line("Nothing was erased.")
         return 1
-    await engine.bank.lessons.erase(own, lesson.id)
+    await engine.bank.lessons.erase(own, lesson.id, by=speaker_of_process())
     write_result(options, {"id": lesson.id, "state": "erased"}, f"{lesson.id}: erased.")
     return 0
 

@@ -34,7 +34,7 @@ from mcp_reflect.projects import folder_is_gone, stored_name
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.sessions.text import clip
-from mcp_reflect.speaker import refuse_agent, refuse_in_host, speaker_of_process
+from mcp_reflect.speaker import Speaker, refuse_agent, refuse_in_host, speaker_of_process
 from mcp_reflect.storage.projects import ProjectCounts
 from mcp_reflect.storage.sqlite import backup, files
 
@@ -217,7 +217,7 @@ def run_projects(options: Namespace) -> None:
 async def _set_guards(engine: Engine, options: Namespace) -> None:
     refuse_agent(speaker_of_process(), "guards", "say what guards do in a project")
     mode = None if options.mode == "default" else GuardMode(options.mode)
-    await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode)
+    await engine.bank.lessons.set_guard_mode(engine.scopes.own, mode, by=Speaker.PERSON)
     said = f"Guards in {engine.scopes.own}: {mode or engine.settings.guards}."
     write_result(options, {"project": engine.scopes.own.project, "guards": mode}, said)
 
@@ -318,7 +318,8 @@ async def _dream(engine: Engine, options: Namespace) -> None:
         write_line(await prompt(engine.context))
     elif options.undo:
         refuse_in_host("--undo", "undo a dream")
-        report_undone(await engine.undo_dream(options.undo), options)
+        undone = await engine.undo_dream(options.undo, by=speaker_of_process())
+        report_undone(undone, options)
     else:
         analysis = read_text(options.analysis, engine.settings) if options.analysis else None
         dream = await engine.dream(plan_only=options.plan, analysis=analysis)

@@ -30,6 +30,7 @@ from mcp_reflect.security.gate import clean_inputs
 from mcp_reflect.security.redact import clean, quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import clip
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage.consolidation import BY_PERSON, digest_of, planned
 from mcp_reflect.storage.similarity import codes
 
@@ -57,8 +58,10 @@ async def dream(
     return await _apply(context, plan_of)
 
 
-async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
-    """Merge records of one kind because a person says that they are the same; `undo` reverts it.
+async def merge(
+    context: Context, keep: str, gone: Sequence[str], *, by: Speaker = Speaker.AGENT
+) -> Dream:
+    """Merge records of one kind because somebody says that they are the same; `undo` reverts it.
 
     `keep` stays with its text; the texts of `gone` become versions of it, and they are archived.
     InputError if they cannot be merged.
@@ -84,11 +87,14 @@ async def merge(context: Context, keep: str, gone: Sequence[str]) -> Dream:
         reason=BY_PERSON,
     )
     plan = DreamPlan(looked_at=len(records), merges=(merge,), thinker="person")
-    return await _apply(context, lambda _: plan, part=True)
+    return await _apply(context, lambda _: plan, part=True, by=by)
 
 
-async def _apply(context: Context, plan_of: _Planner, *, part: bool = False) -> Dream:
-    dreamed = await context.bank.consolidations.dream(context.scopes.own, plan_of, part=part)
+async def _apply(
+    context: Context, plan_of: _Planner, *, part: bool = False, by: Speaker = Speaker.AGENT
+) -> Dream:
+    own = context.scopes.own
+    dreamed = await context.bank.consolidations.dream(own, plan_of, part=part, by=by)
     plan = dreamed.plan
     if dreamed.dream_id is not None:
         counts = {
@@ -101,9 +107,9 @@ async def _apply(context: Context, plan_of: _Planner, *, part: bool = False) -> 
     return dreamed
 
 
-async def undo(context: Context, dream_id: str) -> Undone:
+async def undo(context: Context, dream_id: str, *, by: Speaker = Speaker.AGENT) -> Undone:
     """Revert what a dream changed; records that changed since stay as they are."""
-    undone = await context.bank.consolidations.undo(context.scopes.own, dream_id)
+    undone = await context.bank.consolidations.undo(context.scopes.own, dream_id, by=by)
     context.log.info(
         "dream_undone",
         dream_id=dream_id,

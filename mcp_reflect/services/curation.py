@@ -129,7 +129,7 @@ async def edited(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     if speaker is not Speaker.PERSON and found.is_kept_by_person:
         changes = await services.lessons.checked_changes(engine.context, found, sent["changes"])
         await _refuse_kept(engine, found, ProposalKind.EDIT, "an edit", changes)
-    return await engine.edit_lesson(found.id, sent["changes"])
+    return await engine.edit_lesson(found.id, sent["changes"], by=speaker)
 
 
 async def _refuse_kept(
@@ -155,7 +155,9 @@ async def moved(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
         refuse_agent(speaker, "state", "bring a lesson back")
     elif speaker is not Speaker.PERSON and found.is_kept_by_person:
         await _refuse_kept(engine, found, ProposalKind.RETIRE, reason)
-    return await engine.bank.lessons.set_state(engine.scopes.own, found.id, state, reason)
+    return await engine.bank.lessons.set_state(
+        engine.scopes.own, found.id, state, reason, by=speaker
+    )
 
 
 async def _own(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
@@ -239,7 +241,9 @@ async def answered(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     if sent["true"] is True:
         await services.roots.plant_roots(engine.context, own, found.id)
         return found
-    return await engine.bank.lessons.set_state(own, found.id, State.RETIRED, "no longer true")
+    return await engine.bank.lessons.set_state(
+        own, found.id, State.RETIRED, "no longer true", by=speaker
+    )
 
 
 async def reopened(engine: Engine, sent: Sent, *, speaker: Speaker) -> None:
@@ -254,7 +258,7 @@ async def reopened(engine: Engine, sent: Sent, *, speaker: Speaker) -> None:
         "trust": Trust(sent["trust"]),
         "held": sent.get("held"),
     }
-    await engine.bank.lessons.edit(engine.scopes.own, found.id, before)
+    await engine.bank.lessons.edit(engine.scopes.own, found.id, before, by=speaker)
 
 
 async def settled(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, Any]:
@@ -299,14 +303,14 @@ async def merged(engine: Engine, sent: Sent, *, speaker: Speaker) -> dict[str, A
         raise InputError(
             "merge", "it takes two lessons or more", "Name the one that stays, then the others."
         )
-    dream = await merge(engine.context, kept_id, gone)
+    dream = await merge(engine.context, kept_id, gone, by=speaker)
     return {"id": kept_id, "merged": gone, "dream_id": dream.dream_id}
 
 
 async def unmerged(engine: Engine, sent: Sent, *, speaker: Speaker) -> Undone:
     """Undo a merge."""
     refuse_agent(speaker, "id", "undo a merge")
-    return await engine.undo_dream(str(sent["id"]))
+    return await engine.undo_dream(str(sent["id"]), by=speaker)
 
 
 async def imported(engine: Engine, sent: Sent, *, speaker: Speaker) -> tuple[Stored, ...]:

@@ -22,6 +22,7 @@ from mcp_reflect.projects import Scopes
 from mcp_reflect.security.gate import clean_arguments
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context, open_bank
+from mcp_reflect.speaker import Speaker, speaker_of_process
 from mcp_reflect.storage.bank import Bank
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Engine:
             self.settings, self.scopes, self.bank, self.clock, self.log, scorer, llm, session
         )
         self._changes: set[str] = set()
+        self._began = self.clock.now()
         if scopes is None and own is None:  # a person's own bank: the files are on this machine
             self.bank.db.on_commit(_CHANGES_LESSONS, lambda: self._changes.add("lessons"))
         self._naming = asyncio.Lock()
@@ -152,7 +154,7 @@ class Engine:
         if self._changes:
             self._changes.clear()
             with suppress(BankError):
-                await services.promote.refresh(self.context)
+                await services.promote.refresh(self.context, speaker_of_process(), self._began)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], client: "ClientCapabilities | None" = None
@@ -323,9 +325,14 @@ class Engine:
         """Retire a lesson. It leaves every recall and stays in the history."""
         return await services.lessons.forget(self.context, arguments)
 
-    async def edit_lesson(self, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
-        """Change fields of a lesson on a person's behalf. The earlier wording stays as a version."""
-        return await services.lessons.edit(self.context, lesson_id, changes)
+    async def edit_lesson(
+        self, lesson_id: str, changes: Mapping[str, Any], *, by: Speaker = Speaker.AGENT
+    ) -> Lesson:
+        """Change fields of a lesson; only `by` a person those of one that a person keeps.
+
+        The earlier wording stays as a version.
+        """
+        return await services.lessons.edit(self.context, lesson_id, changes, by=by)
 
     def import_lessons(
         self, lines: Iterable[tuple[int, Mapping[str, Any]]]
@@ -412,6 +419,6 @@ class Engine:
             self.context, plan_only=plan_only, analysis=analysis
         )
 
-    async def undo_dream(self, dream_id: str) -> "Undone":
-        """Revert the changes of a dream."""
-        return await services.consolidate.undo(self.context, dream_id)
+    async def undo_dream(self, dream_id: str, *, by: Speaker = Speaker.AGENT) -> "Undone":
+        """Revert the changes of a dream; only `by` a person those of lessons that a person keeps."""
+        return await services.consolidate.undo(self.context, dream_id, by=by)

@@ -16,6 +16,7 @@ from mcp_reflect.security.injection import suspicion
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import shares_words
 from mcp_reflect.sessions.tools import LESSON_ID, call_line, told_in
+from mcp_reflect.speaker import Speaker
 
 if TYPE_CHECKING:
     from mcp_reflect.sessions.calls import Call
@@ -150,5 +151,5 @@ async def reopen(context: Context, finding_id: str, lesson_id: str | None) -> No
     await context.bank.findings.settle(context.scopes.own, finding_id, FindingState.OPEN, None)
     if lesson_id:
         await context.bank.lessons.set_state(
-            context.scopes.own, lesson_id, State.RETIRED, "decision undone"
+            context.scopes.own, lesson_id, State.RETIRED, "decision undone", by=Speaker.PERSON
         )

@@ -20,6 +20,7 @@ from mcp_reflect.models.lesson import (
 from mcp_reflect.moments.guarded import may_hold
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.services.context import Context
+from mcp_reflect.speaker import Speaker
 
 MOST_MET: Final = 0.05
 """The share of a project's recorded calls above which a guard is off until a person turns it on."""
@@ -169,5 +170,8 @@ async def set_mode(context: Context, lesson_id: str, mode: GuardMode) -> Lesson:
         fix = "Write a lesson of your own: mcp-reflect lessons add."
         raise InputError("mode", "a lesson from outside never holds a call", fix)
     return await context.bank.lessons.edit(
-        context.scopes.own, lesson_id, {"guard_mode": mode, "unarmed": None, "guard_repeats": 0}
+        context.scopes.own,
+        lesson_id,
+        {"guard_mode": mode, "unarmed": None, "guard_repeats": 0},
+        by=Speaker.PERSON,
     )

@@ -45,6 +45,7 @@ from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import marked
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.proposals import decide_or_keep
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage.transfer import Exported
 
 _Line = TypeVar("_Line", bound=ImportArguments)
@@ -168,7 +169,7 @@ async def add(context: Context, arguments: Mapping[str, Any]) -> Stored:
     draft, guard = await guarded(
         context, scope, replace(sent.draft(Source.PERSON), trust=Trust.TRUSTED)
     )
-    stored = replace(await context.bank.lessons.store(scope, draft), guard=guard)
+    stored = replace(await context.bank.lessons.store(scope, draft, by=Speaker.PERSON), guard=guard)
     await _plant(context, scope, stored, sent)
     return stored
 
@@ -398,12 +399,18 @@ async def checked_changes(
     return edited
 
 
-async def edit(context: Context, lesson_id: str, changes: Mapping[str, Any]) -> Lesson:
+async def edit(
+    context: Context,
+    lesson_id: str,
+    changes: Mapping[str, Any],
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> Lesson:
     """Change fields of a lesson. The earlier wording stays as a version."""
     lessons = context.bank.lessons
     before = await lessons.get(context.scopes.own, lesson_id)
     edited = await checked_changes(context, before, changes)
-    return await lessons.edit(context.scopes.own, lesson_id, edited)
+    return await lessons.edit(context.scopes.own, lesson_id, edited, by=by)
 
 
 async def import_lessons(

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from mcp_reflect.models.lesson import Lesson, RecordKind, State, Trust
 from mcp_reflect.security.redact import quoted
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.text import clip
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage.screening import suspicion_of
 from mcp_reflect.storage.similarity import same_text
 from mcp_reflect.text.signature import digest
@@ -36,6 +37,7 @@ _START: Final = re.compile(r"<!-- mcp-reflect: lessons ([0-9a-f]{12})[^\n]{0,200
 _LAST: Final = re.compile(rf"{_END}(?:\r?\n)?")
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@([^\s`]{1,300})")
 _MOST_MARKERS: Final = 200  # in a file whose block is looked for
+_HEADING: Final = "## Lessons of this project"
 _ABOUT: Final = "change them with `mcp-reflect lessons`, not here"
 _RULES: Final = "---\ndescription: Lessons of this project\nalwaysApply: true\n---\n"
 _SKILL: Final = (
@@ -95,11 +97,21 @@ def _digest(body: str) -> str:
     return digest(body.replace("\r\n", "\n").strip(), 12)
 
 
-def block_of(lessons: Sequence[Lesson]) -> str:
-    """Return the block with a line for each lesson."""
-    lines = [f"- {_without_markers(clip(lesson.text, _MOST_LESSON))}" for lesson in lessons]
-    body = "\n".join(["## Lessons of this project", *lines])
+def block_of(lines: Iterable[str]) -> str:
+    """Return the block with these lines, one for each lesson."""
+    body = "\n".join([_HEADING, *lines])
     return f"<!-- mcp-reflect: lessons {_digest(body)}, {_ABOUT} -->\n{body}\n{_END}\n"
+
+
+def line_of(lesson: Lesson) -> str:
+    """Return the line of a lesson in a block."""
+    return f"- {_without_markers(clip(lesson.text, _MOST_LESSON))}"
+
+
+def _lines_in(text: str, block: Block) -> list[str]:
+    """Return the lines of the lessons in a block that is there."""
+    lines = text[block.start : block.end].replace("\r\n", "\n").strip().split("\n")
+    return lines[2:-1]
 
 
 def _without_markers(text: str) -> str:
@@ -249,21 +261,22 @@ async def plan(
         known = Promotion(file=str(path), lessons=(), lead=lead, head=head, made=not path.exists())
     left_out = [(one, f"{path.name} says it already") for one in said]
     left_out += [(lesson.id, f"a block has at most {MOST_LINES} lines") for lesson in kept[room:]]
-    return _planned(replace(known, said=tuple(said)), kept[:room], tuple(left_out))
+    lines = {lesson.id: line_of(lesson) for lesson in kept[:room]}
+    return _planned(replace(known, said=tuple(said)), lines, tuple(left_out))
 
 
 def _planned(
-    known: Promotion, lessons: Sequence[Lesson], left_out: tuple[tuple[str, str], ...] = ()
+    known: Promotion, lines: Mapping[str, str], left_out: tuple[tuple[str, str], ...] = ()
 ) -> Plan:
-    """Return the change that puts these lessons into the block of a file, or removes the block if there are none.
+    """Return the change that puts these lines into the block of a file, or removes the block if there are none.
 
-    InputError if the file is not ours to change.
+    The lines stand under the ids of their lessons. InputError if the file is not ours to change.
     """
     path = Path(known.file)
     text = _text(_resolved(path.parent, path))
-    block, new = block_in(text, path.name), block_of(lessons)
+    block, new = block_in(text, path.name), block_of(lines.values())
     new = new.replace("\n", "\r\n") if "\r\n" in text else new
-    if not lessons:
+    if not lines:
         after = _without(block, text, known.lead) if block else text
         after = None if known.made and after == known.head else after
     elif block is None:
@@ -272,7 +285,7 @@ def _planned(
         has_line_end = text[: block.end].endswith("\n")
         ending = "" if has_line_end else "\r\n" if "\r\n" in text else "\n"
         after = text[: block.start] + new.removesuffix(ending) + text[block.end :]
-    kept = replace(known, lessons=tuple(lesson.id for lesson in lessons)) if lessons else None
+    kept = replace(known, lessons=tuple(lines)) if lines else None
     return Plan(path=path, before=text, after=after, promotion=kept, left_out=left_out)
 
 
@@ -357,7 +370,7 @@ async def undo_plans(
         else os.path.realpath(path_of(root, name or "", subject))
     )
     known = await context.bank.findings.promotions(context.scopes.own)
-    plans = [_planned(one, ()) for one in known if only in (None, one.file)]
+    plans = [_planned(one, {}) for one in known if only in (None, one.file)]
     if not plans:
         raise InputError(
             "--undo", "nothing of this project was promoted", "`mcp-reflect promote` does it."
@@ -365,18 +378,40 @@ async def undo_plans(
     return plans
 
 
-async def refresh(context: Context) -> None:
+async def refresh(context: Context, by: Speaker, since: float) -> None:
     """Bring our blocks into step with their lessons: new words, and without those that are not in use any more.
 
-    A file stays as it is if it is gone, cannot be written, or somebody edited its block.
+    Only a person's word changes a file. So a line follows a lesson that a person keeps, which only a person changes, and
+    where a person runs this process one that changed or was erased `since` it began. Any other line stays as the person
+    saw it when they promoted it. A file stays as it is if it is gone, cannot be written, or somebody edited its block.
     """
-    scope = context.scopes.own
-    for known in await context.bank.findings.promotions(scope):
-        lessons: list[Lesson] = []
-        for lesson_id in known.lessons:
-            with suppress(NotFoundError):
-                lessons.append(await context.bank.lessons.get(scope, lesson_id))
+    for known in await context.bank.findings.promotions(context.scopes.own):
         with suppress(InputError, OSError):
-            made = _planned(known, [lesson for lesson in lessons if _is_usable(lesson)])
+            made = _planned(known, await _lines_now(context, known, by, since))
             if made.after != made.before and _START.search(made.before):
                 await apply(context, made)
+
+
+async def _lines_now(
+    context: Context, known: Promotion, by: Speaker, since: float
+) -> dict[str, str]:
+    """Return the lines that a block should have, under the ids of their lessons."""
+    text = _text(Path(known.file))
+    block = block_in(text, known.file)
+    written = _lines_in(text, block) if block else []
+    lines: dict[str, str] = {}
+    for lesson_id, line in zip(known.lessons, written, strict=False):
+        lesson = await _found(context, lesson_id)
+        is_of_person = by is Speaker.PERSON and (lesson is None or lesson.updated_at >= since)
+        if not is_of_person and (lesson is None or not lesson.is_kept_by_person):
+            lines[lesson_id] = line
+        elif lesson is not None and _is_usable(lesson):
+            lines[lesson_id] = line_of(lesson)
+    return lines
+
+
+async def _found(context: Context, lesson_id: str) -> Lesson | None:
+    try:
+        return await context.bank.lessons.get(context.scopes.own, lesson_id)
+    except NotFoundError:
+        return None

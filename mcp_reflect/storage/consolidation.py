@@ -19,6 +19,7 @@ from mcp_reflect.models.lesson import (
     Trust,
     Undone,
 )
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lessons, outcomes, screening
 from mcp_reflect.storage.repository import LISTS, Reading, Repository, Writing, scoped, transaction
 from mcp_reflect.storage.similarity import alike, nearest, same_record
@@ -152,6 +153,7 @@ class ConsolidationRepository(Repository):
         plan_of: Callable[[list[Lesson]], DreamPlan],
         *,
         part: bool = False,
+        by: Speaker = Speaker.AGENT,
     ) -> Dream:
         """Plan over the records and apply the plan, in one transaction: of two dreams at once, one finds nothing to do.
 
@@ -161,7 +163,7 @@ class ConsolidationRepository(Repository):
         if plan.empty and not plan.tokens:
             return Dream(dream_id=None, status="nothing_to_do", plan=plan, scope=str(scope))
         dream_id, now = self.clock.new_id("drm"), self.clock.now()
-        changes = _Changes(tx, scope, now)
+        changes = _Changes(tx, scope, now, by)
         for new in plan.generalizations:
             changes.generalize(
                 new, screening.screened(screening.record_of(new.lesson, scope, self.clock))
@@ -170,6 +172,8 @@ class ConsolidationRepository(Repository):
             changes.merge(merge, f"merged in dream {dream_id}")
         for archiving in plan.archivings:
             record = lessons.lesson_by_id(tx, scope, archiving.id)
+            if record.is_kept_by_person:
+                continue
             changes.write(
                 record, replace(record, state=State.ARCHIVED), f"archived: {archiving.reason}"
             )
@@ -190,7 +194,9 @@ class ConsolidationRepository(Repository):
         )
 
     @transaction
-    def undo(self, tx: Writing, scope: Scope, dream_id: str) -> Undone:
+    def undo(
+        self, tx: Writing, scope: Scope, dream_id: str, *, by: Speaker = Speaker.AGENT
+    ) -> Undone:
         """Restore what a dream changed, in one transaction; records that changed since stay as they are."""
         now, reason = self.clock.now(), f"dream {dream_id} undone"
         fix = "`mcp-reflect dream --list` shows the dreams."
@@ -202,7 +208,8 @@ class ConsolidationRepository(Repository):
         skipped: list[str] = []
         for name, change in changes["records"].items():
             current = lessons.find(tx, scope, name)
-            if current is None or current.updated_at != change["after"]:
+            is_kept = current is not None and current.is_kept_by_person and by is Speaker.AGENT
+            if current is None or current.updated_at != change["after"] or is_kept:
                 skipped.append(name)
                 continue
             before = {**change["before"], "state": State(change["before"]["state"])}
@@ -213,6 +220,7 @@ class ConsolidationRepository(Repository):
                 current,
                 screening.judged(replace(current, **before, updated_at=now)),
                 reason,
+                by=by,
             )
             restored.append(current)
         names = {record.id for record in restored}
@@ -224,7 +232,10 @@ class ConsolidationRepository(Repository):
         ) in restored:  # merged records get their outcomes back, and the kept record only its own
             outcomes.recompute(tx, scope, lessons.lesson_by_id(tx, scope, record.id))
         for name in changes["added"]:
-            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, now)
+            added = lessons.find(tx, scope, name)
+            if added is None or (added.is_kept_by_person and by is Speaker.AGENT):
+                continue
+            lessons.set_state(tx, scope, name, State.ARCHIVED, reason, now, by=by)
         tx.run("dream_undone", scoped(scope, id=dream_id))
         lessons.archive_excess(tx, scope, self.context.size, now)
         return Undone(
@@ -241,6 +252,7 @@ class _Changes:
     tx: Writing
     scope: Scope
     now: float
+    by: Speaker
     records: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     added: list[str] = field(default_factory=list[str])
 
@@ -249,7 +261,7 @@ class _Changes:
             lessons.lesson_by_id(self.tx, self.scope, name) for name in (merge.keep, *merge.gone)
         )
         # A person's lesson stays as it is, whatever says the same.
-        by_person = merge.reason == BY_PERSON
+        by_person = self.by is Speaker.PERSON
         after, gone = keep, [one for one in gone if by_person or not one.is_kept_by_person]
         if keep.is_kept_by_person and not by_person:
             self.archive(gone, keep)
@@ -289,7 +301,8 @@ class _Changes:
             )
 
     def write(self, before: Lesson, after: Lesson, reason: str) -> None:
-        lessons.revise(self.tx, self.scope, before, replace(after, updated_at=self.now), reason)
+        after = replace(after, updated_at=self.now)
+        lessons.revise(self.tx, self.scope, before, after, reason, by=self.by)
         fields_before = {name: getattr(before, name) for name in _RESTORED}
         self.records[before.id] = {"before": fields_before, "after": self.now}
 

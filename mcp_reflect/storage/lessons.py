@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
-from mcp_reflect.errors import InputError
+from mcp_reflect.errors import InputError, NotAllowedError
 from mcp_reflect.guards.guard import (
     Call,
     Guard,
@@ -19,6 +19,7 @@ from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust
 from mcp_reflect.security.redact import quoted
+from mcp_reflect.speaker import Speaker, refuse_agent
 from mcp_reflect.storage import screening, similarity
 from mcp_reflect.storage.repository import (
     LISTS,
@@ -62,7 +63,9 @@ class LessonRepository(Repository):
     Every method that takes an id raises NotFoundError if the scope has no such record.
     """
 
-    async def store(self, scope: Scope, draft: LessonDraft) -> models.Stored:
+    async def store(
+        self, scope: Scope, draft: LessonDraft, *, by: Speaker = Speaker.AGENT
+    ) -> models.Stored:
         """Store a lesson, or strengthen the one that says the same.
 
         It is compared with words from outside, and judged, before the bank is locked: that takes longer than writing.
@@ -78,7 +81,7 @@ class LessonRepository(Repository):
             return screening.screened(record, ["\n".join(outputs)[:_CHARS_COMPARED]], waiting)
 
         def store(tx: Writing) -> models.Stored:
-            lesson_id, status, near = add_or_merge(tx, scope, lesson)
+            lesson_id, status, near = add_or_merge(tx, scope, lesson, by=by)
             archived = archive_excess(tx, scope, self.context.size, self.clock.now())
             reason = (
                 "archived at once: the bank is full of more important lessons"
@@ -108,7 +111,15 @@ class LessonRepository(Repository):
         return await self.db.write(scope.tenant, store)
 
     @transaction
-    def supersede(self, tx: Writing, scope: Scope, old_id: str, new_id: str) -> None:
+    def supersede(
+        self,
+        tx: Writing,
+        scope: Scope,
+        old_id: str,
+        new_id: str,
+        *,
+        by: Speaker = Speaker.AGENT,
+    ) -> None:
         """Retire a lesson that another one replaces, which keeps its wording and how often it was learned."""
         old, new, now = (
             lesson_by_id(tx, scope, old_id),
@@ -116,7 +127,7 @@ class LessonRepository(Repository):
             self.clock.now(),
         )
         if old.id != new.id and old.state is State.ACTIVE:
-            supersede(tx, scope, old, new, now)
+            supersede(tx, scope, old, new, now, by=by)
 
     async def get(self, scope: Scope, lesson_id: str, field: str = "lesson_id") -> Lesson:
         """Return the record with that id; NotFoundError names `field`."""
@@ -176,7 +187,7 @@ class LessonRepository(Repository):
         if pinned:
             _check_pin(tx, scope, before)
         after = replace(before, pinned_at=self.clock.now() if pinned else None)
-        change(tx, scope, after)
+        change(tx, scope, after, by=Speaker.PERSON)
         return after
 
     async def for_start(self, scope: Scope, limit: int = 50) -> list[Lesson]:
@@ -203,11 +214,18 @@ class LessonRepository(Repository):
 
     @transaction
     def set_state(
-        self, tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str
+        self,
+        tx: Writing,
+        scope: Scope,
+        lesson_id: str,
+        state: State,
+        reason: str,
+        *,
+        by: Speaker = Speaker.AGENT,
     ) -> Lesson:
         """Retire, archive or restore a lesson; its former state stays in its history."""
         now = self.clock.now()
-        lesson = set_state(tx, scope, lesson_id, state, reason, now)
+        lesson = set_state(tx, scope, lesson_id, state, reason, now, by=by)
         if state is State.ACTIVE:  # another one gives way to what a person restored
             archive_excess(
                 tx, Scope(scope.tenant, lesson.project), self.context.size, now, spare=lesson_id
@@ -231,24 +249,37 @@ class LessonRepository(Repository):
             fix = "`mcp-reflect lessons review` lists the lessons that are."
             raise InputError("id", f"'{quoted(lesson_id)}' is not in quarantine", fix)
         if not approved:
-            return set_state(tx, scope, lesson_id, State.RETIRED, "rejected", self.clock.now())
+            now = self.clock.now()
+            return set_state(
+                tx, scope, lesson_id, State.RETIRED, "rejected", now, by=Speaker.PERSON
+            )
         after = replace(before, trust=Trust.TRUSTED, held=None, updated_at=self.clock.now())
-        revise(tx, scope, before, after, "approved")
+        revise(tx, scope, before, after, "approved", by=Speaker.PERSON)
         return after
 
     @transaction
-    def edit(self, tx: Writing, scope: Scope, lesson_id: str, changes: dict[str, Any]) -> Lesson:
+    def edit(
+        self,
+        tx: Writing,
+        scope: Scope,
+        lesson_id: str,
+        changes: dict[str, Any],
+        *,
+        by: Speaker = Speaker.AGENT,
+    ) -> Lesson:
         """Change a lesson's fields; the wording before stays as a version."""
         before = lesson_by_id(tx, scope, lesson_id)
         after = screening.screened(replace(before, **changes, updated_at=self.clock.now()))
-        revise(tx, scope, before, after, "edited")
+        revise(tx, scope, before, after, "edited", by=by)
         return after
 
-    async def erase(self, scope: Scope, lesson_id: str) -> None:
+    async def erase(self, scope: Scope, lesson_id: str, *, by: Speaker = Speaker.AGENT) -> None:
         """Remove a record with its index entries, history, links and outcomes, and overwrite their bytes."""
 
         def erase(tx: Writing) -> None:
-            values = {"id": lesson_by_id(tx, scope, lesson_id).id, "tenant": scope.tenant}
+            lesson = lesson_by_id(tx, scope, lesson_id)
+            refuse_change(lesson, None, by)
+            values = {"id": lesson.id, "tenant": scope.tenant}
             index.remove(tx, lesson_id)
             for name in _ERASING:
                 tx.run(name, values)
@@ -261,8 +292,16 @@ class LessonRepository(Repository):
         return await self.db.look(scope.tenant, lambda reading: guard_mode(reading, scope))
 
     @transaction
-    def set_guard_mode(self, tx: Writing, scope: Scope, mode: GuardMode | None) -> None:
-        """Choose what guards do in a project; None forgets it."""
+    def set_guard_mode(
+        self,
+        tx: Writing,
+        scope: Scope,
+        mode: GuardMode | None,
+        *,
+        by: Speaker = Speaker.AGENT,
+    ) -> None:
+        """Choose what guards do in a project, which only a person may; None forgets it."""
+        refuse_agent(by, "mode", "say what guards do in a project")
         tx.run("guards_mode_cut", scoped(scope))
         if mode is not None:
             tx.run("guard_add", scoped(scope, key="", lesson_id=mode.value))
@@ -330,8 +369,9 @@ def insert_rows(tx: Writing, records: Sequence[LessonRows]) -> None:
     index.add(tx, [record.entry for record in records if record.entry])
 
 
-def insert(tx: Writing, scope: Scope, lesson: Lesson) -> None:
+def insert(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
     """Store a record as it is, and index it."""
+    refuse_change(None, lesson, by)
     insert_rows(tx, [lesson_rows(scope, lesson)])
 
 
@@ -351,7 +391,14 @@ class Added(NamedTuple):
     near: Sequence[Lesson] = ()
 
 
-def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None = None) -> Added:
+def add_or_merge(
+    tx: Writing,
+    scope: Scope,
+    lesson: Lesson,
+    session: str | None = None,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> Added:
     """Store a lesson, or strengthen the one that says the same; one of the same `session` is the same case.
 
     A lesson in quarantine is never merged.
@@ -359,12 +406,12 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
     if lesson.trust is Trust.QUARANTINED:
         if same := tx.row("lesson_held_same", scoped(scope, text=lesson.text, kind=lesson.kind)):
             return Added(same["id"], "quarantined")
-        insert(tx, scope, lesson)
+        insert(tx, scope, lesson, by=by)
         return Added(lesson.id, "quarantined")
     near = similarity.nearest(tx, scope, lesson)
     equal = first_equal(lesson, near)
     if equal is None:
-        insert(tx, scope, lesson)
+        insert(tx, scope, lesson, by=by)
         return Added(lesson.id, "stored", near)
     is_of_person = lesson.trust is Trust.TRUSTED
     if equal.is_kept_by_person and not is_of_person:
@@ -377,7 +424,7 @@ def add_or_merge(tx: Writing, scope: Scope, lesson: Lesson, session: str | None 
     after = merged(equal, lesson)
     if is_of_person and not equal.is_kept_by_person:
         after = in_words_of(after, lesson)
-    change(tx, scope, after)
+    change(tx, scope, after, by=by)
     return Added(equal.id, "merged")
 
 
@@ -388,13 +435,20 @@ def in_words_of(stored: Lesson, told: Lesson) -> Lesson:
     return screening.judged(replace(stored, **words, **own))
 
 
-def supersede(tx: Writing, scope: Scope, old: Lesson, new: Lesson, now: float) -> None:
+def supersede(
+    tx: Writing,
+    scope: Scope,
+    old: Lesson,
+    new: Lesson,
+    now: float,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> None:
     """Retire `old`, which `new` replaces, and keep it in the history of `new`."""
-    revise(
-        tx, scope, old, replace(old, state=State.RETIRED, updated_at=now), f"replaced by {new.id}"
-    )
+    retired = replace(old, state=State.RETIRED, updated_at=now)
+    revise(tx, scope, old, retired, f"replaced by {new.id}", by=by)
     keep_version(tx, new.id, "other_wording", old)
-    change(tx, scope, replace(new, strength=new.strength + old.strength, updated_at=now))
+    change(tx, scope, replace(new, strength=new.strength + old.strength, updated_at=now), by=by)
     tx.run(
         "link_add", {"from_id": new.id, "relation": REPLACES, "to_kind": "lesson", "to_id": old.id}
     )
@@ -435,18 +489,52 @@ def merged(stored: Lesson, lesson: Lesson) -> Lesson:
     return screening.judged(after) if after.outside > stored.outside else after
 
 
-def change(tx: Writing, scope: Scope, lesson: Lesson) -> None:
-    """Write a changed record and its index entry, without a version."""
+# The last line below the services: what a person keeps, only a person changes. Who does not say that a person speaks
+# writes as an agent. The counts of its use, and where it lies, are nobody's words.
+
+_OF_USE: Final = frozenset(
+    "project reflection_id strength times_applied effectiveness wins losses proof guard_repeats suspicion rules_version "
+    "updated_at".split()
+)
+
+
+def refuse_change(before: Lesson | None, after: Lesson | None, by: Speaker) -> None:
+    """Raise NotAllowedError if an agent would change or remove a lesson that a person keeps, or make one theirs."""
+    if by is Speaker.PERSON:
+        return
+    fix = "A person decides about it: mcp-reflect lessons review."
+    if before is not None and before.is_kept_by_person:
+        if after is None or _kept_fields(before) != _kept_fields(after):
+            raise NotAllowedError("lesson_id", "a person keeps that lesson", fix)
+    elif after is not None and after.is_kept_by_person:
+        raise NotAllowedError("lesson_id", "only a person may trust a lesson", fix)
+
+
+def _kept_fields(lesson: Lesson) -> dict[str, Any]:
+    return {name: value for name, value in asdict(lesson).items() if name not in _OF_USE}
+
+
+def change(tx: Writing, scope: Scope, lesson: Lesson, *, by: Speaker = Speaker.AGENT) -> None:
+    """Write a changed record and its index entry, without a version. NotAllowedError for what a person keeps."""
+    refuse_change(find(tx, scope, lesson.id), lesson, by)
     tx.run("lesson_change", lesson_values(scope, lesson))
     index.renew(tx, scope, lesson)
     tx.run("guard_cut", {"id": lesson.id, "tenant": scope.tenant})
     tx.run_many("guard_add", guard_rows(scope, lesson))
 
 
-def revise(tx: Writing, scope: Scope, before: Lesson, after: Lesson, reason: str) -> None:
+def revise(
+    tx: Writing,
+    scope: Scope,
+    before: Lesson,
+    after: Lesson,
+    reason: str,
+    *,
+    by: Speaker = Speaker.AGENT,
+) -> None:
     """Write a changed record, and keep what it was as a version."""
     keep_version(tx, before.id, reason, before)
-    change(tx, scope, after)
+    change(tx, scope, after, by=by)
 
 
 GUARD_FIELDS: Final = ("wrong_call", "right_call", "guard", "unarmed", "guard_mode")
@@ -486,14 +574,21 @@ def find(reading: Reading, scope: Scope, lesson_id: str) -> Lesson | None:
 
 
 def set_state(
-    tx: Writing, scope: Scope, lesson_id: str, state: State, reason: str, now: float
+    tx: Writing,
+    scope: Scope,
+    lesson_id: str,
+    state: State,
+    reason: str,
+    now: float,
+    *,
+    by: Speaker = Speaker.AGENT,
 ) -> Lesson:
     """Retire, archive or restore a lesson; its former state stays in its history."""
     before = lesson_by_id(tx, scope, lesson_id)
     if before.state is state:
         return before
     after = replace(before, state=state, updated_at=now)
-    revise(tx, scope, before, after, reason)
+    revise(tx, scope, before, after, reason, by=by)
     return after
 
 

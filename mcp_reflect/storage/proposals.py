@@ -8,6 +8,7 @@ from typing import Any, Final
 from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, State, Trust
 from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.repository import (
     Repository,
@@ -78,8 +79,8 @@ class ProposalRepository(Repository):
                 draft: LessonDraft = from_json(LessonDraft, proposal.body)
                 record = screening.record_of(replace(draft, trust=Trust.TRUSTED), own, self.clock)
                 new = screening.screened(replace(record, agent=proposal.agent))
-                lessons.insert(tx, own, new)
-                lessons.supersede(tx, own, lesson, new, now)
+                lessons.insert(tx, own, new, by=Speaker.PERSON)
+                lessons.supersede(tx, own, lesson, new, now, by=Speaker.PERSON)
                 return lessons.lesson_by_id(tx, own, new.id)
             case ProposalKind.EDIT:
                 changes = dict(proposal.body)
@@ -90,7 +91,8 @@ class ProposalRepository(Repository):
                 after = replace(lesson, state=State.RETIRED, updated_at=now)
             case ProposalKind.DISARM:
                 after = replace(lesson, guard_mode=GuardMode.OFF, updated_at=now)
-        lessons.revise(tx, scope, lesson, after, f"proposed: {proposal.reason}")
+        reason = f"proposed: {proposal.reason}"
+        lessons.revise(tx, scope, lesson, after, reason, by=Speaker.PERSON)
         return after
 
 

@@ -178,9 +178,10 @@ class ReflectionRepository(Repository):
 
         body: dict[str, Any] = {"reflection_id": reflection_id, **draft.body}
         summary = record_of(draft.face, reflection_id)
-        if lessons.find(tx, scope, reflection_id) is None:
+        before = lessons.find(tx, scope, reflection_id)
+        if before is None:
             lessons.insert(tx, scope, summary)
-        else:
+        elif not before.is_kept_by_person:
             lessons.change(tx, scope, summary)
         if (
             summary.held

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from mcp_reflect.clock import Clock, iso
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Lesson, LessonDraft, RecordKind, Stored
+from mcp_reflect.speaker import Speaker
 from mcp_reflect.storage import lessons, screening
 from mcp_reflect.storage.lessons import LessonRows, lesson_rows
 from mcp_reflect.storage.repository import (
@@ -156,7 +157,7 @@ def _restore(tx: Writing, batch: Sequence[Exported], clock: Clock) -> list[Store
         if status == "restored":
             lesson = screening.redacted(sent)
             taken[lesson.id] = scope.tenant
-            lessons.insert(tx, scope, lesson)
+            lessons.insert(tx, scope, lesson, by=Speaker.PERSON)
             for version in versions:
                 tx.run("version_add", {"record_id": lesson.id, **version})
             for outcome in outcomes:

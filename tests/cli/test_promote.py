@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -341,3 +342,35 @@ def test_a_confirmed_lesson_of_an_agent_is_promoted_too(command: Command, projec
     assert (lesson.trust, lesson.source) == (Trust.CONFIRMED, Source.AGENT)
     command.by_person("promote", "CLAUDE.md", "--yes")
     assert "Feed it once a day" in (project / "CLAUDE.md").read_text()
+
+
+def test_an_agents_change_of_a_promoted_lesson_leaves_the_file_and_a_persons_changes_it(
+    command: Command, project: Path
+) -> None:
+    async def run(work: Callable[[Engine], Awaitable[Any]]) -> Any:
+        settings = Settings(bank=Path(os.environ["MCP_REFLECT_BANK"]), project="app")
+        async with Engine(settings) as engine:
+            return await work(engine)
+
+    async def confirmed(engine: Engine) -> str:
+        stored = await engine.store_lesson(
+            mistake="Fed the wombat", correction="Feed the wombat once a day"
+        )
+        own, trust = engine.scopes.own, {"trust": Trust.CONFIRMED}
+        await engine.bank.lessons.edit(own, stored.lesson_id, trust)
+        return stored.lesson_id
+
+    lesson_id = asyncio.run(run(confirmed))
+    command.by_person("promote", "CLAUDE.md", "--yes")
+    file = project / "CLAUDE.md"
+    promoted = file.read_bytes()
+    asyncio.run(run(lambda engine: engine.edit_lesson(lesson_id, {"correction": "Feed it gravel"})))
+    assert file.read_bytes() == promoted
+    asyncio.run(run(lambda engine: engine.forget_lesson(lesson_id=lesson_id, reason="outdated")))
+    assert file.read_bytes() == promoted
+    command.by_person("lessons", "add", "--mistake", "Slept", "--correction", "Stay awake")
+    assert file.read_bytes() == promoted
+    command.by_person("lessons", "restore", lesson_id)
+    assert "Feed it gravel" in file.read_text()
+    command.by_person("lessons", "forget", lesson_id)
+    assert "wombat" not in file.read_text()

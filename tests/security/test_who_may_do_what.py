@@ -121,6 +121,7 @@ TRIES: dict[str, Try] = {
     "use decide": Try(use("decide", id="ID", approved=False), End.REFUSED),
     "use reopen": Try(use("reopen", id="ID", state="retired", trust="observed"), End.REFUSED),
     "use guard": Try(use("guard", id="ID", mode="off"), End.REFUSED),
+    "use still": Try(use("still", id="ID", true=False), End.REFUSED),
     "use pin": Try(use("pin", id="ID", pinned=True), End.REFUSED),
     "use merge": Try(use("merge", ids=["ID", "ID"]), End.REFUSED),
     "use undo": Try(use("undo", id="drm_1"), End.REFUSED),

@@ -1,6 +1,7 @@
 """A lesson acts at the call that would repeat its mistake: refused once, or told, and judged by what comes of it."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from mcp_reflect.models.common import Json
 from mcp_reflect.models.lesson import GuardMode, State, Trust
 from mcp_reflect.services import guards, lessons
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 from tests.imported import imported
 
 TSC: dict[str, Any] = {
@@ -133,14 +135,14 @@ async def test_a_person_chooses_for_a_lesson_a_project_or_all(engine: Engine) ->
         return told is not None, told is not None and told.hold
 
     assert await said("one") == (True, True)
-    await modes.set_guard_mode(own, GuardMode.TELL)
+    await modes.set_guard_mode(own, GuardMode.TELL, by=Speaker.PERSON)
     assert await said("two") == (True, False)
-    await modes.set_guard_mode(own, GuardMode.OFF)
+    await modes.set_guard_mode(own, GuardMode.OFF, by=Speaker.PERSON)
     assert await said("three") == (False, False)
-    await modes.set_guard_mode(own, GuardMode.TELL)
+    await modes.set_guard_mode(own, GuardMode.TELL, by=Speaker.PERSON)
     await guards.set_mode(engine.context, lesson_id, GuardMode.HOLD)
     assert await said("four") == (True, True)
-    await modes.set_guard_mode(own, None)
+    await modes.set_guard_mode(own, None, by=Speaker.PERSON)
     assert await modes.guard_mode(own) is None
 
 
@@ -151,9 +153,9 @@ async def test_what_came_from_outside_never_holds_a_call(
     lesson_id = await a_persons(engine)
     change = {"outside": True, "trust": Trust.TRUSTED} if "outside" in fields else {}
     if change:
-        await engine.bank.lessons.edit(engine.scopes.own, lesson_id, change)
+        await engine.bank.lessons.edit(engine.scopes.own, lesson_id, change, by=Speaker.PERSON)
     else:
-        await engine.bank.lessons.erase(engine.scopes.own, lesson_id)
+        await engine.bank.lessons.erase(engine.scopes.own, lesson_id, by=Speaker.PERSON)
         lesson_id = (await imported(engine, TSC))[0].lesson_id
     said = await engine.before_call("Bash", WRONG, session="s")
     assert said is not None
@@ -283,16 +285,15 @@ async def test_an_edited_guard_is_tried_and_follows_new_words_only_if_nobody_wro
     engine: Engine,
 ) -> None:
     lesson_id = await a_persons(engine)
+    edit = partial(engine.edit_lesson, by=Speaker.PERSON)
     with pytest.raises(InputError, match="does not meet"):
-        await engine.edit_lesson(lesson_id, {"guard": "Bash: `eslint`"})
+        await edit(lesson_id, {"guard": "Bash: `eslint`"})
     with pytest.raises(InputError, match="right_call too"):
-        await engine.edit_lesson(lesson_id, {"guard": "Bash: `tsc`"})
-    edited = await engine.edit_lesson(
-        lesson_id, {"guard": "Bash: `tsc` with `-p` without `--noEmit`"}
-    )
-    reworded = await engine.edit_lesson(lesson_id, {"mistake": "Ran `tsc` all alone"})
+        await edit(lesson_id, {"guard": "Bash: `tsc`"})
+    edited = await edit(lesson_id, {"guard": "Bash: `tsc` with `-p` without `--noEmit`"})
+    reworded = await edit(lesson_id, {"mistake": "Ran `tsc` all alone"})
     assert edited.guard == reworded.guard == "Bash: `tsc` with `-p` without `--noEmit`"
-    assert (await engine.edit_lesson(lesson_id, {"guard": ""})).guard == GUARD
+    assert (await edit(lesson_id, {"guard": ""})).guard == GUARD
 
 
 async def test_reflect_takes_the_calls_of_its_lesson(engine: Engine) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_reflect.config import Settings
 from mcp_reflect.models.lesson import Recall, State
 from mcp_reflect.services.engine import Engine
+from mcp_reflect.speaker import Speaker
 
 WORD = st.sampled_from(
     "cache proxy invoice retry deploy login parser backup tile queue worker token".split()
@@ -107,7 +108,9 @@ async def test_what_a_person_lets_out_of_quarantine_counts_and_what_is_rejected_
     assert let_out.id in {
         hit.id for hit in (await engine.recall(task=let_out.mistake or "")).lessons
     }
-    await engine.bank.lessons.set_state(scope, let_out.id, State.RETIRED, "no longer true")
+    await engine.bank.lessons.set_state(
+        scope, let_out.id, State.RETIRED, "no longer true", by=Speaker.PERSON
+    )
     again = await engine.recall(task="flushed the cache of the proxy")
     assert [replace(hit, times_applied=0) for hit in again.lessons] == [
         replace(hit, times_applied=0) for hit in alone.lessons

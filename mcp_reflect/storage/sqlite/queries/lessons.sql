@@ -83,7 +83,8 @@ ORDER BY id DESC LIMIT :limit;
 SELECT * FROM lessons
 WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active'
   AND trust NOT IN ('quarantined', 'trusted') AND source <> 'person'
-  AND coalesce(guard_mode, '') NOT IN ('hold', 'enforce') AND importance < :never AND id <> coalesce(:spare, '')
+  AND coalesce(guard_mode, '') NOT IN ('hold', 'enforce') AND pinned_at IS NULL AND importance < :never
+  AND id <> coalesce(:spare, '')
 ORDER BY importance >= :first, round((wins + 2) / (wins + losses + 4), 3), updated_at, id
 LIMIT max(0, (SELECT count(*) FROM lessons
   WHERE tenant = :tenant AND project = :project AND kind = :kind AND state = 'active' AND trust <> 'quarantined')
