@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, SERVER_NAME, Command, set_hooks
+from mcp_reflect.cli.host_hooks import set_hooks
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, table_of_hosts
+from mcp_reflect.cli.hosts import AGENT_RULES, SERVER_NAME, Command
 
 ROOT: Final = Path(__file__).parent.parent
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
@@ -25,6 +27,11 @@ OWNER, NAME = REPOSITORY.split("/")[-2:]
 _LINKS: Final = (
     "<!-- links: written by `python -m tests.server.generate` -->",
     "<!-- end of links -->",
+)
+
+_HOSTS_TABLE: Final = (
+    "<!-- hosts: written by `python -m tests.server.generate` -->",
+    "<!-- end of hosts -->",
 )
 
 
@@ -113,6 +120,7 @@ def files() -> dict[str, str]:
         "plugin/GEMINI.md": AGENT_RULES,
         "server.json": _json(server()),
         "README.md": readme(),
+        "docs/hosts.md": page_of_hosts(),
     }
     made |= {
         f"docs/pictures/install-{_label(name)}.svg": button(f"Install in {name}")
@@ -262,6 +270,14 @@ def readme() -> str:
     after = rest.partition(end)[2]
     listed = "".join(f"[install-{_label(name)}]: {url}\n" for name, url in links().items())
     return f"{before}{begin}\n{listed}{end}{after}"
+
+
+def page_of_hosts() -> str:
+    """Return the page of hosts with the table of today."""
+    text = (ROOT / "docs" / "hosts.md").read_text("utf-8")
+    begin, end = _HOSTS_TABLE
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n{table_of_hosts()}{end}{rest.partition(end)[2]}"
 
 
 def button(text: str) -> str:

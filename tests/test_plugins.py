@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.stdio import Era, RawServer
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
 
 ROOT = Path(__file__).parent.parent
 LAUNCHER = ROOT / "plugin" / "launcher.py"

@@ -24,7 +24,13 @@ from mcp_reflect.projects import Folder, Scopes
 from mcp_reflect.security.gate import clean_output
 from mcp_reflect.services.claims import accept_claim
 from mcp_reflect.services.engine import Engine
-from mcp_reflect.services.hook_events import hook_answer, is_watched, kept_call, read_hook
+from mcp_reflect.services.hook_events import (
+    answer_for_host,
+    hook_answer,
+    is_watched,
+    kept_call,
+    read_hook,
+)
 from mcp_reflect.storage.spool import (
     SESSION_FOLDER,
     Spool,
@@ -77,7 +83,7 @@ def answer_event(
             answer = _ask_service(hook, _transcript(hook, settings), spool, options)
         else:
             answer = _answer(hook, settings, spool, left, watch.began)
-        watch.answer(answer)
+        watch.answer(answer and answer_for_host(answer, os.environ))
     finally:
         keep()
 

@@ -1,58 +1,32 @@
 """What stands in the way of an installation: hooks that a host has switched off, and a host that runs meanwhile."""
 
-import json
 import os
-import re
 import sys
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
 from mcp_reflect.children import output_of
-from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS, is_our_hook, person_file
+from mcp_reflect.cli.files import Language, Table, parse
+from mcp_reflect.cli.host_hooks import HookSettings, is_our_hook, is_our_script
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS
+from mcp_reflect.cli.hosts import SERVER_NAME, person_file
+from mcp_reflect.errors import InputError
 
 _MOST_BYTES: Final = 10_000_000
-
-# Of each host: its files (`./` is the project's), and the entry that, with this value, switches all hooks off.
-_SWITCHES: Final[dict[str, tuple[tuple[str, ...], tuple[tuple[tuple[str, ...], bool], ...]]]] = {
-    "claude-code": (
-        (".claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json"),
-        ((("disableAllHooks",), True),),
-    ),
-    "codex": (
-        (".codex/config.toml", "./.codex/config.toml"),
-        ((("features", "hooks"), False), (("features", "codex_hooks"), False)),
-    ),
-    "gemini": (
-        (".gemini/settings.json", "./.gemini/settings.json"),
-        ((("hooksConfig", "enabled"), False), (("tools", "enableHooks"), False)),
-    ),
-}
-
-_PROGRAMS: Final[dict[str, re.Pattern[str]]] = {
-    "claude-code": re.compile(r"claude|claude\.exe"),
-    "claude-desktop": re.compile(r"Claude|claude-desktop|Claude\.exe"),
-    "codex": re.compile(r"codex|codex\.exe"),
-    "gemini": re.compile(r"gemini"),
-    "vscode": re.compile(r"code|Code|Code\.exe|Electron"),
-    "cursor": re.compile(r"cursor|Cursor|Cursor\.exe"),
-    "goose": re.compile(r"goose|goosed"),
-    "windsurf": re.compile(r"windsurf|Windsurf"),
-}
 
 
 def hooks_switched_off(host: str) -> list[str]:
     """Return a sentence for each of a host's files that switches all hooks off: then none of ours runs."""
-    files, switches = _SWITCHES.get(host, ((), ()))
+    off = ROWS[host].off
     told: list[str] = []
-    for name in files:
+    for name in off.files if off else ():
         path = Path.cwd() / name[2:] if name.startswith("./") else person_file(name)
         values = _values(path)
-        for entry, off in switches:
-            if _entry(values, entry) is off:
-                said = f"{'.'.join(entry)} = {str(off).lower()}"
+        for entry, value in off.entries if off else ():
+            if _entry(values, entry) is value:
+                said = f"{'.'.join(entry)} = {str(value).lower()}"
                 told.append(f"Hooks are switched off in {path} ({said}), so none will run.")
     return told
 
@@ -60,26 +34,56 @@ def hooks_switched_off(host: str) -> list[str]:
 def hosts_with_our_hooks() -> Iterator[str]:
     """Yield the hosts for which `install --hooks` has written hooks, for the person or in this project."""
     for host, settings in HOOK_SETTINGS.items():
-        for path in (
-            person_file(settings.file),
-            Path.cwd() / (settings.project_file or settings.file),
-        ):
-            hooks: Any = _values(path).get("hooks")
-            entries = cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ()
-            listed = [
-                entry
-                for one in entries
-                if isinstance(one, list)
-                for entry in cast("list[Any]", one)
-            ]
-            if any(map(is_our_hook, listed)):
-                yield host
-                break
+        here = Path.cwd() / (settings.project_file or settings.file)
+        if _has_our_hooks(settings, person_file(settings.file)) or _has_our_hooks(settings, here):
+            yield host
+
+
+def _has_our_hooks(settings: HookSettings, path: Path) -> bool:
+    if settings.script is not None:
+        return is_our_script(_text(path))
+    hooks: Any = _values(path).get("hooks")
+    lists = cast("dict[str, Any]", hooks).values() if isinstance(hooks, dict) else ()
+    return any(
+        is_our_hook(entry)
+        for one in lists
+        if isinstance(one, list)
+        for entry in cast("list[Any]", one)
+    )
+
+
+def is_registered(host: str, *, here: bool = False) -> bool:
+    """Return whether a host's file has our server: the person's, or that of this project."""
+    config = HOSTS[host]
+    if here and config.project is None:
+        return False
+    path = Path.cwd() / config.project if here and config.project else config.file()
+    return isinstance(_entry(_values(path), (config.block, SERVER_NAME)), MutableMapping)
+
+
+def registrations() -> list[str]:
+    """Return a sentence for each host in which the server is registered: by which way, and whether its hooks run."""
+    hooked = set(hosts_with_our_hooks())
+    told: list[str] = []
+    for host, config in HOSTS.items():
+        ways = ["for you"] if is_registered(host) else []
+        ways += ["in this project"] if is_registered(host, here=True) else []
+        if ways:
+            told.append(f"{config.title} ({', '.join(ways)}; {_hooks_text(host, hooked)})")
+    return told
+
+
+def _hooks_text(host: str, hooked: set[str]) -> str:
+    if host not in HOOK_SETTINGS:
+        return "it has no hooks"
+    if host not in hooked:
+        return f"without hooks: mcp-reflect install {host} --hooks"
+    return "hooks are switched off" if hooks_switched_off(host) else "hooks run"
 
 
 def running(host: str) -> str | None:
     """Return a sentence if a host seems to run now: it may write its file as it knows it over ours."""
-    pattern = _PROGRAMS.get(host)
+    pattern = ROWS[host].processes
     if pattern is None or not any(pattern.fullmatch(name) for name in _program_names()):
         return None
     return f"{HOSTS[host].title} runs now: restart it. If it wrote its file over this one meanwhile, run this command again."
@@ -88,19 +92,24 @@ def running(host: str) -> str | None:
 def _entry(values: dict[str, Any], names: tuple[str, ...]) -> Any:
     value: Any = values
     for name in names:
-        value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
+        value = cast("Table", value).get(name) if isinstance(value, MutableMapping) else None
     return value
 
 
 def _values(path: Path) -> dict[str, Any]:
     """Return what a file of settings says; nothing if it is not there or cannot be read."""
-    with suppress(OSError, ValueError, RecursionError):
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return {}
-        text = path.read_text("utf-8-sig")
-        read: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        return cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+    languages: dict[str, Language] = {".toml": "toml", ".yaml": "yaml"}
+    with suppress(InputError):
+        return dict(parse(languages.get(path.suffix, "json"), _text(path)))
     return {}
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file of settings; an empty one where there is none, or none that is read."""
+    with suppress(OSError, ValueError):
+        if path.is_file() and path.stat().st_size <= _MOST_BYTES:
+            return path.read_text("utf-8")
+    return ""
 
 
 def _program_names() -> set[str]:

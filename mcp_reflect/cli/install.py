@@ -14,19 +14,10 @@ from typing import Final
 from mcp_reflect import children
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import replace_file
-from mcp_reflect.cli.host_state import hooks_switched_off, running
-from mcp_reflect.cli.hosts import (
-    AGENT_RULES,
-    HOOK_SETTINGS,
-    HOSTS,
-    Command,
-    HostConfig,
-    Remote,
-    find_hooks,
-    find_program,
-    person_file,
-    set_hooks,
-)
+from mcp_reflect.cli.host_hooks import HookSettings, set_hooks
+from mcp_reflect.cli.host_state import hooks_switched_off, is_registered, running
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS, ROWS, find_hooks, find_program
+from mcp_reflect.cli.hosts import AGENT_RULES, Command, HostConfig, Remote, person_file
 from mcp_reflect.cli.output import confirm, diff, write_line, write_result
 from mcp_reflect.cli.place import ask, checked_address, checked_variable
 from mcp_reflect.config import Settings
@@ -149,12 +140,12 @@ def run_install(options: Namespace) -> int:
         return 0
     host = HOSTS[options.host]
     command = _server_command(options)
-    distil = find_program(options.host, host) if options.distil else None
+    distil = find_program(options.host) if options.distil else None
     options.hooks = options.hooks or options.distil
     if options.only_print:
         write_line(host.set_entry("", command).rstrip())
         if options.hooks:
-            write_line(set_hooks("", find_hooks(options.host, host), command, distil).rstrip())
+            write_line(set_hooks("", find_hooks(options.host), command, distil).rstrip())
         return 0
     changes = _changes(host, command, distil, options)
     if not changes:
@@ -184,6 +175,7 @@ def _said(host: HostConfig, options: Namespace) -> str:
         warned = running(options.host)
         return f"Removed from {host.title}.{kept}{f' {warned}' if warned else ''}"
     notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
+    notes.append(ROWS[options.host].note)
     notes += [_LOADED] if options.host == "claude-code" else []
     notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []
     notes += (
@@ -207,17 +199,26 @@ def _changes(
     wanted = None if options.uninstall else command
     edits: dict[Path, list[Edit]] = {server_file: [lambda text: host.set_entry(text, wanted)]}
     if options.hooks or (options.uninstall and options.host in HOOK_SETTINGS):
-        hooks = find_hooks(options.host, host)
+        hooks = find_hooks(options.host)
         place = (
             Path.cwd() / (hooks.project_file or hooks.file)
             if options.here
             else person_file(hooks.file)
         )
-        edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
+        if not (options.uninstall and _others_with(hooks, options.host, here=options.here)):
+            edits.setdefault(place, []).append(lambda text: set_hooks(text, hooks, wanted, distil))
     changes = [
         _change(path, its_edits, removes=options.uninstall) for path, its_edits in edits.items()
     ]
     return [change for change in changes if change.before != change.after]
+
+
+def _others_with(hooks: HookSettings, host: str, *, here: bool) -> list[str]:
+    """Return the other hosts that read the same file of hooks, and in which the server is registered as well."""
+    others = [
+        name for name in HOOK_SETTINGS if name != host and HOOK_SETTINGS[name].file == hooks.file
+    ]
+    return [name for name in others if is_registered(name, here=here)]
 
 
 def _change(path: Path, edits: Sequence[Edit], *, removes: bool) -> Change:

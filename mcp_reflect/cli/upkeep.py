@@ -13,7 +13,7 @@ from typing import Any, Final
 from mcp_reflect import __version__
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
-from mcp_reflect.cli.host_state import hooks_switched_off, hosts_with_our_hooks
+from mcp_reflect.cli.host_state import hooks_switched_off, hosts_with_our_hooks, registrations
 from mcp_reflect.cli.output import (
     GREEN,
     RED,
@@ -83,6 +83,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "scope": str(engine.scopes.own),
         "projects_allowed": list(engine.scopes.others),
         "bank_works": True,
+        "registered_in": registrations(),
         "language_models": engine.context.runner.bound(),
         "prompt_overrides": engine.context.runner.overridden(),
         "notes": [],

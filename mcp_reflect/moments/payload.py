@@ -26,6 +26,12 @@ _MOST_OPENING: Final = 300  # characters of an answer in which it says that some
 _FAILED: Final = ("PostToolUseFailure", "postToolUseFailure")
 
 
+# How the shell of Copilot CLI says at the end of its output that the command ended.
+_SHELL_ENDED: Final = "<shellId: "
+_SHELL_CODE: Final = " completed with exit code "
+_MOST_SHELL_LINE: Final = 400  # characters of that line
+
+
 def refusal(event: str, text: str) -> "dict[str, Any]":
     """Return the answer with which a host refuses a call, in the form that it reads at this event."""
     match event:
@@ -56,7 +62,20 @@ def error_of(event: str, sent: "dict[str, Json]") -> str | None:
         error = error or sent.get("error", sent.get("error_message")) or "the call failed"
     if isinstance(error, dict):
         error = error.get("message") or json.dumps(error)
+    error = error or _error_of_shell(sent.get("tool_result"))
     return (str(error).strip() or "the call failed") if error else None
+
+
+def _error_of_shell(sent: "Json") -> str | None:
+    """Return what a command of Copilot CLI printed that failed, with its exit code first; None for any other call."""
+    printed = sent.get("text_result_for_llm") if isinstance(sent, dict) else None
+    if not isinstance(printed, str):
+        return None
+    start = printed.rfind(_SHELL_ENDED, max(0, len(printed) - _MOST_SHELL_LINE))
+    code = printed[start:].partition(_SHELL_CODE)[2].partition(">")[0] if start >= 0 else ""
+    if not code.lstrip("-").isdigit() or int(code) == 0:
+        return None
+    return f"Exit code {int(code)}\n{printed[:start]}"
 
 
 def was_only_started(sent: "dict[str, Json]") -> bool:
@@ -73,7 +92,8 @@ def was_only_started(sent: "dict[str, Json]") -> bool:
 
 def result_of(sent: "dict[str, Json]") -> "Json":
     """Return a tool's result: its text if it is wrapped in a known way, else unchanged."""
-    return _result(sent.get("tool_response", sent.get("tool_output")))
+    given = sent.get("tool_response", sent.get("tool_output"))
+    return _result(sent.get("tool_result") if given is None else given)
 
 
 def _result(sent: "Json") -> "Json":
@@ -83,7 +103,7 @@ def _result(sent: "Json") -> "Json":
     if isinstance(value, dict):
         if "stdout" in value or "stderr" in value:
             return "\n".join(str(value[key]) for key in ("stdout", "stderr") if value.get(key))
-        for key in ("llmContent", "content", "output"):
+        for key in ("llmContent", "text_result_for_llm", "content", "output"):
             inner = value.get(key)
             if isinstance(inner, str | list) and not value.get("error"):
                 return _result(inner)

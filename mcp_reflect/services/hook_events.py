@@ -83,6 +83,8 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     ended = ended or (
         event is not None and event.moment is Moment.AFTER and was_only_started(fields)
     )
+    # Qwen Code asks again with an empty prompt when it sends the results of calls.
+    ended = ended or (name == "UserPromptSubmit" and fields.get("prompt") == "")
     if event is None or session is None or ended or (again and event.moment is not Moment.STOP):
         return None
     of_agent = name == "SubagentStop"
@@ -184,6 +186,20 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
     if hook.answer_key == "reason":
         return {"decision": "deny" if hook.event == "AfterAgent" else "block", "reason": text}
     return {hook.answer_key: text}
+
+
+def answer_for_host(answer: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """Return an answer in the form of the host that started this process, by the variable that it sets for hooks.
+
+    Copilot CLI sends what Claude Code does, and reads refusals as it does. A text for the model it reads at the top alone.
+    """
+    nested = answer.get(_NESTED)
+    text = (
+        cast("dict[str, Any]", nested).get("additionalContext")
+        if isinstance(nested, dict)
+        else None
+    )
+    return {"additionalContext": text, **answer} if text and env.get("COPILOT_HOOK_DIR") else answer
 
 
 def signed(text: str) -> str:

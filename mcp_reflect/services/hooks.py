@@ -9,7 +9,7 @@ from typing import Final, Literal
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
 from mcp_reflect.evidence.ledger import Ledger
-from mcp_reflect.models.warning import HookInput, Moment
+from mcp_reflect.models.warning import HookInput, LastWord, Moment
 from mcp_reflect.moments.last_word import at_stop, decides
 from mcp_reflect.moments.texts import MOST_TOLD, within
 from mcp_reflect.security.redact import clean_text
@@ -146,7 +146,7 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
     if lacks_calls or (hook.of_agent and not ledger.changes):
         ledger = replace(ledger, partial=True)
     notes = state.notes.last_word
-    stopped = at_stop(message, ledger, notes, way=way, again=hook.again)
+    stopped = at_stop(message, ledger, notes, way=way, again=_stops_again(hook, notes))
     noted = replace(stopped.notes, due=clean_text(stopped.notes.due))
     if stopped.notes == notes:
         return None
@@ -158,6 +158,12 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
         context.log.error("last_word_unnoted", reason=str(error))
         return None
     return stopped.text
+
+
+def _stops_again(hook: HookInput, notes: LastWord) -> bool:
+    """Return whether the agent stops after a message was held. Qwen Code up to 0.15 says so at its first stop too."""
+    of_qwen = "/.qwen/" in (hook.transcript or "").replace("\\", "/")
+    return hook.again and (notes.held > 0 or not of_qwen)
 
 
 async def _read_settled(

@@ -25,13 +25,21 @@ _DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
 class HostFolder:
     """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
 
-    `is_home`: the variable names the folder in which the host's folder lies.
+    `is_home`: the variable names the folder in which the host's folder lies. `within` is a folder in which sessions
+    alone lie, `file` the name that each of them has, where the host has other files beside them.
     """
 
     variable: str
     name: str
     parts: tuple[str, ...]
     is_home: bool = False
+    within: str = ""
+    file: str = ""
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a file that was found may be a session, by its name and the folders above it."""
+        is_inside = not self.within or self.within in path.parts
+        return is_inside and (not self.file or path.name == self.file)
 
     def path(self) -> Path:
         """Return the folder, where the variable or the home says."""
@@ -45,7 +53,10 @@ class HostFolder:
 HOSTS: Final[Mapping[str, HostFolder]] = {
     "claude-code": HostFolder("CLAUDE_CONFIG_DIR", ".claude", ("projects",)),
     "codex": HostFolder("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
-    "gemini": HostFolder("GEMINI_CLI_HOME", ".gemini", ("tmp",), is_home=True),
+    "gemini": HostFolder("GEMINI_CLI_HOME", ".gemini", ("tmp",), is_home=True, within="chats"),
+    "copilot": HostFolder("COPILOT_HOME", ".copilot", ("session-state",), file="events.jsonl"),
+    "qwen": HostFolder("QWEN_HOME", ".qwen", ("projects",), within="chats"),
+    "pi": HostFolder("PI_CODING_AGENT_DIR", ".pi/agent", ("sessions",)),
 }
 """The folder of each host whose sessions are read."""
 
@@ -95,7 +106,7 @@ def sessions_of(host: str, faults: list[tuple[str, str]]) -> Iterator[SessionPla
     found: list[SessionPlace] = []
     for part in own.parts:
         for path in _files(own.path() / part, faults):
-            if host == "gemini" and "chats" not in path.parts:
+            if not own.holds(path):
                 continue
             try:
                 found.append(_place(path, host))
@@ -163,7 +174,8 @@ def _head_of(file: BinaryIO, *, one_value: bool) -> tuple[str | None, Origin]:
 
 def _folder_of(record: Record) -> str | None:
     """Return the folder that a record names as the session's, not one among the arguments of a call."""
-    places = (record, as_record(record.get("payload")))
+    started = as_record(record.get("data"))  # of Copilot CLI
+    places = (record, as_record(record.get("payload")), as_record(started.get("context")))
     named = next((text for place in places if (text := as_text(place.get("cwd")))), "")
     return _absolute(named)
 

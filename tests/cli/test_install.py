@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli import main
-from mcp_reflect.cli.hosts import AGENT_RULES, HOOK_SETTINGS, HOSTS, Command, hook_line, set_hooks
+from mcp_reflect.cli.host_hooks import hook_line, set_hooks
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
+from mcp_reflect.cli.hosts import AGENT_RULES, Command
 from mcp_reflect.cli.install import Change
 from mcp_reflect.errors import InputError
 
@@ -225,6 +227,10 @@ def test_hooks_are_written_beside_foreign_ones_and_taken_out_with_the_server(hom
     assert not (home / ".claude.json").exists()
 
 
+IN_SETTINGS = [name for name, hooks in HOOK_SETTINGS.items() if hooks.script is None]
+AS_SCRIPTS = [name for name in HOOK_SETTINGS if name not in IN_SETTINGS]
+
+
 @pytest.mark.parametrize("name", HOOK_SETTINGS)
 def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(
     name: str, home: Path
@@ -232,7 +238,8 @@ def test_hooks_in_a_clean_home_are_written_once_and_leave_nothing_behind(
     assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
     path = home / HOOK_SETTINGS[name].file
     once = path.read_text("utf-8")
-    assert set(json.loads(once)["hooks"]) == set(HOOK_SETTINGS[name].events)
+    if name in IN_SETTINGS:
+        assert set(json.loads(once)["hooks"]) == set(HOOK_SETTINGS[name].events)
     assert main(["install", name, "--hooks", "--yes", "--project", "shop"]) == 0
     assert path.read_text("utf-8") == once
     assert main(["install", name, "--uninstall", "--yes"]) == 0
@@ -253,7 +260,7 @@ def test_hooks_in_a_file_with_a_version_keep_foreign_ones(home: Path) -> None:
     assert path.read_text("utf-8") == before
 
 
-@pytest.mark.parametrize("name", HOOK_SETTINGS)
+@pytest.mark.parametrize("name", IN_SETTINGS)
 def test_a_hook_of_an_earlier_installation_is_replaced(name: str) -> None:
     settings, event = HOOK_SETTINGS[name], HOOK_SETTINGS[name].events[0]
     old, theirs = (
@@ -266,6 +273,60 @@ def test_a_hook_of_an_earlier_installation_is_replaced(name: str) -> None:
     assert json.loads(set_hooks(text, settings, None))["hooks"] == {event: [theirs]}
     with pytest.raises(InputError, match="hooks: it is not a table"):
         set_hooks('{"hooks": 1}', settings, SNIPPET)
+
+
+@pytest.mark.parametrize("name", AS_SCRIPTS)
+def test_a_script_of_ours_is_replaced_and_another_one_stays(name: str, home: Path) -> None:
+    path = home / HOOK_SETTINGS[name].file
+    settings = HOOK_SETTINGS[name]
+    assert main(["install", name, "--hooks", "--yes", "--project", "my shop"]) == 0
+    written = path.read_text("utf-8")
+    assert '"hook", "--project=my shop"]' in written
+    assert "[/* command */]" not in written
+    older = written.replace("5000", "4000")
+    assert set_hooks(older, settings, SNIPPET) == set_hooks("", settings, SNIPPET)
+    path.write_text("export default () => {};\n", "utf-8")
+    assert main(["install", name, "--hooks", "--yes"]) == 2
+    assert main(["install", name, "--uninstall", "--yes"]) == 2
+    assert path.read_text("utf-8") == "export default () => {};\n"
+
+
+def test_a_file_of_hooks_that_two_hosts_read_stays_until_both_are_gone(home: Path) -> None:
+    path = home / ".copilot" / "hooks" / "mcp-reflect.json"
+    for name in ("copilot", "vscode"):
+        assert main(["install", name, "--hooks", "--yes"]) == 0
+    written = path.read_text("utf-8")
+    assert main(["install", "vscode", "--uninstall", "--yes"]) == 0
+    assert path.read_text("utf-8") == written
+    assert main(["install", "copilot", "--uninstall", "--yes"]) == 0
+    assert list(home.iterdir()) == []
+
+
+def test_a_script_under_our_name_that_is_broken_changes_no_other_file(home: Path) -> None:
+    path = home / HOOK_SETTINGS["opencode"].file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\xff\xfe")
+    assert main(["install", "opencode", "--hooks", "--yes"]) == 2
+    assert not HOSTS["opencode"].file().exists()
+
+
+def test_doctor_names_the_hosts_and_whether_their_hooks_run(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (("qwen", "--hooks"), ("opencode",), ("goose",)):
+        assert main(["install", *words, "--yes"]) == 0
+    settings = home / ".qwen" / "settings.json"
+    found = json.loads(settings.read_text("utf-8"))
+    capsys.readouterr()
+    main(["doctor", "--json"])
+    assert json.loads(capsys.readouterr().out)["registered_in"] == [
+        "goose (for you; it has no hooks)",
+        "Qwen Code (for you; hooks run)",
+        "opencode (for you; without hooks: mcp-reflect install opencode --hooks)",
+    ]
+    settings.write_text(json.dumps({**found, "disableAllHooks": True}), "utf-8")
+    main(["doctor", "--json"])
+    assert "Qwen Code (for you; hooks are switched off)" in capsys.readouterr().out
 
 
 def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
@@ -283,7 +344,7 @@ def test_a_hook_on_windows_is_known_again_and_starts_in_any_shell() -> None:
     [
         (
             ("windsurf", "--hooks"),
-            "--hooks: Windsurf has no hooks that can tell the model anything.",
+            "--hooks: Windsurf has no hooks that we write. Leave it out",
         ),
         (("cursor", "--distil"), "--distil"),
         (("codex", "--here"), "--here: Codex has no file for a project."),

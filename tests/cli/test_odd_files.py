@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.cli.files import set_entry
-from mcp_reflect.cli.hosts import HOOK_SETTINGS, Command, set_hooks
+from mcp_reflect.cli.host_hooks import set_hooks
+from mcp_reflect.cli.host_table import HOOK_SETTINGS
+from mcp_reflect.cli.hosts import Command
 from mcp_reflect.errors import InputError
 
 ENTRY = {

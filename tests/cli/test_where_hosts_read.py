@@ -12,7 +12,7 @@ import pytest
 
 from mcp_reflect import children
 from mcp_reflect.cli.host_state import hooks_switched_off, running
-from mcp_reflect.cli.hosts import HOSTS
+from mcp_reflect.cli.host_table import HOSTS
 from mcp_reflect.config import Settings
 from mcp_reflect.errors import InputError
 from mcp_reflect.places import bank_file, filled_in

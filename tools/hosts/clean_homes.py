@@ -15,7 +15,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from benchmarks.stdio import Era, RawServer
-from mcp_reflect.cli.hosts import HOOK_SETTINGS, HOSTS, HostConfig
+from mcp_reflect.cli.host_table import HOOK_SETTINGS, HOSTS
+from mcp_reflect.cli.hosts import HostConfig
 from tools.hosts.trying import LESSON, TASK, Home, clean_home, held, step
 
 
@@ -57,9 +58,10 @@ def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     host = HOSTS[name]
     text = (home.folder / host.file().relative_to(Path.home())).read_text("utf-8")
     entry = entry_in(text, host)
-    return [entry.get("command", entry.get("cmd")), *entry.get("args", [])], entry.get(
-        "env", entry.get("envs", {})
-    )
+    env = next((entry[key] for key in ("env", "envs", "environment") if key in entry), {})
+    program = entry.get("command", entry.get("cmd"))
+    words = program if isinstance(program, list) else [program]
+    return [*words, *entry.get("args", [])], env
 
 
 def entry_in(text: str, host: HostConfig) -> Any:

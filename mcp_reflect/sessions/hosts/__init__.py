@@ -13,8 +13,10 @@ from mcp_reflect.sessions.hosts.claude_code import (
     record_id,
 )
 from mcp_reflect.sessions.hosts.codex import CodexReader, is_of_codex, record_key
+from mcp_reflect.sessions.hosts.copilot import CopilotReader, event_id, is_of_copilot
 from mcp_reflect.sessions.hosts.gemini import GeminiReader, is_of_gemini, message_id
 from mcp_reflect.sessions.hosts.messages import MessagesReader, is_record
+from mcp_reflect.sessions.hosts.qwen import QwenReader, is_of_qwen, line_id
 from mcp_reflect.sessions.records import Listener, Record, RecordReader
 
 
@@ -38,6 +40,8 @@ def _is_of_messages(record: Record) -> bool:
 
 
 FORMS: Final = (
+    Form("qwen", is_of_qwen, QwenReader, line_id),
+    Form("copilot", is_of_copilot, CopilotReader, event_id),
     Form("claude-code", is_of_claude_code, ClaudeCodeReader, record_id),
     Form("codex", is_of_codex, CodexReader, record_key),
     Form("gemini", is_of_gemini, GeminiReader, message_id, rewrites=True),

@@ -112,7 +112,7 @@ class GeminiReader(MessagesReader):
         text = text_of(said.get("output", said.get("error"))) or text_of(
             values.get("resultDisplay")
         )
-        text, code = _printed(text.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
+        text, code = printed_by_shell(text.removeprefix(_FRAME[0]).removesuffix(_FRAME[1]))
         failed = str(values.get("status")) in FAILED or "error" in said
         self.listener.answered(text, call_id, failed=failed, exit_code=code)
 
@@ -127,7 +127,7 @@ def message_id(record: Record) -> str:
     return as_text(record.get("id"))
 
 
-def _printed(text: str) -> tuple[str, int | None]:
+def printed_by_shell(text: str) -> tuple[str, int | None]:
     """What a command printed, and its exit code where the answer tells one."""
     head = _SHELL.match(text)
     if head is None:

@@ -1,0 +1,173 @@
+"""Hooks in the files of hosts: their entries, or a small script of ours where a host asks a program of its own.
+
+docs/hooks.md says why, `cli.host_table` which host has which.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_reflect.children import command_line
+from mcp_reflect.cli.files import parse, table, write
+from mcp_reflect.cli.hosts import SERVER_NAME, Command
+from mcp_reflect.errors import InputError
+
+TIMEOUT_SECONDS: Final = 5
+"""The host's time limit for a hook; ours ends after 3 seconds by itself."""
+
+OPTIONS: Final[Mapping[str, str]] = {"MCP_REFLECT_PROJECT": "project", "MCP_REFLECT_BANK": "bank"}
+"""Settings that a hook takes as options, because shells differ in how they set a variable for one command."""
+
+_TOOL: Final = "hook"  # of our server; it is not listed
+# What the tool is sent of each event, beside its session.
+_SENT: Final = {
+    "PreToolUse": "tool_name tool_input tool_use_id",
+    "PostToolUse": "tool_name tool_input tool_use_id tool_response",
+    "PostToolUseFailure": "tool_name tool_input tool_use_id error is_interrupt",
+    "Stop": "stop_hook_active last_assistant_message",
+    "SubagentStop": "agent_transcript_path stop_hook_active last_assistant_message",
+}
+_OUR_COMMAND: Final = re.compile(r"mcp[-_]reflect(?:\.exe)?[\"']? hook(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """How a host stores hooks.
+
+    `file` is below the home directory or the project (`project_file`, where that is another one); `events` are the
+    host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
+    entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
+    `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
+    of the last hook of a session. `script` names the script of ours that such a host loads instead (`cli/scripts`):
+    then `file` is that script.
+    """
+
+    file: str
+    events: tuple[str, ...] = ()
+    script: str | None = None
+    asked: tuple[str, ...] = ()
+    flat: bool = False
+    typed: bool = False
+    version: int | None = None
+    units_per_second: int = 1
+    end_seconds: int = TIMEOUT_SECONDS
+    project_file: str | None = None
+    note: str = ""
+
+
+def set_hooks(
+    text: str, settings: HookSettings, command: Command | None, distil: str | None = None
+) -> str:
+    """Return the settings with one hook of ours per event; with none if there is no command.
+
+    `distil` names the agent program that reads each session when it ends.
+    """
+    if settings.script is not None:
+        return _set_script(text, settings.script, command)
+    document, before = parse("json", text), parse("json", text)
+    hooks = table(document.setdefault("hooks", {}), "hooks")
+    for event in settings.events:
+        entries = hooks.get(event, [])
+        if not isinstance(entries, list):
+            fix = "Correct the file, or write the entry by hand (--print)."
+            raise InputError(f"hooks/{event}", "it is not a list", fix)
+        others = [entry for entry in cast("list[Any]", entries) if not is_our_hook(entry)]
+        hooks[event] = [*others, _entry(event, settings, command, distil)] if command else others
+        if not hooks[event]:
+            del hooks[event]
+    if command and settings.version is not None:
+        document.setdefault("version", settings.version)
+    if not hooks:
+        del document["hooks"]
+        if document == {"version": settings.version}:
+            return ""
+    return text if document == before else write("json", document, text)
+
+
+# A host that asks a script in its own language: one source for what all of them do, and a short end for each.
+
+_MARK: Final = "// mcp-reflect: written by `mcp-reflect install`; it is removed by `--uninstall`."
+_SCRIPTS: Final = Path(__file__).parent / "scripts"
+
+
+def is_our_script(text: str) -> bool:
+    """Return whether a script is one that we wrote."""
+    return text.removeprefix("\ufeff").startswith(_MARK)
+
+
+def _set_script(text: str, name: str, command: Command | None) -> str:
+    """Return the script of a host. Raises InputError where another one stands under its name."""
+    if text.strip() and not is_our_script(text):
+        fix = "Move it to another name, or write ours by hand (--print)."
+        raise InputError("the script", "it is not from this command", fix)
+    if command is None:
+        return ""
+    words = json.dumps([command.program, *command.arguments, "hook", *_options(command)])
+    shared, own = ((_SCRIPTS / f"{part}.js").read_text("utf-8") for part in ("ask", name))
+    return f"{_MARK}\n{shared.replace('[/* command */]', words, 1)}\n{own}"
+
+
+def hook_line(
+    command: Command,
+    event: str,
+    distil: str | None = None,
+    *,
+    windows: bool = sys.platform == "win32",
+) -> str:
+    """Return the command line for the host's shell. On Windows every shell accepts a slash in a path."""
+    options = _options(command)
+    if distil is not None and event.lower() == "sessionend":
+        options.append(f"--distil={distil}")
+    words = [*command.arguments, "hook", *options, event]
+    return command_line([command.program, *words], windows=windows)
+
+
+def _options(command: Command) -> list[str]:
+    env = command.env or {}
+    options = [f"--{option}={env[name]}" for name, option in OPTIONS.items() if name in env]
+    if command.remote:
+        options += [f"--url={command.remote.url}", f"--token-env={command.remote.token_env}"]
+    return options
+
+
+def _entry(
+    event: str, settings: HookSettings, command: Command, distil: str | None
+) -> dict[str, Any]:
+    if event in settings.asked and command.remote is None:
+        asked = {
+            "type": "mcp_tool",
+            "server": command.server,
+            "tool": _TOOL,
+            "input": _input(event),
+        }
+        return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
+    seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
+    line = {
+        "command": hook_line(command, event, distil),
+        "timeout": seconds * settings.units_per_second,
+    }
+    typed = {"type": "command", **line} if settings.typed or not settings.flat else line
+    return typed if settings.flat else {"hooks": [typed]}
+
+
+def _input(event: str) -> dict[str, str]:
+    names = ("session_id", "transcript_path", "cwd", *_SENT[event].split())
+    return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
+
+
+def is_our_hook(entry: Any) -> bool:
+    """Return whether an entry runs nothing but `mcp-reflect hook`, or asks our server's tool."""
+    if not isinstance(entry, dict):
+        return False
+    fields = cast("dict[str, Any]", entry)
+    lines: list[Any] = fields["hooks"] if isinstance(fields.get("hooks"), list) else [fields]
+    hooks = [cast("dict[str, Any]", line) for line in lines if isinstance(line, dict)]
+    return bool(hooks) and all(
+        _OUR_COMMAND.search(str(hook.get("command")))
+        or (hook.get("server"), hook.get("tool")) == (SERVER_NAME, _TOOL)
+        for hook in hooks
+    )
