@@ -25,7 +25,7 @@ def sent(printed: str) -> dict[str, Any]:
 def test_a_command_of_copilot_failed_by_its_exit_code() -> None:
     hook = read_hook(None, sent("1 failed\n<shellId: 0 completed with exit code 1>"))
     assert hook is not None
-    assert hook.error == "Exit code 1\n1 failed\n"
+    assert hook.error == "Exit code 1\n1 failed"
     assert hook.moment is Moment.AFTER
 
 

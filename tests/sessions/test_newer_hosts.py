@@ -112,7 +112,8 @@ def test_a_session_of_qwen_tells_calls_with_their_exit_codes() -> None:
     assert found.of_person == ["Test it."]
     assert found.asks[1] == (hook, Speaker.HOST)
     ((tool, arguments, printed, failed, code),) = found.calls
-    assert (tool, arguments["command"]) == ("run_shell_command", "pytest -q")  # type: ignore[index,call-overload]
+    assert tool == "run_shell_command"
+    assert arguments == {"command": "pytest -q", "is_background": False}
     assert printed.startswith("1 failed")
     assert (failed, code) == (True, 1)
 
