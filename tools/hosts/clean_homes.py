@@ -58,10 +58,11 @@ def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     host = HOSTS[name]
     text = (home.folder / host.file().relative_to(Path.home())).read_text("utf-8")
     entry = entry_in(text, host)
-    env = next((entry[key] for key in ("env", "envs", "environment") if key in entry), {})
-    program = entry.get("command", entry.get("cmd"))
-    words = program if isinstance(program, list) else [program]
-    return [*words, *entry.get("args", [])], env
+    names = ("env", "envs", "environment")
+    env: dict[str, str] = next((entry[name] for name in names if name in entry), {})
+    program: Any = entry.get("command", entry.get("cmd"))
+    first: list[str] = program if isinstance(program, list) else [program]
+    return [*first, *entry.get("args", [])], env
 
 
 def entry_in(text: str, host: HostConfig) -> Any:
