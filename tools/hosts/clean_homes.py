@@ -58,11 +58,12 @@ def registered(name: str, home: Home) -> tuple[list[str], dict[str, str]]:
     host = HOSTS[name]
     text = (home.folder / host.file().relative_to(Path.home())).read_text("utf-8")
     entry = entry_in(text, host)
-    names = ("env", "envs", "environment")
-    env: dict[str, str] = next((entry[name] for name in names if name in entry), {})
+    env: dict[str, str] = {}
+    for key in ("env", "envs", "environment"):
+        env |= entry.get(key, {})
     program: Any = entry.get("command", entry.get("cmd"))
-    first: list[str] = program if isinstance(program, list) else [program]
-    return [*first, *entry.get("args", [])], env
+    words = [program] if isinstance(program, str) else [*program]
+    return [*words, *entry.get("args", [])], env
 
 
 def entry_in(text: str, host: HostConfig) -> Any:
