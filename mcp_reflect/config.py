@@ -15,9 +15,21 @@ from mcp_reflect.places import data_folder, filled_in
 PREFIX: Final = "MCP_REFLECT_"
 
 
-def setting(default: Any, meaning: str, *, least: float = 0, most: float | None = None) -> Any:
-    """Return a field of the settings with its meaning, and the smallest and largest number that it takes."""
-    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    least: float = 0,
+    most: float | None = None,
+    fades: bool = False,
+) -> Any:
+    """Return a field of the settings with its meaning, and the smallest and largest number that it takes.
+
+    One that `fades` is a constant for all who do not set it: its variable works for this version, is in no list, and
+    says that it goes. Callers in Python keep the field.
+    """
+    metadata = {"meaning": meaning, "least": least, "most": most, "fades": fades}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +170,16 @@ class Settings(Limits):
         most=1,
     )
     risk_threshold: float = setting(
-        0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1
+        0.7, "should_reflect says yes to a risk (0 to 1) above it.", most=1, fades=True
     )
     drift_threshold: float = setting(
-        0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1
+        0.4, "should_reflect says yes to a goal drift (0 to 1) above it.", most=1, fades=True
     )
     periodic_interval: int = setting(
-        5, "should_reflect says yes at each multiple of this step number; 0: never."
+        5, "should_reflect says yes at each multiple of this step number; 0: never.", fades=True
     )
     max_reflections_per_step: int = setting(
-        2, "The most times that should_reflect says yes for one step of a run."
+        2, "The most times that should_reflect says yes for one step of a run.", fades=True
     )
     embeddings: str = setting(
         "words",
@@ -179,10 +191,10 @@ class Settings(Limits):
         "Whether critique asks a model: `always`, `off`, or `auto` (unless rules are certain that something is wrong).",
     )
     max_iterations: int = setting(
-        2, "The most corrections that critique tries, unless the call sets a number."
+        2, "The most corrections that critique tries, unless the call sets a number.", fades=True
     )
     max_retries: int = setting(
-        2, "The number of plans for one search after which replan_search gives up."
+        2, "The number of plans for one search after which replan_search gives up.", fades=True
     )
     bank_size: int | None = setting(
         None,
@@ -193,7 +205,9 @@ class Settings(Limits):
         meaning="False: Claude Code shows its model no tool until it searches for one; True: five tools.",
     )
     warn_certainty: float = setting(
-        0.6, "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never."
+        0.6,
+        "The least certainty (0 to 1) of a failure that hooks warn of; above 1: never.",
+        fades=True,
     )
     last_word: Literal["auto", "hold", "tell", "off"] = setting(
         "auto",
@@ -267,14 +281,14 @@ class Settings(Limits):
         """Read `MCP_REFLECT_*`; raise `InputError` that names the variable where a value cannot be read."""
         env = os.environ if env is None else env
         given: dict[str, Any] = {}
-        for item in documented():
+        for item in readable():
             name = PREFIX + item.name.upper()
             text = env.get(name, "").strip()
             if text:
                 given[item.name] = _read(name, _filled_in(name, text), item)
         prefixes = _provider_prefixes(env)
         provider_env = {name: text for name, text in env.items() if name.startswith(prefixes)}
-        names = {PREFIX + item.name.upper() for item in documented()}
+        names = {PREFIX + item.name.upper() for item in readable()}
         unknown = tuple(
             sorted(name for name in env if name.upper().startswith(PREFIX) and name not in names)
         )
@@ -292,10 +306,18 @@ class Settings(Limits):
             )
         return told
 
+    def fading(self) -> list[str]:
+        """Return a sentence for each setting in force that goes with the next version."""
+        return [
+            f"{PREFIX}{item.name.upper()} works in this version for the last time; the next one uses {item.default}."
+            for item in readable()
+            if item.metadata["fades"] and getattr(self, item.name) != item.default
+        ]
+
     @property
     def llm_settings(self) -> dict[str, str]:
         """The settings of the providers and their limits, by the names of the environment."""
-        own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in documented()}
+        own = {PREFIX + item.name.upper(): str(getattr(self, item.name)) for item in readable()}
         return {
             **self.provider_env,
             **{name: text for name, text in own.items() if name.startswith(_FOR_PROVIDERS)},
@@ -365,9 +387,14 @@ def _provider_prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
     return ("ANTHROPIC_", "OPENAI_", *sorted(own - {"OFF_", "LOCAL_"}))
 
 
+def readable() -> tuple[Field[Any], ...]:
+    """Return the fields that the environment can set, those that fade included."""
+    return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
+
+
 def documented() -> tuple[Field[Any], ...]:
     """Return the fields that a person can set, in the order of the documentation."""
-    return tuple(item for item in fields(Settings) if "meaning" in item.metadata)
+    return tuple(item for item in readable() if not item.metadata["fades"])
 
 
 def _filled_in(name: str, text: str) -> str:

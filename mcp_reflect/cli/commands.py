@@ -172,6 +172,9 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         ("--to postgresql://mcp_reflect@db.example/team --tenant acme --project shop --dry-run",),
     ),
     "embed": CommandInfo("upkeep", "", "give every lesson its vector now (docs/embeddings.md)", ("",)),
+    "settings": CommandInfo(
+        "settings", "", "what is set, to what, and from where (docs/settings.md)", ("", "--all", "--json")
+    ),
     "doctor": CommandInfo("upkeep", "", "where everything is, and what is wrong", ("", "--json")),
     "demo": CommandInfo("demo", "", "see it learn: a failing run, a new server, the lesson recalled", ("",)),
 }  # fmt: skip
@@ -181,19 +184,33 @@ _WITH_URL: Final = frozenset("recall board stats export import doctor".split())
 HOOK: Final = "hook"
 """The command that hosts run. It parses its arguments without argparse, to start faster."""
 
+_HOOK_INFO: Final = CommandInfo("", "[EVENT]", "answer a host's hook (docs/hooks.md)", ())
+
+GROUPS: Final[Mapping[str, str]] = {
+    "Begin": "demo install doctor settings",
+    "Lessons": "recall lessons learn replay reflect promote board stats dream projects",
+    "The bank": "export import backup restore migrate embed",
+    "Hosts and services run": f"serve tokens {HOOK} prompts",
+}
+"""The commands in the help, by what they are for."""
+
 
 def usage() -> str:
-    """Return the help of `mcp-reflect` itself."""
-    lines = [(f"{name} {info.arguments}", info.purpose) for name, info in COMMANDS.items()]
-    lines.insert(5, (f"{HOOK} [EVENT]", "answer a host's hook (docs/hooks.md)"))
-    listing = "\n".join(f"  {words:<18} {purpose}" for words, purpose in lines)
+    """Return the help of `mcp-reflect` itself, which fits a screen of 40 lines."""
+    known = {**COMMANDS, HOOK: _HOOK_INFO}
+    listing: list[str] = []
+    for title, names in GROUPS.items():
+        listing.append(f"{title}:")
+        for name in names.split():
+            words = f"{name} {known[name].arguments}"
+            listing.append(f"  {words:<18} {known[name].purpose}")
+    whole = "\n".join(listing)
     return f"""usage: mcp-reflect [COMMAND] [ARGUMENTS]
 
 Without a command it serves MCP over stdio, as a host starts it (docs/hosts.md).
 
-{listing}
+{whole}
 
-Begin with: mcp-reflect demo, then mcp-reflect install HOST, then mcp-reflect lessons.
 mcp-reflect COMMAND --help tells more, with examples. Tables are for people; --json is for programs.
 """
 

@@ -86,7 +86,7 @@ async def examine(engine: Engine) -> dict[str, Any]:
         "registered_in": registrations(),
         "language_models": engine.context.runner.bound(),
         "prompt_overrides": engine.context.runner.overridden(),
-        "notes": [],
+        "notes": engine.settings.fading(),
     }
     try:
         opened = await engine.bank.open()

@@ -68,6 +68,8 @@ class Service:
         self.log = Log.of(settings)
         for problem in settings.misspelled() if settings.unknown else ():
             self.log.warning("setting_unknown", problem=problem)
+        for problem in settings.fading():
+            self.log.warning("setting_fades", problem=problem)
 
     def engine(self) -> "Engine":
         """Return the engine, imported and made with the first call."""

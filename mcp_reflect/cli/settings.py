@@ -1,0 +1,82 @@
+"""The command `settings`: what is in force here, and from where."""
+
+import os
+from argparse import Namespace
+from dataclasses import Field, asdict, dataclass
+from typing import Any, Final, Literal
+
+from mcp_reflect.cli.commands import CliParser
+from mcp_reflect.cli.output import table, write_result
+from mcp_reflect.config import PREFIX, Settings, readable
+from mcp_reflect.security.redact import clean_text
+
+Origin = Literal["environment", "default"]
+
+_HEADS: Final = ("setting", "value", "from", "meaning")
+_MEANING: Final = 3  # the column that a narrow terminal cuts
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A setting in force: its variable, its value as text, where that comes from, and what it means."""
+
+    name: str
+    value: str
+    origin: Origin
+    meaning: str
+    fades: bool
+
+
+def add_settings_arguments(parser: CliParser) -> None:
+    """Add the options of `settings`."""
+    parser.add_argument("--all", action="store_true", help="those that nobody set, too")
+
+
+def run_settings(options: Namespace) -> None:
+    """Show the settings that this terminal's environment sets; --all shows the defaults too.
+
+    A host starts its server with the variables of its own registration (mcp-reflect install HOST --print shows them),
+    so that the server may have others.
+    """
+    settings = Settings.from_env()
+    shown = [_shown(item, settings) for item in readable()]
+    wanted = [one for one in shown if _is_wanted(one, everything=options.all)]
+    rows = [(one.name, one.value, one.origin, one.meaning) for one in wanted]
+    lines = [
+        table(rows, _HEADS, _MEANING)
+        if rows
+        else "No setting is set here: all have their defaults."
+    ]
+    lines += [*settings.misspelled(), *settings.fading()]
+    if not options.all:
+        lines.append("mcp-reflect settings --all shows the defaults too.")
+    result = {
+        "settings": [asdict(one) for one in wanted],
+        "problems": [*settings.misspelled(), *settings.fading()],
+    }
+    write_result(options, result, "\n".join(lines))
+
+
+def _shown(item: Field[Any], settings: Settings) -> Shown:
+    name = PREFIX + item.name.upper()
+    origin: Origin = "environment" if os.environ.get(name, "").strip() else "default"
+    value = _as_text(getattr(settings, item.name))
+    return Shown(name, clean_text(value), origin, item.metadata["meaning"], item.metadata["fades"])
+
+
+def _is_wanted(shown: Shown, *, everything: bool) -> bool:
+    """True for a setting that somebody set, and for all that stay where everything is asked for."""
+    if shown.origin == "environment":
+        return True
+    return everything and not shown.fades
+
+
+def _as_text(value: object) -> str:
+    """Return a value as the variable would have it; a list with commas, nothing for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(str(part) for part in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return str(value)
