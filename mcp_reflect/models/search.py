@@ -67,7 +67,8 @@ class SearchRequest:
 
     `results` counts the rows by table; `zero_result_tables` names empty tables. With neither, all came
     back empty. `retry_count` is what the caller counted; our own count wins where it is larger. `takes_bounds`: the
-    tool takes a threshold and a limit also where a query names none.
+    tool takes a threshold and a limit also where a query names none. `open_tables`: what a plan may
+    name beside the tables of the catalog; empty: any table, None: no other.
     """
 
     search_id: str
@@ -80,6 +81,7 @@ class SearchRequest:
     suggestions: tuple[str, ...] = ()
     max_retries: int = 2
     takes_bounds: bool = False
+    open_tables: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The tables of a request: their modes, their words, and how well each fits a need."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -75,10 +76,13 @@ class Catalog:
 
     def nearest(self, table: str) -> CatalogEntry | None:
         """Return the table that was meant: other case, separators or number, or nearly the same letters."""
-        plain = {
-            _plain(entry.table): entry
-            for entry in reversed(self.described or tuple(self._by_name.values()))
-        }
+        entries = {entry.table: entry for entry in self.described or self._by_name.values()}
+        return entries.get(self.nearest_name(table, tuple(entries)) or "")
+
+    @staticmethod
+    def nearest_name(table: str, known: Sequence[str]) -> str | None:
+        """Return the known name that was meant: other case, separators or number, or nearly the same letters."""
+        plain = {_plain(name): name for name in reversed(known)}
         return plain.get(similar(_plain(table), plain) or _plain(table))
 
     def words_of(self, table: str) -> Vocabulary:

@@ -6,6 +6,7 @@ from itertools import chain, islice, zip_longest
 from typing import Final, TypeAlias
 
 from mcp_reflect.models.search import (
+    CatalogEntry,
     EmptyCause,
     OpenMove,
     Proposal,
@@ -19,6 +20,7 @@ from mcp_reflect.models.search import (
 from mcp_reflect.replan import attempts, diagnosis
 from mcp_reflect.replan.catalog import Catalog, in_table
 from mcp_reflect.replan.moves import ladder, pivoted, relaxed, rewritten
+from mcp_reflect.replan.words import stems
 
 MOST_QUERIES: Final = 3
 """New queries for an empty table: a person waits for them all."""
@@ -152,9 +154,21 @@ class _Case:
                 tried.append(Tried(query=query))
                 yield strategy, query
 
+    def _message_for(self, query: Query) -> str:
+        """The message without words that only queries of other tables ask for: the plan had divided the question."""
+        own = stems(query.query_text)
+        others = frozenset[str]()
+        for other in self.request.queries:
+            if other.table != query.table:
+                others |= stems(other.query_text)
+        kept = [
+            word for word in self.request.user_message.split() if not stems(word) & (others - own)
+        ]
+        return " ".join(kept) if others - own else self.request.user_message
+
     def _moved(self, strategy: Strategy, query: Query) -> Iterator[_Move]:
         """The strategy's queries for a failed one."""
-        message, retry = self.request.user_message, self.state.retry_count
+        message, retry = self._message_for(query), self.state.retry_count
         if strategy is Strategy.RELAX:
             new = relaxed(query, self.places, retry)
         elif strategy is Strategy.REWRITE:
@@ -212,7 +226,7 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
     for number, proposed in enumerate(proposal.new_queries if case.is_open else (), 1):
         relaxes = proposal.strategy is Strategy.RELAX and request.takes_bounds
         query, remarks = _corrected(proposed, case, relaxes=relaxes)
-        refused = _refusal(query, case, new, relaxes=relaxes)
+        refused = _not_there(query, case) or _refusal(query, case, new, relaxes=relaxes)
         remarks += (f"refused: {refused}",) if refused else ()
         new += () if refused else (query,)
         notes += tuple(f"query {number}: {remark}" for remark in remarks)
@@ -234,6 +248,19 @@ def accept(proposal: Proposal, request: SearchRequest, state: SearchState) -> Se
     )
 
 
+def _not_there(query: Query, case: _Case) -> str | None:
+    """Why a table cannot be searched: the caller's catalog has neither it nor one of a similar name."""
+    known, searched = case.request.open_tables, {other.table for other in case.request.queries}
+    is_known = not case.places.described or case.places.is_described(query.table)
+    if (
+        is_known
+        or query.table in searched
+        or (known is not None and query.table in (known or (query.table,)))
+    ):
+        return None
+    return f"the catalog has no table {query.table}"
+
+
 def _refusal(query: Query, case: _Case, planned: tuple[Query, ...], *, relaxes: bool) -> str | None:
     if not query.query_text.strip() and not query.filters:
         return "it asks for nothing"
@@ -251,7 +278,7 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
     """The query for a table and mode that exist, with the tool, limit and a looser threshold of the failed one."""
     places, queries = case.places, case.request.queries
     entry = places.entry(query.table) or (places.nearest(query.table) if places.described else None)
-    table = entry.table if entry else query.table
+    table = entry.table if entry else _meant(query.table, case.request.open_tables or ())
     notes = (f"table {query.table} corrected to {table}",) if table != query.table else ()
     notes += () if entry else (f"table {table} is unverified: no catalog describes it",)
     same_table = next((other for other in queries if other.table == table), None)
@@ -273,9 +300,17 @@ def _corrected(query: Query, case: _Case, *, relaxes: bool) -> tuple[Query, tupl
     )
     if entry and places.is_described(table):
         made = in_table(made, entry)
+    elif case.request.open_tables is not None:  # it has the modes that the others have
+        modes = tuple(dict.fromkeys(mode for one in places.described for mode in one.search_modes))
+        made = in_table(made, CatalogEntry(table=table, search_modes=modes)) if modes else made
     if query.search_mode not in ("", made.search_mode):
         notes += (f"mode {query.search_mode} corrected to {made.search_mode or 'none'}",)
     return made, notes
+
+
+def _meant(table: str, known: tuple[str, ...]) -> str:
+    """The table of a known name that was meant, in another case or number: `exhibitor` is `exhibitors`."""
+    return Catalog.nearest_name(table, known) or table
 
 
 def _strategy_of(new: tuple[Query, ...], request: SearchRequest) -> Strategy:

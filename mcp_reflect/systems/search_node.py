@@ -1,13 +1,24 @@
-"""The search nodes of a graph: they plan again for queries that found nothing and return the keys that change."""
+"""The search nodes of a graph that answers questions from several tables: they plan again where nothing was found.
 
-from collections.abc import Callable, Mapping, Sequence
+`reflect_and_replan` asks a language model why a search came back empty and what to search instead; `relax_and_retry` asks
+for less of the same by a fixed ladder. Both return the keys of the state that change; the graph searches.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from mcp_reflect import services
 from mcp_reflect.clock import Clock
 from mcp_reflect.errors import McpReflectError
-from mcp_reflect.models.search import CatalogEntry, SearchPlan, SearchRequest, SearchState, Tried
+from mcp_reflect.models.search import (
+    CatalogEntry,
+    Query,
+    SearchPlan,
+    SearchRequest,
+    SearchState,
+    Tried,
+)
 from mcp_reflect.replan import planner
 from mcp_reflect.schemas.search import is_list, is_object, read_catalog, read_queries, read_results
 from mcp_reflect.services.engine import Engine
@@ -15,7 +26,16 @@ from mcp_reflect.systems import run
 from mcp_reflect.text.signature import digest
 
 _MODES: Final = ("faceted", "master")
-"""The search modes of the document, which a graph without a catalog need not name."""
+_TABLES: Final = ("sessions", "exhibitors", "speakers")
+"""The search modes and tables of the document, which a graph without a catalog need not name."""
+
+
+class Gained(dict[str, Any]):
+    """The keys that change. A graph may also await them, as the node of the document is a coroutine."""
+
+    def __await__(self) -> Generator[Any, None, "Gained"]:
+        yield from ()
+        return self
 
 
 def reflect_and_replan(
@@ -23,7 +43,7 @@ def reflect_and_replan(
     clock: Clock | None = None,
     *,
     make_engine: Callable[[], Engine] = Engine,
-) -> dict[str, Any]:
+) -> Gained:
     """Plan again for the queries that found nothing: relax, rewrite or pivot.
 
     The language model of the role `planner` is asked where one is configured, else rules plan; they also check and fill
@@ -49,7 +69,7 @@ def reflect_and_replan(
     return _advance(state, plan, "reflect_and_replan", clock)
 
 
-def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> dict[str, Any]:
+def relax_and_retry(state: Mapping[str, Any], clock: Clock | None = None) -> Gained:
     """Relax by a fixed ladder: lower threshold and double limit first, later the widest mode."""
     return _advance(state, planner.relax_only, "relax_and_retry", clock)
 
@@ -59,7 +79,7 @@ def _advance(
     planner: Callable[[SearchRequest, SearchState], SearchPlan],
     node: str,
     clock: Clock | None,
-) -> dict[str, Any]:
+) -> Gained:
     """One planning step over a state. Nothing is searched, and the state that came in is left as it is."""
     planned: list[Mapping[str, Any]] = list(state.get("planned_queries") or ())
     original = list(state.get("original_planned_queries") or planned)
@@ -98,15 +118,21 @@ def _advance(
             else {}
         )
         new.append({**own, **{name: value for name, value in values.items() if value}})
-    return {
-        "planned_queries": new,
-        "retry_count": plan.retry_count,
-        "reflection_reasoning": plan.reasoning,
-        "reflection_strategy": plan.strategy.value,
-        "thinking_updates": [*thoughts, thought],
-        "original_planned_queries": original,
-        "current_node": node,
-    }
+    return Gained(
+        planned_queries=new,
+        retry_count=plan.retry_count,
+        reflection_reasoning=_reasoning(plan),
+        reflection_strategy=plan.strategy.value,
+        thinking_updates=[*thoughts, thought],
+        original_planned_queries=original,
+        current_node=node,
+    )
+
+
+def _reasoning(plan: SearchPlan) -> str:
+    """Why, for developers, with what was corrected in the plan of a model."""
+    untold = [note for note in plan.notes if note not in plan.reasoning]
+    return " ".join((plan.reasoning, *(f"({note})" for note in untold)))
 
 
 def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> SearchRequest:
@@ -118,14 +144,9 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
         read_queries(planned, "planned_queries"),
         read_catalog(list(state.get("catalog") or ())),
     )
+    open_tables = None if catalog else _open_tables(queries)
     if any(query.search_mode in _MODES for query in queries):
-        catalog = catalog or tuple(
-            CatalogEntry(table=table) for table in dict.fromkeys(query.table for query in queries)
-        )
-        catalog = tuple(
-            entry if entry.search_modes else replace(entry, search_modes=_MODES)
-            for entry in catalog
-        )
+        catalog = _with_modes(catalog, queries)
     return SearchRequest(
         search_id=str(state.get("search_id") or digest(message)),
         user_message=message,
@@ -138,6 +159,24 @@ def _request(state: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
         # The graph's own edges decide when to stop: where it comes here with the last retry, that one is planned too.
         max_retries=int(state.get("max_retries") or max(2, retries)) + 1,
         takes_bounds=True,
+        open_tables=open_tables,
+    )
+
+
+def _open_tables(queries: Sequence[Query]) -> tuple[str, ...]:
+    """What a plan may search without a catalog: any table, but only the document's where one of these is searched."""
+    searched = {query.table for query in queries}
+    return () if searched.isdisjoint(_TABLES) else _TABLES
+
+
+def _with_modes(
+    catalog: tuple[CatalogEntry, ...], queries: Sequence[Query]
+) -> tuple[CatalogEntry, ...]:
+    """The catalog, else one of the searched tables, with the modes of the document where an entry has none."""
+    searched = dict.fromkeys(query.table for query in queries)
+    entries = catalog or tuple(CatalogEntry(table=table) for table in searched)
+    return tuple(
+        entry if entry.search_modes else replace(entry, search_modes=_MODES) for entry in entries
     )
 
 

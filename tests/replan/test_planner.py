@@ -200,10 +200,10 @@ def test_a_table_in_other_letters_is_corrected_with_a_note() -> None:
     assert made.notes == ("query 1: table Session corrected to sessions",)
 
 
-def test_a_table_that_nobody_described_is_taken_and_marked() -> None:
+def test_a_table_that_the_catalog_does_not_have_is_refused_and_named() -> None:
     made = _accept(query("physics", "warehouse"), query("physics"))
-    assert made.new_queries == (query("physics", "warehouse"), query("physics"))
-    assert made.notes == ("query 1: table warehouse is unverified: no catalog describes it",)
+    assert made.new_queries == (query("physics"),)
+    assert made.notes[-1] == "query 1: refused: the catalog has no table warehouse"
 
 
 def test_a_pivot_and_a_relax_are_taken_without_a_catalog() -> None:

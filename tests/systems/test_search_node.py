@@ -259,3 +259,92 @@ def test_a_graph_asks_the_model_to_rewrite_relax_and_pivot(tmp_path: Path) -> No
     assert [table for _, table, _ in ran] == ["sessions", "sessions", "exhibitors"]
     assert all(isinstance(threshold, float) for _, _, threshold in ran)
     assert "ML deployment problems" in llm.asked[2].user
+
+
+def planned_by_a_model(tmp_path: Path, query: dict[str, Any], **state: Any) -> dict[str, Any]:
+    reply = {
+        "reasoning": "They need a service.",
+        "strategy": "pivot",
+        "user_message": "Let me look among the exhibitors.",
+        "new_queries": [query],
+    }
+    with Scripted(json.dumps(reply)) as llm:
+        make = partial(Engine, Settings(bank=tmp_path / "bank.db", project="p"), llm=llm)
+        return reflect_and_replan({**STATE, **state}, make_engine=make)
+
+
+async def test_the_node_may_be_awaited_as_in_its_document(tmp_path: Path) -> None:
+    make = partial(Engine, Settings(bank=tmp_path / "bank.db", project="p"))
+    gained = await reflect_and_replan(STATE, make_engine=make)
+    assert gained["planned_queries"]
+    assert gained == reflect_and_replan(STATE, make_engine=make) | {
+        "thinking_updates": gained["thinking_updates"]
+    }
+    assert (await relax_and_retry(STATE))["retry_count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "table", "mode"),
+    [
+        ({"table": "exhibitors", "search_mode": "faceted"}, "exhibitors", "faceted"),
+        ({"table": "exhibitor", "search_mode": "Master"}, "exhibitors", "master"),
+        ({"table": "Exhibitors", "search_mode": "hybrid"}, "exhibitors", "master"),
+    ],
+)
+@pytest.mark.parametrize("state", [{}, {"catalog": FAIR}])
+def test_a_models_table_and_mode_are_those_that_there_are(
+    state: dict[str, Any], query: dict[str, Any], table: str, mode: str, tmp_path: Path
+) -> None:
+    sent = {**query, "query_text": "ML deployment MLOps services", "limit": 10}
+    gained = planned_by_a_model(tmp_path, sent, **state)
+    (new,) = gained["planned_queries"]
+    assert (new["table"], new["search_mode"]) == (table, mode)
+    assert (new["query_text"], gained["reflection_strategy"]) == (sent["query_text"], "pivot")
+
+
+@pytest.mark.parametrize("state", [{}, {"catalog": FAIR}])
+def test_a_table_that_is_not_there_is_not_planned_and_that_is_said(
+    state: dict[str, Any], tmp_path: Path
+) -> None:
+    sent = {"table": "vendors_xyz", "search_mode": "faceted", "query_text": "ML services"}
+    gained = planned_by_a_model(tmp_path, sent, **state)
+    assert {query["table"] for query in gained["planned_queries"]} <= {"sessions", "exhibitors"}
+    assert "the catalog has no table vendors_xyz" in gained["reflection_reasoning"]
+
+
+def test_a_graph_with_tables_of_its_own_and_no_catalog_may_search_others(tmp_path: Path) -> None:
+    own = {**QUERY, "table": "invoices"}
+    state = {"planned_queries": [own], "zero_result_tables": ["invoices"], "query_results": {}}
+    sent = {"table": "receipts", "search_mode": "faceted", "query_text": "ML deployment"}
+    (new,) = planned_by_a_model(tmp_path, sent, **state)["planned_queries"]
+    assert new["table"] == "receipts"
+
+
+def test_german_is_searched_as_it_is_written_and_without_the_request(tmp_path: Path) -> None:
+    make = partial(Engine, Settings(bank=tmp_path / "bank.db", project="p"))
+    state = {
+        **STATE,
+        "messages": [{"role": "user", "content": "Finde Vorträge über Barrierefreiheit"}],
+        "planned_queries": [{**QUERY, "query_text": "Vorträge über Barrierefreiheit"}],
+    }
+    texts = [
+        query["query_text"]
+        for query in reflect_and_replan(state, make_engine=make)["planned_queries"]
+    ]
+    assert texts == ["Vorträge Barrierefreiheit", "Barrierefreiheit", "Vorträge"]
+
+
+def test_two_empty_tables_keep_the_parts_of_the_question_apart(tmp_path: Path) -> None:
+    make = partial(Engine, Settings(bank=tmp_path / "bank.db", project="p"))
+    talks = {**QUERY, "query_text": "Rust talks"}
+    companies = {**QUERY, "table": "exhibitors", "query_text": "Rust companies hiring"}
+    state = {
+        "messages": [
+            {"role": "user", "content": "Find talks about Rust and companies hiring for it"}
+        ],
+        "planned_queries": [talks, companies],
+        "zero_result_tables": ["sessions", "exhibitors"],
+    }
+    for query in reflect_and_replan(state, make_engine=make)["planned_queries"]:
+        other = "companies" if query["table"] == "sessions" else "talks"
+        assert other not in query["query_text"]
