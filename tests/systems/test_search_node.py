@@ -314,7 +314,7 @@ def test_a_table_that_is_not_there_is_not_planned_and_that_is_said(
 
 def test_a_graph_with_tables_of_its_own_and_no_catalog_may_search_others(tmp_path: Path) -> None:
     own = {**QUERY, "table": "invoices"}
-    state = {"planned_queries": [own], "zero_result_tables": ["invoices"], "query_results": {}}
+    state: dict[str, Any] = {"planned_queries": [own], "zero_result_tables": ["invoices"]}
     sent = {"table": "receipts", "search_mode": "faceted", "query_text": "ML deployment"}
     (new,) = planned_by_a_model(tmp_path, sent, **state)["planned_queries"]
     assert new["table"] == "receipts"
