@@ -18,12 +18,12 @@ from mcp_reflect.shell.commands import (
     Redirection,
     Script,
 )
-from mcp_reflect.shell.fed import Output, fed_script, output_of
+from mcp_reflect.shell.fed import Output, fed_scripts, output_of
 from mcp_reflect.shell.parser import Node, descendants, parse, text_of
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.unread import words_that_may_run
-from mcp_reflect.shell.words import NO_TEXT, Variables, Word, text_value, words_of
+from mcp_reflect.shell.words import Variables, Word, raw_value, source_of, text_value, words_of
 
 MOST_CHARS: Final = 64_000
 """Characters of a script that are read; here-documents that no shell reads do not count."""
@@ -181,7 +181,7 @@ class _Reader:
                 self.variables.values["@"] = task.arguments
 
     def _begin(self, text: str, place: _Place) -> None:
-        source = NO_TEXT.sub("?", text).encode("utf-8", "replace")
+        source = source_of(text)
         tree = parse(source)
         if tree is None:
             raise _TooMuchError("it takes the parser too long")
@@ -490,7 +490,13 @@ class _Reader:
             self._feed(text, place._replace(called=place.called | {name}), command)
         elif name in self.functions:
             self._call(self.functions[name], command, place)
-        elif script := fed_script(command, self._piped_into(command)):
+        else:
+            self._feed_all(command, place)
+
+    def _feed_all(self, command: Command, place: _Place) -> None:
+        """Read the scripts that a command gives to shells, the first of them first."""
+        scripts = list(fed_scripts(command, self._piped_into(command)))
+        for script in reversed(scripts):
             own = place._replace(fed_by=script.by)
             if script.is_powershell:
                 self._feed_powershell(script.text, own)
@@ -582,7 +588,7 @@ def _document(redirect: Node, body: Node, source: bytes, variables: Variables) -
     """Return the text of a here-document; under a quoted name nothing in it is expanded."""
     start = next((one for one in redirect.children if one.type == "heredoc_start"), None)
     if start is not None and set("'\"\\") & set(text_of(start, source)):
-        return text_of(body, source)
+        return raw_value(body, source)
     return text_value(body, source, variables).text
 
 

@@ -8,9 +8,9 @@ MOST_WORDS: Final = 64
 """Words that one word may become; one that would become more stays as it is."""
 
 _MOST_CHARS: Final = 1_000
-_RANGE: Final = re.compile(
-    r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.-?(\d{1,6}))?|([A-Za-z])\.\.([A-Za-z])"
-)
+_NUMBERS: Final = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.-?(\d{1,6}))?")
+_LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?(\d{1,6}))?")
+_PADDED: Final = re.compile(r"-?0\d+")
 
 
 def expand_braces(word: str) -> list[str] | None:
@@ -57,19 +57,30 @@ def _first_braces(text: str) -> tuple[int, int, list[str]] | None:
 
 
 def _choices(inner: str, commas: list[int]) -> list[str] | None:
+    """Return what stands between commas or in a range; None for braces that are plain text."""
     if commas:
         edges = [-1, *commas, len(inner)]
         return [inner[start + 1 : end] for start, end in pairwise(edges)]
-    if (match := _RANGE.fullmatch(inner)) is None:
-        return None
-    if match[4]:
-        first, last = ord(match[4]), ord(match[5])
-        return [chr(code) for code in _steps(first, last, 1)]
-    return [str(number) for number in _steps(int(match[1]), int(match[2]), int(match[3] or 1))]
+    if (letters := _LETTERS.fullmatch(inner)) is not None:
+        first, last, step = letters.groups("1")
+        return [chr(code) for code in _range(ord(first), ord(last), int(step))]
+    if (numbers := _NUMBERS.fullmatch(inner)) is not None:
+        first, last, step = numbers.groups("1")
+        width = _width(first, last)
+        return [f"{number:0{width}d}" for number in _range(int(first), int(last), int(step))]
+    return None
 
 
-def _steps(first: int, last: int, step: int) -> range:
+def _width(first: str, last: str) -> int:
+    """Return how many signs each number of a range has: where one begins with 0, as many as the longer one."""
+    if _PADDED.fullmatch(first) or _PADDED.fullmatch(last):
+        return max(len(first), len(last))
+    return 1
+
+
+def _range(first: int, last: int, step: int) -> range:
     """Return the numbers of a range, and of a long one just more than may be used."""
     step = max(step, 1)
-    numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-    return numbers[: MOST_WORDS + 1]
+    if first > last:
+        return range(first, last - 1, -step)[: MOST_WORDS + 1]
+    return range(first, last + 1, step)[: MOST_WORDS + 1]

@@ -1,20 +1,24 @@
 """What a command gives to a shell as a script: `bash -c '…'`, `eval …`, a here-document, what is piped into `sh`."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
-from mcp_reflect.shell.programs import Invocation
-from mcp_reflect.shell.tables import words_of_table
+from mcp_reflect.shell.programs import Invocation, read_option
+from mcp_reflect.shell.tables import options_with_scripts, words_of_table
 
 _SHELLS: Final = words_of_table("shells")
 _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
 _JOINING: Final = words_of_table("programs that join their words to a script")
-_WITH_COMMAND: Final = words_of_table("programs with a script behind -c")
-_ARGUMENTS: Final = ":::"  # stands between what parallel runs and what it runs it with
+_READING: Final = words_of_table("programs that read a script where they start nothing")
+_LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
+_SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
+_OPTIONS_OF_SHELLS: Final = frozenset(("-o", "-O", "+o", "+O", "--rcfile", "--init-file"))
+_INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_ARGUMENTS: Final = (":::", ":::+")  # stands between what parallel runs and what it runs it with
 _ECHO: Final = frozenset(("echo", "printf"))
 _ECHO_FLAGS: Final = frozenset(("-n", "-e", "-E", "-ne", "-en", "--"))
 _PASSING: Final = frozenset(("cat", "tee"))
@@ -30,11 +34,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class FedScript:
-    """The text that a shell runs, and the programs that start that shell, with it and from the outside to the inside."""
+    """The text that a shell runs, and the programs that start that shell, with it and from the outside to the inside.
+
+    `arguments` are what `$0`, `$1` … are in it. `is_own_shell`: it runs in the shell that reads the command (`eval`),
+    so that variables are the same before, in and after it.
+    """
 
     text: str
     by: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
     is_powershell: bool = False
+    is_own_shell: bool = False
 
 
 def output_of(command: Command, before: Output | None) -> Output:
@@ -45,62 +55,129 @@ def output_of(command: Command, before: Output | None) -> Output:
         while words[:1] and words[0] in _ECHO_FLAGS:
             words = words[1:]
         return Output(" ".join(words).replace("\\n", "\n"))
-    if name in _PASSING:
-        return Output(command.document or (before.text if before is not None else ""))
+    if name in _PASSING and command.document:
+        return Output(command.document)
+    if name in _PASSING and before is not None:
+        return before
     return Output("")
 
 
-def fed_script(command: Command, piped: Sequence[Output | None]) -> FedScript | None:
-    """Return the script that a command gives to a shell; `piped` is what its pipelines carry to it."""
+def fed_scripts(command: Command, piped: Sequence[Output | None]) -> Iterator[FedScript]:
+    """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
     carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
     for found in command.invocations:
-        by = (*found.wrappers, found.name)
-        if found.name in _POWERSHELLS and (text := _behind_command(found.arguments)):
-            return FedScript(text, by, is_powershell=True)
-        if (text := _script_among_words(found)) is not None:
-            return FedScript(text, by)
-        if found.name in _SHELLS and _reads_input(found) and (text := command.document or carried):
-            return FedScript(text, by)
-        if found.name == "xargs" and carried:
-            return FedScript(_with_input(found.inner, carried.split()), by)
-        if found.name == "parallel" and _ARGUMENTS in found.inner:
-            at = found.inner.index(_ARGUMENTS)
-            return FedScript(_with_input(found.inner[:at], found.inner[at + 1 :]), by)
-    return None
+        script = _fed_by(found, command.document or carried, carried)
+        if script is not None:
+            yield script
+            return  # what stands behind it is in the script
+        yield from _of_option(found)
 
 
-def _script_among_words(found: Invocation) -> str | None:
-    name, words = found.name, found.arguments
-    if name in _SHELLS or name in _WITH_COMMAND:
-        return _behind_option(words)
-    if name == "env":
-        return next(
-            (words[at + 1] for at, word in enumerate(words[:-1]) if word in _SPLITTING), None
-        )
+def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
+    """Return the script of one program. `given` is what it reads as its input, `carried` what a pipe brings of that."""
+    name, by = found.name, (*found.wrappers, found.name)
+    if name in _POWERSHELLS:
+        text = _behind_command(found.arguments)
+        return FedScript(text, by, is_powershell=True) if text else None
+    if name in _SHELLS:
+        return _of_shell(read_shell_call(found.arguments), given, by)
+    if name == "xargs" and carried:
+        return FedScript(_with_input(found.inner, carried.split()), by)
+    if name == "eval" and found.arguments:
+        return FedScript(" ".join(found.arguments), by, is_own_shell=True)
     if name == "trap":
-        return words[0] if len(words) > 1 and words[0][:1] not in ("", "-") else None
-    if name == "eval":
-        return " ".join(words) or None
+        is_script = len(found.arguments) > 1 and found.arguments[0][:1] not in ("", "-")
+        return FedScript(found.arguments[0], by, is_own_shell=True) if is_script else None
+    text = _of_words(found)
+    if not text and not found.inner and _starts_shell(found):
+        text = given
+    return FedScript(text, by) if text else None
+
+
+def _starts_shell(found: Invocation) -> bool:
+    """Return whether a program that starts no other starts a shell, which reads its input: `ssh host`, `sudo -i`."""
+    if found.name == "sudo":
+        return any(read_option(word, _LOGIN).name for word in found.arguments)
+    has_script = any(_of_option(found))
+    return found.name in _READING and not has_script
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCall:
+    """The words of a call of a shell: the script of `-c`, or the operands, of which the first is a file or the input."""
+
+    has_script: bool
+    reads_input: bool
+    operands: tuple[str, ...]
+
+
+def read_shell_call(words: tuple[str, ...]) -> ShellCall:
+    """Read the words of a call of a shell. What stands behind its first operand is none of its options."""
+    at, letters = 0, ""
+    while at < len(words) and words[at][:1] in ("-", "+") and words[at] not in ("-", "--"):
+        word = words[at]
+        if word[1:2] != "-" and word[:1] == "-":
+            letters += word
+        elif word == "--command":
+            letters += "c"
+        at += 2 if read_option(word.replace("+", "-", 1), _OPTIONS_OF_SHELLS).takes_next else 1
+    if words[at : at + 1] == ("--",):
+        at += 1
+    operands = words[at:]
+    has_script = "c" in letters and bool(operands)
+    reads_input = not operands or "s" in letters or operands[0] in _INPUTS
+    return ShellCall(has_script, reads_input and not has_script, operands)
+
+
+def _of_shell(call: ShellCall, given: str, by: tuple[str, ...]) -> FedScript | None:
+    if call.has_script:
+        return FedScript(call.operands[0], by, call.operands[1:])
+    if call.reads_input and given:
+        return FedScript(given, by, (by[-1], *call.operands))
+    return None
+
+
+def _of_option(found: Invocation) -> Iterator[FedScript]:
+    """Yield the scripts behind options: `su -c '…'`, `git rebase --exec '…'`, `npx --call='…'`."""
+    name, words = found.name, found.arguments
+    options = options_with_scripts()
+    known = options.get(name) or options.get(" ".join((name, *words[:1])))
+    if known is None:
+        return
+    for at, word in enumerate(words):
+        if word[:1] != "-":
+            continue
+        option = read_option(word, known)
+        if option.takes_next and at + 1 < len(words):
+            yield FedScript(words[at + 1], (*found.wrappers, name))
+        elif option.value:
+            yield FedScript(option.value, (*found.wrappers, name))
+
+
+def _of_words(found: Invocation) -> str:
+    """Return the script that the words of a program are, empty if they are none."""
+    name, inner = found.name, found.inner
+    if name == "parallel":
+        return _of_parallel(inner)
+    is_script = any(_SIGNS_OF_SCRIPTS & set(word) for word in inner)
     if name in _JOINING:
-        rest = found.inner
-        return " ".join(rest) if any(_SIGNS_OF_SCRIPTS & set(word) for word in rest) else None
+        return " ".join(inner) if is_script else ""
+    if name in _SCRIPTS_AS_WORDS:
+        return "\n".join(inner) if is_script else ""
     # `docker exec web 'the script'`: a program with blanks is none.
-    program = found.program
-    if found.wrappers and " " in program.strip():
-        return " ".join((program, *words))
-    return None
+    if found.wrappers and " " in found.program.strip():
+        return " ".join((found.program, *found.arguments))
+    return ""
 
 
-_SPLITTING: Final = frozenset(("-S", "--split-string"))
-
-
-def _behind_option(words: Sequence[str]) -> str | None:
-    """Return the word behind `-c`, `-lc`, `--command`."""
-    for at, word in enumerate(words[:-1]):
-        is_cluster = word[:1] == "-" and word[1:2] != "-" and word.endswith("c") and len(word) < 6
-        if is_cluster or word == "--command":
-            return words[at + 1]
-    return None
+def _of_parallel(words: tuple[str, ...]) -> str:
+    """Return the script of `parallel`: without a program its inputs are scripts."""
+    at = next((place for place, word in enumerate(words) if word in _ARGUMENTS), None)
+    if at is None:
+        return " ".join(words) if any(_SIGNS_OF_SCRIPTS & set(word) for word in words) else ""
+    if at == 0:
+        return "\n".join(words[1:])
+    return _with_input(words[:at], words[at + 1 :])
 
 
 def _with_input(words: Sequence[str], given: Sequence[str]) -> str:
@@ -117,9 +194,3 @@ def _behind_command(words: Sequence[str]) -> str:
         (at for at, word in enumerate(words) if word.lower() in _COMMAND_FLAGS), len(words)
     )
     return " ".join(words[place + 1 :])
-
-
-def _reads_input(found: Invocation) -> bool:
-    """Return whether a shell reads its script from the input: it is given no file."""
-    operands = [word for word in found.arguments if word[:1] != "-"]
-    return not operands or "-s" in found.arguments or found.arguments[:1] == ("-",)

@@ -1,13 +1,14 @@
 """The programs that a command starts: itself, and what it wraps (`sudo`, `npx`, `uv run`, `python -m`, `find -exec`)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.shell.tables import (
     Wrapper,
+    interpreters,
     other_names,
     words_of_table,
     wrappers,
@@ -16,17 +17,18 @@ from mcp_reflect.shell.tables import (
 
 _MOST_WRAPPERS: Final = 12
 _LONGEST_NAME: Final = 300
+_LONGEST_CLUSTER: Final = 12
 _MOST_LOOKED_AT: Final = 12  # words in which the subcommands of a wrapper are looked for
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSION: Final = re.compile(r"([A-Za-z+]+?(?:-config)?)-?\d[\d.]*$")
-_INTERPRETERS: Final = words_of_table("interpreters")
+_WITH_EXEC: Final = words_of_table("programs that start others behind an option")
+_EXEC: Final = words_of_table("options before a program")
 _MANAGERS: Final = words_of_table("package managers that start programs")
 _OF_MANAGERS: Final = words_of_table("words of package managers")
 VALUED: Final = words_of_table("options with a value")
 """Options of many programs whose value is the next word."""
 
 _PYTHON_PROGRAMS: Final = ("manage.py", "runtests.py")
-_EXEC: Final = ("-exec", "-execdir", "-ok", "-okdir")
 _LOOKING_UP: Final = ("-v", "-V")
 
 
@@ -45,8 +47,16 @@ class Invocation:
 
     @property
     def inner(self) -> tuple[str, ...]:
-        """The words of the program that it starts; none if it starts none."""
-        return _unwrapped(self)[1]
+        """The words of the program that it starts, of the first if they are several; none if it starts none."""
+        return _first_started(self).words
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """What a program starts: the words of another one, none if it starts none, and by what."""
+
+    wrapper: str
+    words: tuple[str, ...]
 
 
 def base_name(path: str) -> str:
@@ -78,61 +88,110 @@ def invocations_of(
 ) -> tuple[Invocation, ...]:
     """Return the programs that words start, from the outside to the inside: `sudo`, `npx`, `tsc`."""
     found: list[Invocation] = []
-    while words and words[0] and len(found) <= _MOST_WRAPPERS:
-        outer = Invocation(words[0], words[1:], started_by)
+    waiting = [Invocation(words[0], words[1:], started_by)] if words else []
+    while waiting and len(found) <= _MOST_WRAPPERS:
+        outer = waiting.pop()
+        if not outer.program:
+            continue
         found.append(outer)
-        wrapper, words = _unwrapped(outer)
-        started_by = (*started_by, wrapper)
+        inner = [
+            Invocation(one.words[0], one.words[1:], (*outer.wrappers, one.wrapper))
+            for one in _started_by(outer)
+            if one.words
+        ]
+        waiting += reversed(inner)
     return tuple(found)
 
 
-def _unwrapped(outer: Invocation) -> tuple[str, tuple[str, ...]]:
-    """Return what starts the inner program, and the words of that; no words where there is none."""
+def _started_by(outer: Invocation) -> list[_Started]:
+    """Return what a program starts: of `find` one for each `-exec`."""
     name, words = outer.name, outer.arguments
     if name not in _starting_programs():
-        return "", ()
+        return []
+    if name in _WITH_EXEC:
+        return [_Started(f"{name} -exec", inner) for inner in _behind_exec(words)]
     if (wrapper := _wrapper_of(name, words)) is not None:
-        return wrapper
-    if name == "find":
-        places = (at for at, word in enumerate(words) if word in _EXEC)
-        return "find -exec", words[next(places, len(words)) + 1 :]
+        return [wrapper]
     if name in _MANAGERS:
         is_program = bool(words) and words[0][:1] != "-" and words[0] not in _OF_MANAGERS
-        return name, words if is_program else ()
-    if name in _INTERPRETERS:
-        return _interpreted(name, words)
-    return "", ()
+        return [_Started(name, words)] if is_program else []
+    return [_interpreted(name, words)] if name in interpreters() else []
+
+
+def _first_started(outer: Invocation) -> _Started:
+    return next(iter(_started_by(outer)), _Started("", ()))
 
 
 @lru_cache(maxsize=1)
 def _starting_programs() -> frozenset[str]:
-    return wrapping_programs() | _MANAGERS | _INTERPRETERS | {"find"}
+    return wrapping_programs() | _MANAGERS | interpreters().keys() | _WITH_EXEC
 
 
-def _interpreted(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the module or the script that an interpreter runs: `python -m pytest`, `node build.js`."""
+def _behind_exec(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words between each `-exec` and its `;`, or its `+` behind `{}`."""
+    start: int | None = None
+    before = ""
     for at, word in enumerate(words):
-        if word == "-m" and name == "python":
-            return f"{name} -m", words[at + 1 :]
-        if word in ("-c", "-e"):
-            return name, ()
-        if word[:1] != "-":
-            return name, words[at:] if word and " " not in word else ()
-    return name, ()
+        if start is None:
+            start = at + 1 if word in _EXEC else None
+        elif word == ";" or (word == "+" and before == "{}"):
+            yield tuple(words[start:at])
+            start = None
+        before = word
+    if start is not None:
+        yield tuple(words[start:])
 
 
-def _wrapper_of(name: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+def _interpreted(name: str, words: tuple[str, ...]) -> _Started:
+    """Return the module or the script that an interpreter runs: `python -W ignore -m pytest`, `node build.js`."""
+    known = interpreters()[name]
+    at = 0
+    while at < len(words) and words[at][:1] == "-":
+        option = read_option(words[at], known.module | known.code | known.valued)
+        if option.name in known.module:
+            module = (option.value, *words[at + 1 :]) if option.value else words[at + 1 :]
+            return _Started(f"{name} {option.name}", module)
+        if option.name in known.code:
+            return _Started(name, ())
+        at += 2 if option.takes_next else 1
+    is_script = at < len(words) and words[at] != "" and " " not in words[at]
+    return _Started(name, words[at:] if is_script else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option that takes a value: the value that stands in its word, or the next word is it. No name: one without."""
+
+    name: str = ""
+    value: str = ""
+    takes_next: bool = False
+
+
+def read_option(word: str, valued: frozenset[str]) -> Option:
+    """Return the option of a word that takes a value, also behind others in a cluster: `-iu` has `-u`."""
+    if word in valued:
+        return Option(word, takes_next=True)
+    name, equal, value = word.partition("=")
+    if word.startswith("--") or name in valued:
+        return Option(name, value) if equal and name in valued else Option()
+    for at, letter in enumerate(word[1:_LONGEST_CLUSTER], start=1):
+        if f"-{letter}" in valued:
+            return Option(f"-{letter}", word[at + 1 :], takes_next=at + 1 == len(word))
+    return Option()
+
+
+def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
     """Return the wrapper that begins here, and the words that it starts; None if there is none."""
     if name not in wrapping_programs():
         return None
     if name == "command" and words[:1] and words[0] in _LOOKING_UP:
-        return name, ()
+        return _Started(name, ())
     places = _operand_places(words[:_MOST_LOOKED_AT])
     for taken in range(min(len(places), 2), -1, -1):
         wrapper = wrappers().get(" ".join((name, *(words[at] for at in places[:taken]))))
         if wrapper is not None:
             left = words[places[taken - 1] + 1 :] if taken else words
-            return wrapper.name, _after_options(left, wrapper)
+            return _Started(wrapper.name, _after_options(left, wrapper))
     return None
 
 
@@ -151,9 +210,9 @@ def _after_options(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
         word = words[at]
         if word == "--":
             return words[at + 1 :]
-        if word in wrapper.valued:
-            at += 2
-        elif word[:1] == "-" or _ASSIGNMENT.match(word):
+        if word[:1] == "-":
+            at += 2 if read_option(word, wrapper.valued).takes_next else 1
+        elif _ASSIGNMENT.match(word):
             at += 1
         elif operands:
             operands, at = operands - 1, at + 1
@@ -173,10 +232,10 @@ def unwrapped(words: Sequence[str]) -> list[str]:
         rest = rest[start:]
         if not rest:
             return []
-        wrapper, inner = _unwrapped(Invocation(rest[0], rest[1:]))
-        if not inner or not _disappears(wrapper, inner):
+        started = _first_started(Invocation(rest[0], rest[1:]))
+        if not started.words or not _disappears(started.wrapper, started.words):
             break
-        rest = inner
+        rest = started.words
     return [program_name(rest[0]), *rest[1:]]
 
 

@@ -1,4 +1,4 @@
-"""The tables of the shell's and of programs' words, from `tables.txt` and `wrappers.txt`."""
+"""The tables of the shell's and of programs' words, from the files of this folder."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,6 +53,33 @@ def wrappers() -> dict[str, Wrapper]:
         name, operands, valued = (part.strip() for part in line.split("|"))
         found[name] = Wrapper(name, int(operands), frozenset(valued.split()))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A program that runs a file, a module or code: the options before a module and before code, and others with a value."""
+
+    module: frozenset[str]
+    code: frozenset[str]
+    valued: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def interpreters() -> dict[str, Interpreter]:
+    """Return the interpreters by their names."""
+    found: dict[str, Interpreter] = {}
+    for line in _lines("interpreters.txt"):
+        name, *options = (part.strip() for part in line.split("|"))
+        module, code, valued = (frozenset(part.split()) for part in options)
+        found[name] = Interpreter(module, code, valued)
+    return found
+
+
+@lru_cache(maxsize=1)
+def options_with_scripts() -> dict[str, frozenset[str]]:
+    """Return, by a program or by it and its subcommand, the options whose value is a script."""
+    pairs = (line.partition("|") for line in _lines("scripts.txt"))
+    return {name.strip(): frozenset(options.split()) for name, _, options in pairs}
 
 
 @lru_cache(maxsize=1)

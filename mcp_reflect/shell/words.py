@@ -10,12 +10,19 @@ from mcp_reflect.shell.parser import Node, text_of
 # Signs that stand for others while a word is put together. They are characters of no text, and are taken out of it first.
 _SPLIT: Final = "\ufdd0"  # where an expansion without quotes is cut into words
 _PROTECTED: Final = str.maketrans("{},", "\ufdd1\ufdd2\ufdd3")
-_RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},")
-NO_TEXT: Final = re.compile("[\ufdd0-\ufdd3]")
+_NOTHING: Final = "\ufdd4"
+_RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},", _NOTHING)
+_NO_TEXT: Final = re.compile("[\ufdd0-\ufdd4]")
 
 _MOST_VALUE: Final = 4_000  # characters of a variable's value that is kept
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\])")
+_ESCAPED_IN_DOCUMENTS: Final = re.compile(r"\\([$`\\])")  # quotes mean nothing there
+_ESCAPES_IN: Final = {"string": _ESCAPED_IN_QUOTES, "heredoc_body": _ESCAPED_IN_DOCUMENTS}
+_ESCAPES_OF_CONTENT: Final = {
+    "string_content": _ESCAPED_IN_QUOTES,
+    "heredoc_content": _ESCAPED_IN_DOCUMENTS,
+}
 _CONTINUED: Final = "\\\n"
 _ANSI: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL
@@ -23,6 +30,21 @@ _ANSI: Final = re.compile(
 _ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b"}
 _ALL_ARGUMENTS: Final = frozenset("@*")
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
+
+
+def source_of(text: str) -> bytes:
+    """Return what the parser is given of a text.
+
+    It takes a document that begins with a backslash for arguments, so that a sign for nothing is put before it.
+    """
+    plain = _NO_TEXT.sub("?", text)
+    if "<<" in plain and "\n\\" in plain:
+        lines = plain.split("\n")
+        for at in range(1, len(lines)):
+            if lines[at].startswith("\\") and "<<" in lines[at - 1]:
+                lines[at] = _NOTHING + lines[at]
+        plain = "\n".join(lines)
+    return plain.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +119,11 @@ def text_value(node: Node, source: bytes, variables: Variables) -> Word:
     return Word(plain, all(piece.is_known for piece in pieces))
 
 
+def raw_value(node: Node, source: bytes) -> str:
+    """Return the text of a node in which nothing is expanded."""
+    return text_of(node, source).replace(_NOTHING, "")
+
+
 def _has_quotes(node: Node) -> bool:
     return node.type == "concatenation" and any("string" in one.type for one in node.children)
 
@@ -127,17 +154,16 @@ def _parts(
     kind = node.type
     if kind in ("concatenation", "command_name"):
         return [(one, quoted) for one in node.children if one.type != "$"] or _plain(node, source)
-    if kind in ("string", "heredoc_body"):
-        return _of_quotes(node, source)
+    if kind in _ESCAPES_IN:
+        return _of_quotes(node, source, _ESCAPES_IN[kind])
     if kind == "translated_string":
         return [(one, quoted) for one in node.named_children]
     if kind == "raw_string":
         return _Piece(text_of(node, source)[1:-1].translate(_PROTECTED))
     if kind == "ansi_c_string":
         return _Piece(_ANSI.sub(_ansi_sign, text_of(node, source)[2:-1]).translate(_PROTECTED))
-    if kind in ("string_content", "heredoc_content"):
-        text = text_of(node, source).replace(_CONTINUED, "")
-        return _Piece(_ESCAPED_IN_QUOTES.sub(r"\1", text).translate(_PROTECTED))
+    if kind in _ESCAPES_OF_CONTENT:
+        return _between(source, node.start_byte, node.end_byte, _ESCAPES_OF_CONTENT[kind])
     if kind in ("simple_expansion", "expansion"):
         return _expansion(node, source, variables, quoted=quoted)
     if kind in ("command_substitution", "process_substitution", "arithmetic_expansion"):
@@ -150,7 +176,9 @@ def _plain(node: Node, source: bytes) -> _Piece:
     return _Piece(_ESCAPED.sub(lambda match: match[1].translate(_PROTECTED), text))
 
 
-def _of_quotes(node: Node, source: bytes) -> list[tuple[Node | _Piece, bool]]:
+def _of_quotes(
+    node: Node, source: bytes, escaped: re.Pattern[str]
+) -> list[tuple[Node | _Piece, bool]]:
     """Return the parts of a text in double quotes. The parser leaves out some blanks between them, which count here."""
     inner = [one for one in node.children if one.type != '"']
     at = node.start_byte + (node.type == "string")
@@ -158,17 +186,17 @@ def _of_quotes(node: Node, source: bytes) -> list[tuple[Node | _Piece, bool]]:
     parts: list[tuple[Node | _Piece, bool]] = []
     for one in inner:
         if one.start_byte > at:
-            parts.append((_between(source, at, one.start_byte), True))
+            parts.append((_between(source, at, one.start_byte, escaped), True))
         parts.append((one, True))
         at = max(at, one.end_byte)
     if end > at:
-        parts.append((_between(source, at, end), True))
+        parts.append((_between(source, at, end, escaped), True))
     return parts
 
 
-def _between(source: bytes, start: int, end: int) -> _Piece:
+def _between(source: bytes, start: int, end: int, escaped: re.Pattern[str]) -> _Piece:
     text = source[start:end].decode("utf-8", "replace").replace(_CONTINUED, "")
-    return _Piece(_ESCAPED_IN_QUOTES.sub(r"\1", text).translate(_PROTECTED))
+    return _Piece(escaped.sub(r"\1", text).translate(_PROTECTED))
 
 
 def _ansi_sign(match: re.Match[str]) -> str:

@@ -1,0 +1,151 @@
+"""Programs that start others, and what they give them: all that is started is found, with its own words."""
+
+import pytest
+
+from mcp_reflect.guards.guard import Call, matches, parse_guard
+from mcp_reflect.shell import read_script
+
+GUARD = parse_guard("Bash: `rm` with `-rf`")
+
+
+def is_met(text: str) -> bool:
+    return matches(GUARD, Call("Bash", {"command": text}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # all that find and its kin start
+        "find . -exec grep -q x {} \\; -exec rm -rf {} \\;",
+        "find . -exec rm -rf {} + -exec ls {} +",
+        "find a -name b -execdir sh -c 'ls' \\; -execdir rm -rf {} ';'",
+        "sudo find . -ok echo {} \\; -ok rm -rf {} \\;",
+        "find . -exec env A=1 rm -rf {} \\; -print -exec ls {} \\;",
+        "find . -exec sh -c 'rm -rf \"$1\"' _ {} \\; -exec ls \\;",
+        "fd -e tmp -x rm -rf {}",
+        "fd pattern --exec-batch rm -rf",
+        # options in clusters, the last with a value
+        "sudo -iu root rm -rf x",
+        "sudo -nHu deploy rm -rf x",
+        "sudo -uroot rm -rf x",
+        "xargs -rn 1 rm -rf",
+        "xargs -0I{} rm -rf {}",
+        "watch -dn 5 rm -rf x",
+        "ssh -vp 22 host rm -rf x",
+        "docker exec -itu root web rm -rf x",
+        "env -iu HOME rm -rf x",
+        "flock -xw 5 /tmp/lock rm -rf x",
+        # the options of shells
+        "bash -euo pipefail -c 'rm -rf x'",
+        "bash -c -e 'rm -rf x'",
+        "bash --norc --rcfile a -c 'rm -rf x'",
+        "bash -O extglob -xc 'rm -rf x'",
+        "bash +x -c 'rm -rf x' name a",
+        "sh -ec 'rm -rf x'",
+        "echo 'rm -rf x' | bash -o pipefail",
+        "echo 'rm -rf x' | bash -s a b",
+        "echo 'rm -rf x' | sh /dev/stdin",
+        "su root -c 'rm -rf x'",
+        "su -lc 'rm -rf x' root",
+        "ssh host <<'EOF'\nrm -rf x\nEOF",
+        "bash <<EOF\n\\rm -rf x\nEOF",
+        "bash <<'EOF'\n\\rm -rf x\nEOF",
+        "sudo -i <<'EOF'\nrm -rf x\nEOF",
+        "echo 'rm -rf x' | su - deploy",
+        # scripts among the words of other programs
+        "hyperfine 'ls' 'rm -rf x'",
+        "concurrently 'npm start' 'rm -rf x'",
+        "parallel ::: 'rm -rf x' ls",
+        "git rebase --exec 'rm -rf x' main",
+        "git rebase -x 'rm -rf x' main",
+        "npx -c 'rm -rf x'",
+        "npm exec --call 'rm -rf x'",
+        "nodemon --exec 'rm -rf x'",
+        "entr -s 'rm -rf x'",
+        "watchexec -e js 'rm -rf x'",
+    ],
+)
+def test_what_is_started_meets_its_guard(text: str) -> None:
+    assert is_met(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bash deploy.sh -c 'rm -rf x'",
+        "sh ./a -c 'rm -rf x'",
+        "bash -- deploy.sh -c 'rm -rf x'",
+        "bash -x deploy.sh -c 'rm -rf x'",
+        "bash -o pipefail deploy.sh -c 'rm -rf x'",
+        "echo 'rm -rf x' | bash deploy.sh",
+        "find . -name rm -rf -exec ls {} \\;",
+        "find . -exec ls rm \\; -rf",
+        "python -c 'rm -rf x'",
+        "git commit -m 'rm -rf x'",
+        "python -W ignore -m pytest rm -rf",
+    ],
+)
+def test_what_is_not_started_meets_no_guard(text: str) -> None:
+    assert not is_met(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("python -W ignore -m pytest -q", ("pytest", "-q")),
+        ("python3.12 -X dev -m pytest -q", ("pytest", "-q")),
+        ("python -um pytest -q", ("pytest", "-q")),
+        ("python -mpytest -q", ("pytest", "-q")),
+        ("python -Wignore -Im pytest -q", ("pytest", "-q")),
+        ("sudo -E python -B -m pytest -q", ("pytest", "-q")),
+        ("node -r ts-node/register build.js x", ("build.js", "x")),
+        ("node --import tsx --test a.js", ("a.js",)),
+        ("ruby -Ilib -r json run.rb x", ("run.rb", "x")),
+        ("perl -I lib -MTest::More t.pl x", ("t.pl", "x")),
+        ("php -d memory_limit=1 artisan migrate", ("artisan", "migrate")),
+        ("python -Bc 'pytest'", ("python", "-Bc", "pytest")),
+        ("perl -lane 'print' a", ("perl", "-lane", "print", "a")),
+        ("find . -exec grep x {} \\; -exec rm {} \\;", ("rm", "{}")),
+    ],
+)
+def test_the_innermost_program_has_its_own_words(text: str, words: tuple[str, ...]) -> None:
+    found = read_script(text).commands[0].invocations[-1]
+    assert (found.name, *found.arguments) == words
+
+
+@pytest.mark.parametrize(
+    ("braces", "words"),
+    [
+        ("{01..03}", "01 02 03"),
+        ("{1..03}", "01 02 03"),
+        ("{08..11}", "08 09 10 11"),
+        ("{001..3..2}", "001 003"),
+        ("{-01..1}", "-01 000 001"),
+        ("{3..01}", "03 02 01"),
+        ("v{00..02}x", "v00x v01x v02x"),
+        ("{a..e..2}", "a c e"),
+        ("{e..a..2}", "e c a"),
+        ("{a..3}", "{a..3}"),
+    ],
+)
+def test_ranges_are_expanded_as_bash_does(braces: str, words: str) -> None:
+    assert " ".join(read_script(f"run {braces}").commands[0].arguments) == words
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"say \"a\" b", r"say \"a\" b"),
+        (r"\$x \`y\` \\z", r"$x `y` \z"),
+        (r"""'a' "b" """, """'a' "b" """),
+        (r"a\tb \' \n", r"a\tb \' \n"),
+        ("one \\\ntwo", "one two"),
+        (r"$(a \"b\") \"", r"$(a \"b\") \""),
+        (r"\"$x\" \"", r"\"1\" \""),
+    ],
+)
+def test_a_document_without_quotes_at_its_name_keeps_the_quotes_of_its_text(
+    body: str, text: str
+) -> None:
+    command = read_script(f"x=1\ncat <<EOF\n{body}\nEOF").commands[-1]
+    assert command.document.rstrip("\n") == text
