@@ -86,8 +86,8 @@ def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
     if name == "eval" and found.arguments:
         return FedScript(" ".join(found.arguments), by, is_own_shell=True)
     if name == "trap":
-        is_script = len(found.arguments) > 1 and found.arguments[0][:1] not in ("", "-")
-        return FedScript(found.arguments[0], by, is_own_shell=True) if is_script else None
+        action = next(iter(found.arguments[:-1]), "-")  # the last word is a signal
+        return FedScript(action, by, is_own_shell=True) if action[:1] not in ("", "-") else None
     text = _of_words(found)
     if not text and not found.inner and _starts_shell(found):
         text = given
