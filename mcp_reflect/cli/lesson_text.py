@@ -42,6 +42,9 @@ _STATUS_STYLES: Final[Mapping[str, str]] = {
 }
 
 
+NOTHING: Final[Mapping[str, str]] = {}
+
+
 def list_row(lesson: Lesson) -> tuple[str, ...]:
     """Return a lesson's cells under HEADS; on a terminal its id is cut to the end by which it can be named."""
     name = lesson.id[-SHORT_ID_CHARS:] if is_terminal() else lesson.id
@@ -54,8 +57,11 @@ def status(lesson: Lesson) -> str:
     return lesson.trust.value if lesson.state is State.ACTIVE else lesson.state.value
 
 
-def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
-    """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project."""
+def lesson_page(lesson: Lesson, guards: GuardMode, known: Mapping[str, str] = NOTHING) -> str:
+    """Return all fields of a lesson and its effectiveness, for a terminal; `guards` is what they do in its project.
+
+    `known` are other facts about it by name; empty ones are left out.
+    """
     word = status(lesson)
     lines = [
         f"{styled(lesson.id, BOLD)}  {lesson.kind}, {styled(word, _STATUS_STYLES.get(word, DIM))}"
@@ -77,6 +83,7 @@ def lesson_page(lesson: Lesson, guards: GuardMode) -> str:
         "importance": f"{lesson.importance:.2f}",
         "effectiveness": effectiveness_text(lesson),
         "learned": learned,
+        **{name: visible(text) for name, text in known.items() if text},
     }
     return "\n".join(
         [

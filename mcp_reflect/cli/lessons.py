@@ -198,7 +198,8 @@ async def _show(do: Do, options: Namespace) -> None:
         del known["lesson"]
         write_json({**plain(shown.lesson), **known})
     else:
-        write_line(lesson_page(shown.lesson, shown.guards))
+        known = {"sessions": shown.effect, "since then": shown.since}
+        write_line(lesson_page(shown.lesson, shown.guards, known))
 
 
 async def _history(do: Do, options: Namespace) -> None:

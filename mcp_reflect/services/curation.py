@@ -13,6 +13,7 @@ from mcp_reflect import services
 from mcp_reflect.errors import InputError, NotAllowedError, NotFoundError
 from mcp_reflect.models.access import Role
 from mcp_reflect.models.common import GLOBAL, compact, from_json
+from mcp_reflect.models.effect import Comparison
 from mcp_reflect.models.finding import FindingState, StoredFinding
 from mcp_reflect.models.lesson import (
     Filter,
@@ -47,7 +48,10 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A lesson and all that is known about it; `guards` is what guards do in its project."""
+    """A lesson and all that is known about it; `guards` is what guards do in its project.
+
+    `effect` says whether it helped or hurt, by proven endings; `since` what became of what it is true of.
+    """
 
     lesson: Lesson
     guards: GuardMode
@@ -55,6 +59,8 @@ class Shown:
     versions: list[dict[str, Any]]
     links: list[dict[str, Any]]
     neighbors: list[dict[str, Any]]
+    effect: str = ""
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,8 @@ async def lesson(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
 async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> Shown:
     """Return a lesson and all that is known about it."""
     own, found = engine.scopes.own, await lesson(engine, sent, speaker=speaker)
+    effect = (await engine.bank.effects.of(own, [found.id])).get(found.id)
+    mark = (await services.ground.marks_of(engine.context, own, [found.id])).get(found.id)
     return Shown(
         lesson=found,
         guards=mode_in(engine.settings.guards, await engine.bank.lessons.guard_mode(own)),
@@ -114,6 +122,8 @@ async def shown(engine: Engine, sent: Sent, *, speaker: Speaker) -> Shown:
         else [],
         links=list(await engine.bank.lessons.links(own, found.id)),
         neighbors=list(await engine.bank.views.neighbors(own, "record", found.id)),
+        effect=(effect.comparison if effect else Comparison()).told,
+        since=mark.told if mark else "",
     )
 
 
@@ -239,7 +249,7 @@ async def answered(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     found = await _own(engine, sent, speaker=speaker)
     own = engine.scopes.own
     if sent["true"] is True:
-        await services.roots.plant_roots(engine.context, own, found.id)
+        await services.roots.still_true(engine.context, own, found)
         return found
     return await engine.bank.lessons.set_state(
         own, found.id, State.RETIRED, "no longer true", by=speaker

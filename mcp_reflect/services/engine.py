@@ -17,6 +17,7 @@ from mcp_reflect.config import Settings
 from mcp_reflect.errors import BankDamagedError, BankError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Json, to_json
+from mcp_reflect.models.effect import effects_of
 from mcp_reflect.models.lesson import Forgotten, Hit, Lesson, OutcomeResult, Recall, Stored
 from mcp_reflect.projects import Scopes
 from mcp_reflect.security.gate import clean_arguments
@@ -400,9 +401,11 @@ class Engine:
     async def get_stats(self) -> Mapping[str, Json]:
         """Return counts of the bank's records, and the settings that limit or measure them."""
         proof = await self.bank.warnings.effect(self.scopes.own)
+        compared = (await self.bank.effects.of(self.scopes.own)).values()
         return {
             **await self.bank.views.stats(self.scopes.own),
             "helped": await self.bank.findings.helped(self.scopes.own),
+            "lessons_by_effect": effects_of([one.comparison for one in compared]),
             "proof": proof,
             "last_messages": proof["last_messages"],
             "embeddings": await self.bank.recalls.embedding_state(self.scopes.own),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.models.common import Scope
+from mcp_reflect.models.effect import Effect
 from mcp_reflect.models.lesson import Fit, Hit, Recall
 from mcp_reflect.models.root import Ground, Standing
 from mcp_reflect.roots.measuring import measured
@@ -37,21 +38,31 @@ def working_tree(context: Context) -> Path | None:
 
 
 async def marks_of(context: Context, scope: Scope, ids: Iterable[str]) -> Mapping[str, Mark]:
-    """Return what became of the roots of those of some lessons whose ground no longer stands."""
+    """Return what to say of those of some lessons whose ground no longer stands, or that hurt by what is proven."""
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return {}
     planted = await context.bank.roots.of(scope, wanted)
-    if not planted:
-        return {}
-    tree, now = working_tree(context), context.clock.now()
+    tree, now = (working_tree(context) if planted else None), context.clock.now()
     marks: dict[str, Mark] = {}
     for lesson_id, one in planted.items():
         ground = measured(tree, one.roots, now)
         if ground.standing is not Standing.STANDS:
             hides = ground.standing is Standing.DOUBTED and not one.is_kept_by_person
             marks[lesson_id] = Mark(ground, hides)
-    return marks
+    return {**marks, **await harm_of(context, scope, wanted)}
+
+
+async def harm_of(
+    context: Context, scope: Scope, ids: Iterable[str] | None = None
+) -> dict[str, Mark]:
+    """Return the lessons after which sessions ended worse than without them, by the whole interval."""
+    known = await context.bank.effects.of(scope, ids)
+    return {
+        name: Mark(Ground(Standing.DOUBTED, one.comparison.told), hides=not one.is_kept_by_person)
+        for name, one in known.items()
+        if one.comparison.effect is Effect.HURT
+    }
 
 
 async def marked(context: Context, scope: Scope, recall: Recall) -> Recall:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
+from mcp_reflect.evidence.endings import ended_well
 from mcp_reflect.evidence.ledger import Ledger
 from mcp_reflect.models.warning import HookInput, LastWord, Moment
 from mcp_reflect.moments.last_word import at_stop, decides
@@ -130,9 +131,13 @@ async def _check(context: Context, hook: HookInput, transcript: str = "") -> str
     if way == "off" or not (hook.transcript or transcript):
         return None
     state = await services.warnings.session_state(context, context.scopes.own, hook.session)
+    file, lacks_calls = await _read_settled(context, hook, state.step, transcript)
+    if not (hook.of_agent or file.fault):
+        ending = None if lacks_calls else ended_well(file.ledger)
+        with suppress(BankError):
+            await context.bank.effects.note_ending(context.scopes.own, state.id, good=ending)
     if state.held_out:
         return None
-    file, lacks_calls = await _read_settled(context, hook, state.step, transcript)
     message = hook.message or file.last_message
     if file.fault or not message:
         context.log.error(

@@ -1,7 +1,7 @@
 """The roots of lessons: planted when one is stored or confirmed, and asked about where they are gone."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from mcp_reflect.models.root import Ground, Roots, Standing
 from mcp_reflect.roots.measuring import measured
 from mcp_reflect.roots.planting import Told, plant
 from mcp_reflect.services.context import Context
-from mcp_reflect.services.ground import marks_of, working_tree
+from mcp_reflect.services.ground import Mark, harm_of, marks_of, working_tree
 from mcp_reflect.sessions.tools import file_of
 
 _MOST_FIX_LINES: Final = 200
@@ -83,7 +83,7 @@ def _told(
 
 @dataclass(frozen=True, slots=True)
 class Doubted:
-    """A lesson whose ground is gone, and what became of it: a person is asked whether it is still true."""
+    """A lesson whose ground is gone, or that hurt, as `told` says: a person is asked whether it is still true."""
 
     lesson: Lesson
     told: str
@@ -98,9 +98,23 @@ async def doubted(context: Context) -> tuple[Doubted, ...]:
         grounds = {name: measured(tree, one.roots, now) for name, one in planted.items()}
         return {name: one for name, one in grounds.items() if one.standing is Standing.DOUBTED}
 
-    found = await asyncio.to_thread(look)
+    found = {name: ground.told for name, ground in (await asyncio.to_thread(look)).items()}
+    hurt = await harm_of(context, scope)
+    found |= {name: mark.told for name, mark in hurt.items()}
     lessons = [await context.bank.lessons.get(scope, name) for name in sorted(found)]
-    return tuple(Doubted(lesson, found[lesson.id].told) for lesson in lessons)
+    return tuple(Doubted(one, found[one.id]) for one in lessons if _is_asked_about(one, hurt))
+
+
+def _is_asked_about(lesson: Lesson, hurt: Mapping[str, Mark]) -> bool:
+    """Return whether a person is asked: not about harm of a lesson that they keep, which is marked where it is shown."""
+    return lesson.id not in hurt or not lesson.is_kept_by_person
+
+
+async def still_true(context: Context, scope: Scope, lesson: Lesson) -> None:
+    """Note that a person says of a lesson that it is still true: new roots; one that hurt is theirs from now on."""
+    await plant_again(context, scope, lesson.id)
+    if not lesson.is_kept_by_person and lesson.id in await harm_of(context, scope, [lesson.id]):
+        await context.bank.lessons.decide(scope, lesson.id, approved=True)
 
 
 async def confirm_roots(context: Context, scope: Scope, ids: Iterable[str]) -> None:
@@ -118,4 +132,6 @@ async def plant_again(
         planted = (await context.bank.roots.of(scope, (lesson_id,))).get(lesson_id)
         files = [one.path for one in planted.roots.files] if planted else []
         until = planted.roots.valid_until if planted else None
+        if until is not None and until < context.clock.now():
+            until = None  # somebody says that it still holds
         await plant_roots(context, scope, lesson_id, files=files, valid_until=until, fix=fix)

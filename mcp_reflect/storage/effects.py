@@ -1,18 +1,25 @@
 """In which sessions lessons were shown or held out, and how those sessions ended."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from mcp_reflect.models.common import Scope
-from mcp_reflect.storage.repository import Repository, Writing, brief_transaction, scoped
+from mcp_reflect.models.effect import Arm, Comparison
+from mcp_reflect.storage.repository import (
+    Repository,
+    Writing,
+    brief_transaction,
+    keeps,
+    scoped,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """Sessions with a proven ending: how many there are, and in how many of them it was good."""
+class Measured:
+    """The comparison of a lesson's sessions, and whether a person keeps the lesson."""
 
-    sessions: int = 0
-    good: int = 0
+    comparison: Comparison
+    is_kept_by_person: bool
 
 
 class EffectRepository(Repository):
@@ -32,14 +39,15 @@ class EffectRepository(Repository):
         values = scoped(scope, session=session, ending=good, now=self.clock.now())
         tx.run("shown_in_end", values)
 
-    async def arms(
-        self, scope: Scope, ids: Sequence[str] | None = None
-    ) -> dict[str, tuple[Arm, Arm]]:
-        """Return by lesson the sessions that were shown it and followed it, and those from which it was held out."""
+    async def of(self, scope: Scope, ids: Iterable[str] | None = None) -> dict[str, Measured]:
+        """Return what is known of lessons, by id: of those of `ids`, or of all of the project."""
         values = scoped(scope, ids=list(ids or ()), all_lessons=int(ids is None))
-        found: dict[str, tuple[Arm, Arm]] = {}
+        found: dict[str, Measured] = {}
         for row in await self.db.rows("shown_in_counts", values):
             arm = Arm(row["sessions"], int(row["good"]))
-            shown, held = found.get(row["lesson_id"], (Arm(), Arm()))
-            found[row["lesson_id"]] = (shown, arm) if row["held_out"] else (arm, held)
+            before = found.get(row["lesson_id"])
+            comparison = before.comparison if before else Comparison()
+            name = "held_out" if row["held_out"] else "shown"
+            after = replace(comparison, **{name: arm})
+            found[row["lesson_id"]] = Measured(after, is_kept_by_person=keeps(row))
         return found

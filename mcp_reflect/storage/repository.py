@@ -20,7 +20,7 @@ from mcp_reflect.clock import DAY, Clock
 from mcp_reflect.errors import BankBusyError, BankError, NotFoundError
 from mcp_reflect.log import Log
 from mcp_reflect.models.common import Scope
-from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust
+from mcp_reflect.models.lesson import GuardMode, Lesson, RecordKind, Source, State, Trust, is_kept
 from mcp_reflect.security.redact import clean, clean_text, quoted
 
 _HEAD: Final = re.compile(
@@ -166,6 +166,17 @@ def record_from(
 def lesson_from(row: Row) -> Lesson:
     """Return a row of `lessons` as the record; BankError if the row is damaged."""
     return record_from(row, Lesson, _LESSON_READERS)
+
+
+def keeps(row: Row) -> bool:
+    """Return whether a person keeps the lesson of a row, which has the columns that tell."""
+    mode = row["guard_mode"]
+    return is_kept(
+        Trust(row["trust"]),
+        Source(row["source"]),
+        None if mode is None else GuardMode(mode),
+        row["pinned_at"],
+    )
 
 
 def lessons_from(rows: Iterable[Row], log: Log) -> list[Lesson]:

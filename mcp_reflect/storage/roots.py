@@ -6,10 +6,17 @@ from dataclasses import asdict
 from typing import Final
 
 from mcp_reflect.models.common import Scope, from_json
-from mcp_reflect.models.lesson import GuardMode, Source, Trust, is_kept
 from mcp_reflect.models.root import Planted, Roots
 from mcp_reflect.security.redact import clean_text
-from mcp_reflect.storage.repository import Derived, Repository, Row, Writing, scoped, transaction
+from mcp_reflect.storage.repository import (
+    Derived,
+    Repository,
+    Row,
+    Writing,
+    keeps,
+    scoped,
+    transaction,
+)
 
 _MOST_LESSONS: Final = 10_000  # whose roots a review looks at
 
@@ -50,11 +57,4 @@ def _without_secrets(roots: Roots) -> dict[str, object]:
 
 
 def _planted(row: Row) -> Planted:
-    mode = row["guard_mode"]
-    kept = is_kept(
-        Trust(row["trust"]),
-        Source(row["source"]),
-        None if mode is None else GuardMode(mode),
-        row["pinned_at"],
-    )
-    return Planted(from_json(Roots, json.loads(row["body"])), is_kept_by_person=kept)
+    return Planted(from_json(Roots, json.loads(row["body"])), is_kept_by_person=keeps(row))

@@ -39,14 +39,17 @@ UPDATE shown_in SET ending = :ending, updated_at = :now WHERE tenant = :tenant A
 
 -- name: shown_in_counts
 -- How sessions with a known ending went: those that were shown a lesson and followed it, and those from which it was
--- held out. `lesson_id` NULL: of all lessons of the project.
-SELECT shown_in.lesson_id, held_out, count(*) AS sessions, sum(ending) AS good FROM shown_in
+-- held out.
+SELECT shown_in.lesson_id, held_out, count(*) AS sessions, sum(ending) AS good,
+  lessons.trust, lessons.source, lessons.guard_mode, lessons.pinned_at
+FROM shown_in
+JOIN lessons ON lessons.id = shown_in.lesson_id AND lessons.tenant = shown_in.tenant AND lessons.state = 'active'
 LEFT JOIN followed ON followed.tenant = shown_in.tenant AND followed.lesson_id = shown_in.lesson_id
   AND followed.session = shown_in.session
 WHERE shown_in.tenant = :tenant AND shown_in.project IN (:project, '') AND ending IS NOT NULL
   AND (held_out = 1 OR followed.session IS NOT NULL)
   AND (:all_lessons = 1 OR shown_in.lesson_id IN (SELECT value FROM json_each(:ids)))
-GROUP BY shown_in.lesson_id, held_out;
+GROUP BY shown_in.lesson_id, held_out, lessons.trust, lessons.source, lessons.guard_mode, lessons.pinned_at;
 
 -- name: shown_in_erase
 -- Remove where a record was shown at a person's request.
