@@ -405,7 +405,7 @@ class Engine:
         return {
             **await self.bank.views.stats(self.scopes.own),
             "helped": await self.bank.findings.helped(self.scopes.own),
-            "lessons_by_effect": effects_of([one.comparison for one in compared]),
+            "lessons_by_effect": dict[str, Json](effects_of([one.comparison for one in compared])),
             "proof": proof,
             "last_messages": proof["last_messages"],
             "embeddings": await self.bank.recalls.embedding_state(self.scopes.own),
