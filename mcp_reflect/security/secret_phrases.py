@@ -91,7 +91,12 @@ def _end_of_glue(window: str, found: re.Match[str]) -> int:
 
 
 def _is_no_glue(word: re.Match[str]) -> bool:
-    return word[0].lower() not in _rows_of("glue", " ")
+    return not is_glue(word[0])
+
+
+def is_glue(word: str) -> bool:
+    """True for a word that holds a sentence together, and stands in no phrase that is a secret."""
+    return word.lower() in _rows_of("glue", " ")
 
 
 # Pass phrases: in quotes, or the words up to the end of their clause.

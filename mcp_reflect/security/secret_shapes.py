@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.security import secret_values as values
+from mcp_reflect.security.secret_phrases import is_glue
 from mcp_reflect.security.secret_values import Secret, compiled
 
 _ALPHABETS: Final = {
@@ -156,6 +157,17 @@ def _has_digits(value: str) -> bool:
     return all(re.search(r"\d", code) for code in re.split(r"[\s,]+", value.strip()))
 
 
+def _phrase(value: str) -> bool:
+    """True for words in a password's place that make no sentence: `kelp dune forty`, not `Log in to continue`."""
+    words = value.split()
+    is_about = all(values.is_said(word) or values.is_state(word) for word in words)
+    return not values.is_placeholder(value) and not is_about and not any(map(is_glue, words))
+
+
+def _mixed(value: str) -> bool:
+    return values.random(value) and values.is_mixed(value)
+
+
 def _is_base32(value: str) -> bool:
     return (
         len(set(value)) >= 8
@@ -165,8 +177,8 @@ def _is_base32(value: str) -> bool:
 
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
-    **{check.__name__: check for check in (values.word, values.random, values.drawn, values.in_prose)},
-    "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32,
+    **{check.__name__: check for check in (values.word, values.random, values.drawn, values.in_prose, values.strange)},
+    "braced": _braced, "sign": _has_sign, "digits": _has_digits, "base32": _is_base32, "phrase": _phrase, "mixed": _mixed,
 }  # fmt: skip
 
 

@@ -47,6 +47,16 @@ def test_of_sets_written_before_the_rules_nearly_all_secrets_go_and_look_alikes_
     assert touched == set()
 
 
+def test_positional_arguments_tags_prompts_and_reversed_sentences_hold_no_secret() -> None:
+    """This set was written before its rules, too: 49 of 60 were found then, and 1 look-alike of 60 was cut."""
+    secrets, others = cases("later_secrets"), cases("later_lookalikes")
+    missed = {case["id"] for case in secrets if survives(clean_text(case["text"]), case["secret"])}
+    touched = {
+        case["id"] for case in others if not readable(clean_text(case["text"]), case["keep"])
+    }
+    assert (missed, touched) == (set(), set())
+
+
 @pytest.mark.parametrize("wrap", ["text", "json", "json in json", "value"])
 def test_a_secret_is_found_however_its_text_is_wrapped(wrap: str) -> None:
     missed: list[str] = []
