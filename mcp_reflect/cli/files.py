@@ -5,6 +5,7 @@ ruamel.yaml keeps. A JSON file with comments is refused: most hosts cannot read 
 """
 
 import json
+import os
 import stat
 import sys
 from collections.abc import Mapping, MutableMapping
@@ -12,13 +13,13 @@ from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any, Final, Literal, cast
+from typing import Any, BinaryIO, Final, Literal, cast
 
 from mcp_reflect.cli.json_text import changed_json
 from mcp_reflect.cli.toml_text import toml_values, with_table, without_table
 from mcp_reflect.config import Limits
 from mcp_reflect.errors import InputError
-from mcp_reflect.whole_files import replace_whole
+from mcp_reflect.whole_files import open_regular, replace_whole
 
 _HEAD_CHARS: Final = 4096  # of an existing file, which tell whether the same command wrote it
 
@@ -31,6 +32,14 @@ def replace_file(path: Path, text: str, mode: int = 0o600) -> None:
     replace_whole(str(path.resolve()), text.encode("utf-8", "surrogateescape"), mode)
 
 
+def _write_through(path: Path, text: str) -> None:
+    """Write into a device or pipe; OSError for a pipe that nobody reads, where writing would wait without end."""
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
 def write_output(name: str, argument: str, text: str, *, mark: str, force: bool) -> None:
     """Write a command's output to the file that a person named; InputError names the `argument` if that fails.
 
@@ -40,7 +49,7 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
     path = Path(name)
     try:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            path.write_text(text, "utf-8", newline="")
+            _write_through(path, text)
             return
         if path.exists() and not force:
             with path.open(encoding="utf-8", errors="replace") as file:
@@ -55,6 +64,13 @@ def write_output(name: str, argument: str, text: str, *, mark: str, force: bool)
         ) from None
 
 
+def _opened(name: str) -> BinaryIO:
+    """Open a regular file, or the pipe that a shell hands over as `<(command)`; any other pipe may never be written to."""
+    if name.startswith(_OF_SHELL):
+        return Path(name).open("rb")
+    return open_regular(Path(name))
+
+
 def read_text(name: str, limits: Limits) -> str:
     """Return the text of a file, or of stdin for `-`. Raises InputError if it is unreadable or too large."""
     try:
@@ -62,10 +78,8 @@ def read_text(name: str, limits: Limits) -> str:
             text = sys.stdin.read(limits.max_file_bytes + 1)
             limits.refuse_more("max_file_bytes", "file", len(text), "characters or more")
             return text
-        with Path(name).open("rb") as file:
-            content = file.read(
-                limits.max_file_bytes + 1
-            )  # a device has no size, and may have no end
+        with _opened(name) as file:
+            content = file.read(limits.max_file_bytes + 1)
         limits.refuse_more("max_file_bytes", "file", len(content), "bytes or more")
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
@@ -78,6 +92,7 @@ def read_text(name: str, limits: Limits) -> str:
         ) from None
 
 
+_OF_SHELL: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _MARK: Final = "\ufeff"
 """The byte order mark, which Windows puts before UTF-8."""
 

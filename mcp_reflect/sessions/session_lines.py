@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final, cast
 from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, parsed
 from mcp_reflect.sessions.transcripts import CallReader, is_one_value, record_of
+from mcp_reflect.whole_files import open_regular
 
 MOST_LINE: Final = 8_000_000  # bytes of a line; a longer one holds an image or a file
 MOST_WHOLE: Final = 24_000_000  # bytes of a session that is one JSON value
@@ -22,10 +23,10 @@ _MOST_NAMED: Final = 3  # bad lines that are named by number
 def open_session(path: Path) -> Generator[BinaryIO]:
     """Open a session's file to be read; a compressed one is unpacked while it is read."""
     if path.suffix != COMPRESSED:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             yield file
         return
-    with path.open("rb") as packed, unpacker().ZstdFile(packed, "rb") as file:
+    with open_regular(path) as packed, unpacker().ZstdFile(packed, "rb") as file:
         yield cast("BinaryIO", file)
 
 

@@ -35,7 +35,8 @@ UNITS: Final = (
     '$(" ', "((", "$((", "true;", "cat <<EOF\nline\n", " ", "\t", "\n", "不要", "ー", ". ", "“", '"a ', "[", "{", "<",
     "`", "-", "= ", "a.", "1,", "1,111", "to a ", "--A", "a_", "\\", "\\\n", "%41", "e\u0301", "\x1b[31m", "password ",
     "key=",
-    "use ", "password>", "login(a,", "with key ", "seed phrase ", "passphrase is ", "app password ", "default=", "http://a", "curl ", "and ", "now ", "one ",
+    "use ", "password>", "login(a,", "with key ",
+    "seed phrase ", "passphrase is ", "app password ", "default=", "http://a", "curl ", "and ", "now ", "one ",
 )  # fmt: skip
 LENGTHS: Final = (19_000, 4_900, 1_900, 190)
 """Characters that are tried, the longest first, until one is not refused."""
