@@ -13,11 +13,13 @@ from mcp_reflect.sessions.hosts import form_of
 from mcp_reflect.sessions.records import Record, as_record, as_text, parsed
 from mcp_reflect.sessions.session_lines import COMPRESSED, MOST_LINE, is_value, open_session
 from mcp_reflect.text.signature import digest
+from mcp_reflect.whole_files import open_regular
 
 _ENDINGS: Final = (".jsonl", ".json", f".jsonl{COMPRESSED}")
 _MOST_LOOKED_AT: Final = 40_000_000  # bytes of a file in which its folder is looked for
 _HEAD: Final = 400_000  # the same of one JSON value
 _CWD: Final = re.compile(rb'"cwd": ?("(?:[^"\\]|\\.){1,4000}")')
+_MOST_ROOT: Final = 4_096  # bytes of the name of a folder
 _DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
 
 
@@ -222,7 +224,8 @@ def _gemini_folder(path: Path) -> str | None:
     """Return the folder of a session of Gemini CLI: newer ones write it down, others name its hash."""
     base = next((parent.parent for parent in path.parents if parent.name == "chats"), path.parent)
     try:
-        return (base / ".project_root").read_text(encoding="utf-8").strip() or None
+        with open_regular(base / ".project_root") as file:
+            return file.read(_MOST_ROOT).decode("utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
 
