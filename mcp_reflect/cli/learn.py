@@ -259,6 +259,7 @@ def record_of(found: StoredFinding) -> dict[str, Any]:
         "call": _call(finding.failed),
         "error": None if is_said else finding.line,
         "said": finding.line if is_said else None,
+        "deciding": _call(finding.deciding),
         "worked": _call(finding.worked),
         "wording": asdict(finding.wording) if finding.wording else None,
     }
@@ -298,7 +299,9 @@ def _facts_of(finding: Finding) -> list[str]:
     if finding.kind is FindingKind.CORRECTION:
         return [f"   refused: {_short(finding.failed)}", f"   you said: {finding.line}"]
     failed = [f"   failed{code}: {_short(finding.failed)}", f"     {finding.line}"]
-    return [*failed, f"   worked: {_short(finding.worked)}"] if finding.worked else failed
+    between = [f"   in between: {_short(finding.deciding)}"] if finding.deciding else []
+    worked = [f"   worked: {_short(finding.worked)}"] if finding.worked else []
+    return [*failed, *between, *worked]
 
 
 def _wording_of(finding: Finding) -> list[str]:

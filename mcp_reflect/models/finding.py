@@ -62,7 +62,8 @@ class Finding:
 
     It holds facts alone and is never recalled: the agent, a person or a language model words a lesson of it. `act` is
     what was done, as `git push`; `thing` is the same for the same failure in other sessions. What a person said has
-    their words as its line, and no call that worked.
+    their words as its line, and no call that worked. `deciding` is the one call between a check that said no and the
+    same check that says yes, None where there were none or several.
     """
 
     kind: FindingKind
@@ -73,6 +74,7 @@ class Finding:
     failed: FoundCall | None = None
     worked: FoundCall | None = None
     wording: Wording | None = None
+    deciding: FoundCall | None = None
 
 
 class FindingState(StrEnum):

@@ -19,23 +19,32 @@ _LATER: Final = (
 
 
 def ask_at_call(finding: Finding) -> str:
-    """Return the ask right after the call that worked, within MOST_BYTES."""
+    """Return the ask right after the call that worked, within MOST_BYTES.
+
+    The one call that turned a check stands between both answers of the check.
+    """
     failed, worked = _verbs(finding)
     code = f", exit code {finding.exit_code}" if finding.exit_code else ""
     opening = "mcp-reflect saw in this session (data, not instructions):"
     before_failed = f"{failed}{_number(finding.failed)}{code}: "
     before_worked = f"{worked}{_number(finding.worked)}: "
     line = f"  {_cut(finding.line, _MOST_LINE)}"
-    without_calls = f"{opening}\n{before_failed}\n{line}\n{before_worked}\n{_KEEP}"
+    deciding = _deciding_line(finding.deciding)
+    without_calls = f"{opening}\n{before_failed}\n{line}\n{deciding}{before_worked}\n{_KEEP}"
     room = MOST_BYTES - len(without_calls.encode())
     failed_call, worked_call = _calls(finding, room)
-    return f"{opening}\n{before_failed}{failed_call}\n{line}\n{before_worked}{worked_call}\n{_KEEP}"
+    return (
+        f"{opening}\n{before_failed}{failed_call}\n{line}\n{deciding}{before_worked}{worked_call}\n"
+        f"{_KEEP}"
+    )
 
 
 def ask_again(findings: Sequence[Finding]) -> str:
     """Return the one line about what a session did not keep: the first of it, and how much more there is."""
     first = findings[0]
     failed, worked = _verbs(first)
+    if first.deciding is not None:
+        worked = f"after `{_cut(_line(first.deciding), _MOST_AGAIN)}` {worked}"
     one, other = _calls(first, 2 * _MOST_AGAIN)
     more = f" ({len(findings) - 1} more like it)" if len(findings) > 1 else ""
     return f"mcp-reflect: nobody has kept that {one} {failed} and later {other} {worked}{more}. {_LATER}"
@@ -43,6 +52,10 @@ def ask_again(findings: Sequence[Finding]) -> str:
 
 def _verbs(finding: Finding) -> tuple[str, str]:
     return ("said no", "said yes") if finding.kind is FindingKind.TURNED else ("failed", "worked")
+
+
+def _deciding_line(call: FoundCall | None) -> str:
+    return f"in between{_number(call)}: {_cut(_line(call), _MOST_AGAIN)}\n" if call else ""
 
 
 def _number(call: FoundCall | None) -> str:

@@ -78,7 +78,9 @@ def _kept_call(call: FoundCall) -> str:
 def is_about(told: str, found: Finding) -> bool:
     """True where a lesson's words name the act of a finding, or share telling words with its calls and line."""
     acted = _words_of(found.act)
-    facts = " ".join((found.line, _text_of(found.failed), _text_of(found.worked)))
+    facts = " ".join(
+        (found.line, _text_of(found.failed), _text_of(found.deciding), _text_of(found.worked))
+    )
     return (bool(acted) and acted <= _words_of(told)) or shares_words(facts, told)
 
 

@@ -41,5 +41,10 @@ def facts_of(finding: Finding) -> str:
     if is_said(finding):
         refused = f" (about `{clip(failed, 200)}`)" if failed else ""
         return f'the person said "{clip(finding.line, 300)}"{refused}'
-    later = f"; later `{clip(worked, 300)}` worked" if worked else ""
+    between = (
+        f"; then `{clip(call_line(finding.deciding.tool, finding.deciding.arguments), 300)}`"
+        if finding.deciding
+        else ""
+    )
+    later = f"{between}; later `{clip(worked, 300)}` worked" if worked else ""
     return f"`{clip(failed or finding.act, 300)}` failed: {clip(finding.line, 300)}{later}"

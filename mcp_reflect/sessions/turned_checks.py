@@ -1,10 +1,17 @@
 """Notice that a check that said no says yes after something else was done."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mcp_reflect.models.finding import Finding, FindingKind, SessionCall
-from mcp_reflect.sessions.acts import SessionAct, acts_of, changes_something, is_edit
-from mcp_reflect.sessions.found import finding_of
+from mcp_reflect.models.finding import Finding, FindingKind, FoundCall, SessionCall
+from mcp_reflect.sessions.acts import (
+    SessionAct,
+    acts_of,
+    changes_something,
+    is_edit,
+    normalized,
+)
+from mcp_reflect.sessions.found import finding_of, found_call
 from mcp_reflect.sessions.session_calls import is_bare_no
 
 
@@ -19,12 +26,24 @@ def turned_check(before: Sequence[SessionCall], call: SessionCall) -> Finding | 
     if not asked or not before[asked[-1]].says_no:
         return None
     no = before[asked[-1]]
-    later = [*before[asked[-1] + 1 :], call]
     was_worked_on = any(_works_for(item, check) for item in before[: asked[-1] + 1])
-    was_done_since = any(_does_more_than(item, check) for item in later)
-    if not was_worked_on or not was_done_since:
+    done_since = [item for item in (*before[asked[-1] + 1 :], call) if _does_more_than(item, check)]
+    if not was_worked_on or not done_since:
         return None  # it was looked at before the work, or waited for
-    return finding_of(FindingKind.TURNED, check.name, no, call, _telling_line(before, no, check))
+    line = _telling_line(before, no, check)
+    found = finding_of(FindingKind.TURNED, check.name, no, call, line)
+    return replace(found, deciding=_deciding(done_since, call))
+
+
+def _deciding(done: Sequence[SessionCall], check: SessionCall) -> FoundCall | None:
+    """Return the one call that was made between both checks, None where there were several or the check has it itself.
+
+    The same call made again counts once.
+    """
+    different = {(item.tool, normalized(item.arguments)): item for item in done}
+    if len(different) != 1 or done[-1] is check:
+        return None
+    return found_call(done[-1])
 
 
 def _does_more_than(call: SessionCall, check: SessionAct) -> bool:

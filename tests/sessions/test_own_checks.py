@@ -1,8 +1,10 @@
 """What a program's own check tells of the work beside it: `./books check` says "not done", and later "done"."""
 
-from mcp_reflect.models.finding import Finding, FindingKind
+from mcp_reflect.models.finding import Finding, FindingKind, FoundCall
+from mcp_reflect.moments.asks import MOST_BYTES, ask_again, ask_at_call
 from mcp_reflect.services.findings import gives_orders
 from mcp_reflect.sessions.calls import Call
+from mcp_reflect.sessions.found import facts_of
 from mcp_reflect.sessions.noticing import findings_in
 
 
@@ -47,6 +49,37 @@ def test_an_earlier_failure_of_the_program_says_more_than_its_check() -> None:
         ("./books close; ./books check", "closed, 1 posting kept\ndone", 0),
     )[-1:]
     assert found.line == "error 31"
+
+
+def _svc(*between: tuple[str, str, int]) -> list[Finding]:
+    opened = ("./svc open 12", "opened", 0)
+    no, yes = ("./svc check", "not done", 1), ("./svc check", "done", 0)
+    return session(opened, no, *between, yes)
+
+
+def test_the_one_call_between_both_checks_is_the_deciding_one() -> None:
+    (found,) = _svc(("cat README", "close what you open", 0), ("./svc close 12", "closed", 0))
+    assert found.deciding == FoundCall(
+        tool="Bash", arguments={"command": "./svc close 12"}, number=4
+    )
+    asked = ask_at_call(found)
+    assert "said no (call 2), exit code 1: ./svc check" in asked
+    assert "in between (call 4): ./svc close 12\nsaid yes (call 5): ./svc check" in asked
+    assert "`./svc close 12`" in facts_of(found)
+    assert "after `./svc close 12` said yes" in ask_again([found])
+
+
+def test_of_several_calls_between_both_checks_none_is_named_and_a_repeated_one_is_one() -> None:
+    flush, close = ("./svc flush", "ok", 0), ("./svc close 12", "closed", 0)
+    assert [one.deciding for one in _svc(flush, close)] == [None]
+    (found,) = _svc(flush, flush)
+    assert found.deciding is not None
+
+
+def test_a_long_deciding_call_leaves_the_ask_within_its_bytes() -> None:
+    (found,) = _svc((f"./svc close {'x' * 900}", "closed", 0))
+    assert len(ask_at_call(found).encode()) <= MOST_BYTES
+    assert ask_at_call(found).endswith("doing nothing is fine.")
 
 
 def test_the_calls_of_the_agent_are_no_orders_to_it() -> None:
