@@ -361,10 +361,10 @@ class OutcomeDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Updated:
-    """A lesson after an outcome. Effectiveness is in 0..1."""
+    """A lesson after an outcome. Effectiveness is in 0..1, None where no outcome counts for its worth yet."""
 
     id: str
-    effectiveness: float
+    effectiveness: float | None
     times_applied: int
 
 
@@ -372,12 +372,13 @@ class Updated:
 class OutcomeResult:
     """The result of `record_outcome`. `reason` says why it counts for less than was sent, or for nothing.
 
-    `evidence` is `told` for results and quotations that an agent typed and no hook saw, else one of `Evidence`.
+    `counts` is false where it changes the worth of no lesson. `evidence` is `told` for results and quotations that an agent typed and no hook saw, else one of `Evidence`.
     """
 
     updated: tuple[Updated, ...]
     evidence: str
     reason: str | None = None
+    counts: bool = True
     ignored: tuple[str, ...] = ()
 
 

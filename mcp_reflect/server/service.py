@@ -360,6 +360,7 @@ def answer(result: object, *, detail: bool = False) -> dict[str, Any]:
             shown = [
                 f"{short_id(one.id)}: {one.effectiveness:.2f}"
                 for one in result.updated[:_MOST_COUNTED]
+                if result.counts and one.effectiveness is not None
             ]
             values["counted"] = (
                 f"as {result.evidence}; effectiveness now {', '.join(shown)}" if shown else None

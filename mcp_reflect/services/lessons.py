@@ -199,7 +199,11 @@ async def record_outcome(
         draft = replace(draft, evidence=Evidence.SELF)
         updated = await context.bank.outcomes.record(scope, draft, irrelevant=True)
         return OutcomeResult(
-            updated=updated, evidence="self", reason=_IRRELEVANT, ignored=sent.ignored
+            updated=updated,
+            evidence="self",
+            reason=_IRRELEVANT,
+            counts=False,
+            ignored=sent.ignored,
         )
     draft = await _credited(context, scope, draft)
     draft, proposed = (draft, None) if seen else await _without_kept(context, scope, draft)

@@ -243,7 +243,7 @@ def _lessons(tx: Writing, scope: Scope, draft: models.OutcomeDraft) -> list[Less
 def _answer(lesson: Lesson, effectiveness: float | None) -> models.Updated:
     return models.Updated(
         id=lesson.id,
-        effectiveness=round(effectiveness or 0.0, 4),
+        effectiveness=None if effectiveness is None else round(effectiveness, 4),
         times_applied=lesson.times_applied,
     )
 

@@ -461,3 +461,15 @@ async def test_a_search_by_a_persons_words_finds_the_tool(
             "SELECT name FROM tool WHERE tool MATCH ? ORDER BY rank", (any_word,)
         ).fetchone()
     assert best == (tool,)
+
+
+async def test_an_irrelevant_lesson_keeps_its_worth_and_nothing_is_said_of_a_new_one(
+    client: Client,
+) -> None:
+    stored = await told(client, "store_lesson", LESSON)
+    sent = {"success": "irrelevant", "lesson_ids": [stored["lesson_id"]]}
+    result = await answered(client, "record_outcome", sent)
+    assert "their worth is unchanged" in result["reason"]
+    assert "counted" not in result
+    await told(client, "record_outcome", {**sent, "success": "helped"})
+    assert "counted" not in await answered(client, "record_outcome", sent)

@@ -154,7 +154,7 @@ async def test_a_lesson_that_did_not_fit_a_task_is_weak_for_similar_tasks_and_st
     recall = await engine.recall(task=FORECAST)
     assert recall.lessons[0].fit is Fit.STRONG
     outcome = await engine.record_outcome(recall_id=recall.recall_id, success="irrelevant")
-    assert [lesson.id for lesson in outcome.updated] == [stored.lesson_id]
+    assert [(one.id, one.effectiveness) for one in outcome.updated] == [(stored.lesson_id, None)]
     (again,) = (await engine.recall(task="Deploy the orders service on Friday evening")).lessons
     assert (again.fit, again.effectiveness) == (Fit.WEAK, None)
     assert again.score < 0.5
