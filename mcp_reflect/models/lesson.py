@@ -372,7 +372,8 @@ class Updated:
 class OutcomeResult:
     """The result of `record_outcome`. `reason` says why it counts for less than was sent, or for nothing.
 
-    `counts` is false where it changes the worth of no lesson. `evidence` is `told` for results and quotations that an agent typed and no hook saw, else one of `Evidence`.
+    `counts` is false where it changes the worth of no lesson. `evidence` is `told` for results and quotations that an
+    agent typed and no hook saw, else one of `Evidence`.
     """
 
     updated: tuple[Updated, ...]
