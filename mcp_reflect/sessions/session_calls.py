@@ -9,7 +9,7 @@ from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.acts import asks_for_help, program_of
 from mcp_reflect.sessions.calls import Call, headline
-from mcp_reflect.sessions.text import word_set
+from mcp_reflect.sessions.text import pattern_table, word_set
 from mcp_reflect.sessions.tools import Kind, kind_of, parts_of
 from mcp_reflect.shell import READING_PROGRAMS
 
@@ -29,26 +29,9 @@ _REFUSED: Final = lazy_compile(
 _REASON: Final = lazy_compile(
     r"(?i)(?:reason for the rejection|user feedback|the user said):\s*(\S[^\n]{1,200})"
 )
-_PREFERENCE: Final = lazy_compile(
-    r"(?i)^\W{0,2}(?:(?:please )?(?:use|don't|do not|never|always|prefer|avoid)\b|.*\binstead\b)[^?]*$"
-)
-_BARE_NO: Final = lazy_compile(
-    r"(?i)\W*(?:not (?:yet )?(?:done|ok|ready|completed?|solved|fulfilled)|no|false|failed|incomplete)\W*$"
-)
-_REFUSING: Final = lazy_compile(
-    r"(?i)\b(?:reject|refus|den(?:y|ied)|invalid|error|fail|cannot|can't|unknown|missing|forbidden|illegal)"
-)
-_NO: Final = lazy_compile(
-    r"(?i)^\W*(?:0 \w+|no(?:t|ne|thing)?\b|false\b|fail(?:ed|ing)?\b|pending\b|empty\b|missing\b|denied\b|\[\]$|\{\}$)"
-    r"|\b(?:not (?:done|found|ready|ok|yet)|0 (?:rows|results|matches|items|records)|nothing (?:found|to do))\b"
-)
-_NO_FAULT: Final = lazy_compile(
-    r"(?i)\b(?:0|no) (?:errors?|warnings?|problems?|issues?|failures?|vulnerabilit\w+|to destroy|failed)\b"
-    r"|nothing to (?:commit|update|install)|no changes|clean"
-)
-_ABSENT_FILE: Final = lazy_compile(
-    r"(?i)no such file|does(?:n't| not) exist|(?:file|path|directory) not found|ENOENT|cannot find (?:the )?(?:path|file)"
-)
+_WORDS: Final = pattern_table("answer_words.txt", re.IGNORECASE)
+"""What an answer and a person say, in nine languages."""
+
 _IN_BACKGROUND: Final = ("run_in_background", "is_background", "isBackground")
 _BACKGROUND: Final = lazy_compile(r"(?i)\brunning in (?:the )?background\b")
 _EXIT_CODE: Final = re.compile(r"(?i)\A(?:Error: )?exit code:? (\d{1,3})\b")
@@ -84,13 +67,13 @@ def _telling_line(call: Call, text: str) -> str:
 
 def is_bare_no(line: str) -> bool:
     """True for a line that only says no: "not done", "failed"."""
-    return bool(_BARE_NO.match(line))
+    return bool(_WORDS["bare no"].match(line))
 
 
 def _refusing_line(text: str) -> str:
     """Return the last line that says what was refused or is wrong, empty where each only says no."""
     lines = [line.strip() for line in text[-2_000:].split("\n")]
-    refusing = [line for line in lines if _REFUSING.search(line) and not is_bare_no(line)]
+    refusing = [line for line in lines if _WORDS["refusing"].search(line) and not is_bare_no(line)]
     return refusing[-1] if refusing else ""
 
 
@@ -102,7 +85,7 @@ def _last_line(text: str) -> str:
 def _says_no(text: str, line: str) -> bool:
     """True where a whole short answer says that there is nothing, or that something is not done."""
     is_short = len(text) <= SHORT and len(line) <= BRIEF
-    return is_short and bool(_NO.search(line)) and not _NO_FAULT.search(line)
+    return is_short and bool(_WORDS["no"].search(line)) and not _WORDS["no fault"].search(line)
 
 
 def _is_expected(call: Call, text: str) -> bool:
@@ -129,7 +112,7 @@ def _is_probe(tool: str, arguments: Json) -> bool:
 
 
 def _is_look_for_absent_file(call: Call, text: str) -> bool:
-    if not _ABSENT_FILE.search(text[:OPENING]):
+    if not _WORDS["absent file"].search(text[:OPENING]):
         return False
     parts = parts_of(call.tool, call.arguments)
     if parts:
@@ -156,7 +139,7 @@ def refusal_in(text: str) -> str | None:
 def preference_in(text: str) -> str:
     """The reason for which the user refused a call, where it says what to do; else empty."""
     reason = refusal_in(text) or ""
-    return reason if reason and _PREFERENCE.search(reason) else ""
+    return reason if reason and _WORDS["wish"].search(reason) else ""
 
 
 def shortened(value: Json, depth: int = 0) -> Json:

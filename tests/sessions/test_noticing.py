@@ -6,6 +6,7 @@ import pytest
 
 from mcp_reflect.models.finding import Finding, FindingKind, FindingState, FoundCall, StoredFinding
 from mcp_reflect.sessions.noticing import MOST_ASKS, due_ask
+from mcp_reflect.sessions.session_calls import preference_in
 from tests.sessions.asks import Episode, Step, asked_about, calls_of, episodes
 
 MISSED = {"swift-scheme", "python-module", "tool-timeout", "mysql-socket", "mix-of-chain"}
@@ -78,6 +79,24 @@ def test_the_line_of_a_check_that_turned_is_of_the_failure_and_not_that_it_is_no
         ("nothing to commit, working tree clean", False),
         ("0 to destroy, 2 to change", False),
         ("Nobody failed", False),
+        ("noch nicht erledigt", True),
+        ("keine Fehler", False),
+        ("pas encore terminé", True),
+        ("aucune erreur", False),
+        ("ningún resultado", True),
+        ("sin errores", False),
+        ("não concluído", True),
+        ("nenhum erro", False),
+        ("nessun risultato", True),
+        ("nessun errore", False),
+        ("nog niet klaar", True),
+        ("geen fouten", False),
+        ("未完了", True),
+        ("エラーはありません", False),
+        ("尚未完成", True),
+        ("没有错误", False),
+        ("Notiz gespeichert", False),
+        ("未来の予定を保存しました", False),
     ],
 )
 def test_an_answer_says_no_where_there_is_nothing_and_not_where_nothing_is_wrong(
@@ -85,6 +104,50 @@ def test_an_answer_says_no_where_there_is_nothing_and_not_where_nothing_is_wrong
 ) -> None:
     (call,) = calls_of([shell("./tool look", text)])
     assert call.says_no is says_no
+
+
+@pytest.mark.parametrize(
+    ("refused", "no", "yes"),
+    [
+        ("abgelehnt: Regel 7", "nicht erledigt", "erledigt"),
+        ("refusé : règle 7", "pas terminé", "terminé"),
+        ("rechazado: regla 7", "no está listo", "listo"),
+        ("rejeitado: regra 7", "não concluído", "concluído"),
+        ("rifiutato: regola 7", "non fatto", "fatto"),
+        ("geweigerd: regel 7", "niet klaar", "klaar"),
+        ("拒否されました: 規則 7", "未完了", "完了"),
+        ("被拒绝: 规则 7", "未完成", "完成"),
+    ],
+)
+def test_the_line_of_a_failure_says_what_was_refused_in_other_languages_too(
+    refused: str, no: str, yes: str
+) -> None:
+    (found,) = asked_about(
+        [
+            shell("./reg add a; ./reg check", f"Exit code 1\n{refused}\nA\n{no}", failed=True),
+            shell("./reg add B; ./reg check", f"B\n{yes}"),
+        ]
+    )
+    assert found.line == refused
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "use pnpm here",
+        "bitte nimm pnpm",
+        "utilise pnpm",
+        "usa pnpm",
+        "nunca use npm",
+        "gebruik pnpm",
+        "pnpm を使って",
+        "请使用 pnpm",
+    ],
+)
+def test_what_a_person_wants_is_read_from_the_reason_of_a_refusal(wish: str) -> None:
+    refusal = f"The user doesn't want to proceed. The user said: {wish}"
+    assert preference_in(refusal) == wish
+    assert preference_in(f"{refusal}?") == ""
 
 
 def stored(act: str, kind: FindingKind = FindingKind.WORKED, **about: Any) -> StoredFinding:
