@@ -21,6 +21,7 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.critique_models import CritiqueModels
 from mcp_reflect.services.critique_state import CritiqueState, body_of, message_of, state_for
+from mcp_reflect.services.triggers import note_task
 
 Callback = Callable[[int, tuple[str, ...]], None]
 """Receives the number of a correction, and its issues when it starts or its steps when it is complete."""
@@ -66,6 +67,8 @@ async def critique(
     began = time.monotonic()
     sent = read(CritiqueArguments, arguments, context.settings)
     scope = context.scopes.named(sent.project)
+    if sent.goal:
+        await note_task(context, "critique", sent.goal)
     state = await state_for(context, scope, sent)
     message = message_of(sent)
     if state.answer is not None and sent.critique_id is not None and state.message == message:

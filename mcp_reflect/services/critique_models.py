@@ -158,22 +158,6 @@ def _shown(
     }
 
 
-def review_prompt(
-    context: Context,
-    goal: str,
-    response: str,
-    tool_results: Sequence[ToolResult | Mapping[str, Any]],
-    step_description: str,
-    lessons: str,
-) -> Rendered:
-    """Build the critic's prompt for a response that nobody has checked."""
-    more = {"step_description": step_description, "lessons": lessons, "claims": "", "criteria": ""}
-    inputs = _shown(goal, [response], tool_results) | more
-    return context.runner.render(
-        "critique", {name: clean_text(text) for name, text in inputs.items()}
-    )
-
-
 def improvement_prompt(
     context: Context,
     goal: str,

@@ -72,6 +72,8 @@ async def recall(context: Context, arguments: Mapping[str, Any], *, applied: boo
     scope, holdout = context.scopes.named(sent.project), context.settings.holdout
     if _LESSON_ID.fullmatch(sent.task):
         return replace(await _recall_by_id(context, scope, sent.task), ignored=sent.ignored)
+    if applied:
+        await services.triggers.note_task(context, "recall_lessons", sent.task)
     result = await context.bank.recalls.recall(scope, sent.ask(), applied=applied, holdout=holdout)
     result = await marked(context, scope, result)
     context.log.info(

@@ -41,6 +41,7 @@ from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.guards import guarded
 from mcp_reflect.services.transcripts import with_own_events
+from mcp_reflect.services.triggers import note_task
 from mcp_reflect.sessions import reflector
 from mcp_reflect.sessions.diagnose import diagnose
 from mcp_reflect.sessions.text import error_text, quote, trace_text
@@ -149,6 +150,8 @@ async def generate(
         )
     )
     scope = context.scopes.named(sent.project)
+    if sent.task:
+        await note_task(context, "reflect", sent.task)
     before, validation = None, None
     if sent.reflection_id is not None:
         before = await context.bank.reflections.by_id(scope, sent.reflection_id)

@@ -1,7 +1,8 @@
 """Whether to reflect at a step. All processes of a run share one count of reflections per step.
 
-Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client. Where a step
-number goes back, or with the prompt start_task, a session begins another task, and the count starts again.
+Without a `run_id`, the steps of a session are counted: of an engine, which a server opens for its client. A session begins
+another task, and the count starts again, where a step number goes back, with the prompt start_task, and where a tool is
+called for another task or goal than it was before.
 """
 
 from collections.abc import Mapping
@@ -87,6 +88,18 @@ async def begin_task(context: Context) -> None:
     context.latest_step[context.scopes.own] = 0
     with suppress(BankReadOnlyError):
         await context.bank.steps.reset(context.scopes.own, context.session)
+
+
+async def note_task(context: Context, tool: str, task: str) -> None:
+    """Begin another task where a tool is called for another one than before.
+
+    Each tool is compared with itself: an agent words the task of a recall and the goal of a critique differently.
+    """
+    key = (context.scopes.own, tool)
+    before = context.latest_task.get(key)
+    context.latest_task[key] = task
+    if before != task:
+        await begin_task(context)
 
 
 async def _forget_an_earlier_task(context: Context, scope: Scope, sent: StepArguments) -> None:

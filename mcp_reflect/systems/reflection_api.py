@@ -1,6 +1,7 @@
-"""The reflection API: when to reflect, prompts for a language model of one's own, the reader of its reply, lessons.
+"""The reflection API: for agents with a model of their own, which check their output before they hand it over.
 
-Its prompts and its reader ask no model and open no bank. Its lessons stand in the bank under a tenant of their own, so
+It says when to reflect, builds the prompts, reads the model's reply, and keeps lessons with their effectiveness. Its
+prompts and its reader ask no model and open no bank. Its lessons stand in the bank under a tenant of their own, so
 that the bank size that the document wants archives no lesson of anybody else.
 """
 
@@ -10,29 +11,24 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from mcp_reflect.config import Settings
-from mcp_reflect.errors import InputError
-from mcp_reflect.evidence.judging import FIELDS, PRAISE, read_opinion
-from mcp_reflect.evidence.scores import read_score, score_in_words
-from mcp_reflect.llm.json_replies import read_object
-from mcp_reflect.models.common import Json
-from mcp_reflect.models.critique import Opinion
 from mcp_reflect.models.lesson import Lesson
-from mcp_reflect.schemas.fields import as_text
 from mcp_reflect.schemas.run import StepArguments
-from mcp_reflect.security.redact import context_hash
-from mcp_reflect.services.critique_models import improvement_prompt, review_prompt
+from mcp_reflect.security.redact import clean_text, context_hash
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.triggers import trigger_of
+from mcp_reflect.storage.retrieval.scoring import is_same_type
 from mcp_reflect.systems import run
+from mcp_reflect.systems.judge_replies import read_judgment
 from mcp_reflect.text.signature import digest
 
 _T = TypeVar("_T")
 _TENANT: Final = "reflection_api"
 _START: Final = 0.5  # the effectiveness of a lesson without an outcome, by the document
-_NOTHING_SAID: Final = "The reply says nothing of the work: ask for the critique again."
+_MOST_EVIDENCE: Final = 20_000  # characters of tool results in a prompt, from their end
+_NO_FAULT_NAMED: Final = "The reply names no fault: check the work again."
 _COUNTED: Final = ("total_reflections", "retries_triggered", "improvements_made")
 _OF_BANK: Final = (
     "lessons_stored",
@@ -147,44 +143,39 @@ class ReflectionEngine:
         relevant_lessons: Sequence[ReflectionLesson] | None = None,
     ) -> str:
         """Return the prompt that asks for a critique of `response` as JSON."""
-        lessons = "\n".join(
-            f"- {lesson.mistake}: {lesson.correction}" for lesson in relevant_lessons or ()
+        lessons = [f"- {lesson.mistake}: {lesson.correction}" for lesson in relevant_lessons or ()]
+        evidence = "\n\n".join(map(_evidence, tool_results))
+        return self._prompt(
+            "judge_response",
+            goal=goal,
+            step_description=step_description,
+            response=response,
+            evidence=evidence[-_MOST_EVIDENCE:],
+            lessons="\n".join(lessons),
         )
-        results = [_evidence(result) for result in tool_results]
-        prompt = review_prompt(
-            self._engine().context, goal, response, results, step_description, lessons
-        )
-        return f"{prompt.system}\n\n{prompt.user}"
 
     def parse_reflection(
         self, llm_response: str, trigger: ReflectionTrigger | str
     ) -> ReflectionResult:
-        """Read a critique: JSON, headings or prose. Where it names no score, its words give one: .3 or .8.
+        """Read a judgment: JSON, headings, a list or prose. Where it names no score, its words give one: .3 or .8.
 
-        A reply that says nothing of the work scores 0, does not pass and is to be asked for again.
+        A reply that says nothing of the work scores 0, does not pass and is to be asked for again; `retry_guidance` says
+        why.
         """
         began = time.perf_counter()
-        opinion, score = _read(llm_response)
-        if opinion is None:
-            opinion, score = Opinion(issues=(_NOTHING_SAID,)), 0.0
-        if score is None:
-            score = _score_of_words(opinion, llm_response)
-        passes = score >= self.settings.quality_threshold
-        guidance = (
-            opinion.suggested_fix
-            or "; ".join(opinion.issues)
-            or "The reply names no fault: check the work again."
-        )
+        judged = read_judgment(llm_response)
+        passes = judged.fault is None and judged.score >= self.settings.quality_threshold
+        guidance = judged.fault or judged.suggested_fix or "; ".join(judged.issues)
         self._did["total_reflections"] += 1
         self._did["retries_triggered"] += not passes
         return ReflectionResult(
             triggered_by=ReflectionTrigger(trigger),
             passes_quality_gate=passes,
-            quality_score=score,
-            issues_found=list(opinion.issues),
-            suggested_fix=opinion.suggested_fix,
+            quality_score=judged.score,
+            issues_found=list(judged.issues),
+            suggested_fix=judged.suggested_fix,
             should_retry=not passes,
-            retry_guidance="" if passes else guidance,
+            retry_guidance="" if passes else guidance or _NO_FAULT_NAMED,
             reflection_time_ms=(time.perf_counter() - began) * 1000,
         )
 
@@ -193,8 +184,10 @@ class ReflectionEngine:
     ) -> str:
         """Return the prompt that asks for `original_response` without the issues."""
         self._did["improvements_made"] += 1
-        prompt = improvement_prompt(self._engine().context, goal, original_response, issues, ())
-        return f"{prompt.system}\n\n{prompt.user}"
+        listed = "\n".join(f"- {issue}" for issue in issues)
+        return self._prompt(
+            "improve_response", goal=goal, response=original_response, issues=listed
+        )
 
     # Lessons.
 
@@ -229,7 +222,9 @@ class ReflectionEngine:
             ]
 
         lessons = [
-            _lesson(lesson) for lesson in self._in_bank(work) if lesson.task_type == task_type
+            _lesson(lesson)
+            for lesson in self._in_bank(work)
+            if is_same_type(lesson.task_type, task_type)
         ]
         same = context_hash(context) or digest("")
         return sorted(
@@ -247,6 +242,11 @@ class ReflectionEngine:
             name: stats[name] for name in _OF_BANK
         }
 
+    def _prompt(self, name: str, **inputs: str) -> str:
+        clean = {key: clean_text(text) for key, text in inputs.items()}
+        prompt = self._engine().context.runner.render(name, clean)
+        return f"{prompt.system}\n\n{prompt.user}"
+
     def _engine(self) -> Engine:
         return Engine(self.settings, tenant_id=_TENANT)
 
@@ -258,16 +258,14 @@ class ReflectionEngine:
         return run(opened)
 
 
-def _evidence(result: Mapping[str, Any]) -> dict[str, Any]:
+def _evidence(result: Mapping[str, Any]) -> str:
     """A tool result of any form as the prompt shows one."""
-    name = result.get("tool") or result.get("tool_name") or result.get("name")
+    name = result.get("tool") or result.get("tool_name") or result.get("name") or "tool"
+    code = result.get("exit_code")
     content = result.get("content")
-    text = (
-        content
-        if isinstance(content, str)
-        else json.dumps(dict(result), ensure_ascii=False, default=str)
-    )
-    return {"tool": name, "content": text, "exit_code": result.get("exit_code")}
+    is_text = isinstance(content, str)
+    text = content if is_text else json.dumps(dict(result), ensure_ascii=False, default=str)
+    return f"{name}{'' if code is None else f' (exit code {code})'}:\n{text}"
 
 
 def _lesson(lesson: Lesson) -> ReflectionLesson:
@@ -281,53 +279,3 @@ def _lesson(lesson: Lesson) -> ReflectionLesson:
         times_applied=lesson.times_applied,
         effectiveness=_START if lesson.effectiveness is None else lesson.effectiveness,
     )
-
-
-def _read(reply: str) -> tuple[Opinion | None, float | None]:
-    """Read a reply and its score; no opinion where the reply says nothing of the work."""
-    found: dict[str, Json] | None = read_object(reply, {*FIELDS, "score"})
-    if found is not None:
-        return _read_fields(found)
-    score, rest = score_in_words(reply)
-    opinion = _opinion(rest) if rest.strip() else None
-    if opinion is None:
-        opinion = Opinion() if score is not None else None
-    is_low = score is not None and score < _START
-    if opinion is not None and is_low and not opinion.issues and " " in rest:
-        opinion = replace(opinion, issues=(rest,))  # the words beside a low score are the fault
-    return opinion, score
-
-
-def _read_fields(found: Mapping[str, Json]) -> tuple[Opinion | None, float | None]:
-    issues = found.get("issues")
-    if isinstance(issues, list):
-        issues = [_issue(item) for item in cast("list[Json]", issues)]
-    fields: dict[str, Json] = {
-        "issues": issues,
-        "suggested_fix": as_text(found.get("suggested_fix")),
-    }
-    return _opinion(fields), read_score(found.get("quality_score", found.get("score")))
-
-
-def _opinion(value: Json) -> Opinion | None:
-    try:
-        return read_opinion(value, "reply")
-    except InputError:
-        return None
-
-
-def _issue(item: Json) -> Json:
-    if not isinstance(item, dict):
-        return item
-    texts = [value for value in item.values() if isinstance(value, str)]
-    return next(
-        (item[key] for key in ("issue", "description", "text", "message") if item.get(key)),
-        ": ".join(texts),
-    )
-
-
-def _score_of_words(opinion: Opinion, reply: str) -> float:
-    """Return the score of a reply that names none: the document reads it from words of fault and of praise."""
-    if opinion.issues:
-        return 0.3
-    return 0.8 if PRAISE.search(reply) or opinion.accepts else 0.0

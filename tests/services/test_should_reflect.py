@@ -231,3 +231,34 @@ async def test_a_bank_that_can_only_be_read_still_answers(
         found = await reading.should_reflect(**FAILED, run_id="r")
     assert (found.reflect, found.trigger, found.reflections_left) == (True, "tool_failure", None)
     assert found.reason.endswith("nothing is counted.")
+
+
+@pytest.mark.parametrize(
+    ("tool", "first", "second"),
+    [
+        ("recall_lessons", {"task": "Build the API"}, {"task": "Write the invoice"}),
+        (
+            "critique",
+            {"goal": "Build the API", "response": "POST /users"},
+            {"goal": "Write the invoice", "response": "Sum: 3"},
+        ),
+        (
+            "reflect",
+            {"task": "Build the API", "outcome": "success", "analysis": "It went well."},
+            {"task": "Write the invoice", "outcome": "success", "analysis": "It went well."},
+        ),
+    ],
+)
+async def test_another_task_of_a_tool_gives_the_steps_their_budget_again(
+    tool: str, first: dict[str, Any], second: dict[str, Any], client: Client
+) -> None:
+    async def asked() -> list[bool]:
+        calls = [await told(client, "should_reflect", {"confidence": 0.1}) for _ in range(3)]
+        return [answer["reflect"] for answer in calls]
+
+    await told(client, tool, first)
+    assert await asked() == [True, True, False]
+    await told(client, tool, first)
+    assert await asked() == [False] * 3
+    await told(client, tool, second)
+    assert await asked() == [True, True, False]

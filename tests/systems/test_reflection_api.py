@@ -211,3 +211,52 @@ async def test_the_sessions_of_two_engines_are_counted_apart(tmp_path: Path) -> 
         async with Engine(Settings(bank=tmp_path / "bank.db")) as engine:
             advice = await engine.should_reflect(confidence=0.1)
             assert (advice.reflect, advice.reflections_left) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "passes"),
+    [
+        ("I cannot evaluate this.", 0.0, False),
+        ("As an AI I cannot help with that.", 0.0, False),
+        ("N/A", 0.0, False),
+        ('{"foo": 1}', 0.0, False),
+        ('{"quality_score": 120, "issues": []}', 0.0, False),
+        ("Score: -1", 0.0, False),
+        ('{"verdicts": [{"claim": 1, "verdict": "wrong", "reason": "No auth"}]}', 0.3, False),
+        ("Bewertung: 3/10. Authentifizierung fehlt.", 0.3, False),
+        ("Puntuación: 8/10", 0.8, True),
+        ("No issues found.", 0.8, True),
+        ("LGTM", 0.8, True),
+    ],
+)
+def test_what_says_nothing_does_not_pass_and_what_says_no_does_not_either(
+    text: str, score: float, passes: bool, reflector: ReflectionEngine
+) -> None:
+    result = reflector.parse_reflection(text, "low_confidence")
+    assert (result.quality_score, result.passes_quality_gate) == (score, passes)
+    assert result.should_retry is not passes
+    assert bool(result.retry_guidance) is not passes
+    if score == 0:
+        assert result.retry_guidance.endswith("ask for the critique again.")
+
+
+def test_the_prompt_asks_for_what_is_read_and_for_nothing_else(
+    reflector: ReflectionEngine,
+) -> None:
+    prompt = reflector.build_reflection_prompt(
+        "Build API", "Create endpoints", "POST /users", [{"tool": "curl", "content": "401"}]
+    )
+    for part in ("quality_score", "issues", "suggested_fix", "Build API", "POST /users", "401"):
+        assert part in prompt
+    for part in ("verdicts", "claims to judge", "corrected_steps", "criteria"):
+        assert part not in prompt
+    improve = reflector.build_improvement_prompt("POST /users", ["No auth"], "Build API")
+    assert "whole improved response" in improve
+    assert "JSON" not in improve
+
+
+@pytest.mark.parametrize("asked", ["API Design", "api-design", "apiDesign", "api_design"])
+def test_a_task_type_is_known_in_any_spelling(asked: str, reflector: ReflectionEngine) -> None:
+    reflector.store_lesson("api_design", "forgot auth", "always add auth middleware")
+    assert [lesson.mistake for lesson in reflector.get_relevant_lessons(asked)] == ["forgot auth"]
+    assert reflector.get_relevant_lessons("deployment") == []

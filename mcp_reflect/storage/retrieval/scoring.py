@@ -351,10 +351,10 @@ class Search:
 
 
 def is_same_type(one: str | None, other: str | None) -> bool:
-    """Return whether two task types are the same but for their case and signs: API Design and api_design."""
+    """Return whether two task types are the same but for their case and signs: API Design, apiDesign and api_design."""
     if one is None or other is None:
         return False
-    return _TYPE_SIGNS.sub("_", one.casefold()) == _TYPE_SIGNS.sub("_", other.casefold())
+    return _TYPE_SIGNS.sub("", one.casefold()) == _TYPE_SIGNS.sub("", other.casefold())
 
 
 def _is_of_type(candidate: Candidate, ask: RecallQuery) -> bool:

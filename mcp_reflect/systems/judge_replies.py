@@ -1,0 +1,179 @@
+"""The reader of a model's judgment on a response: JSON first, then headings, a list, and last the words of prose."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, cast
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.evidence.judging import FIELDS, read_opinion
+from mcp_reflect.evidence.scores import read_score, score_in_words
+from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.models.common import Json
+from mcp_reflect.schemas.fields import as_text
+
+MOST_CHARS: Final = 20_000  # of a reply in prose that are read
+_AT_FAULT: Final = 0.3
+_PRAISED: Final = 0.8
+_EVEN: Final = 0.5
+_UNREADABLE: Final = "The reply says nothing of the work: ask for the critique again."
+_NO_SCORE: Final = "Its quality_score {score} is not in 0..1: ask for the critique again."
+_ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_VALUE: Final = r"(?P<score>\d{1,3}(?:[.,]\d{1,4})?(?:\s{0,3}(?:/|of|out of|von|sur|de|su)\s{0,3}\d{1,3}|\s{0,3}%)?)(?![\d\w/])"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """A reply as read. `fault` says why it could not be: its score is 0 then, and the fault is an issue."""
+
+    score: float
+    issues: tuple[str, ...] = ()
+    suggested_fix: str | None = None
+    fault: str | None = None
+
+
+def read_judgment(reply: str) -> Judgment:
+    """Read a reply: as fields where it holds an object with them, else as words."""
+    found: Mapping[str, Json] | None = read_object(reply, {*FIELDS, "score"})
+    return _of_words(reply[:MOST_CHARS]) if found is None else _of_fields(found)
+
+
+def _unread(fault: str, *issues: str) -> Judgment:
+    return Judgment(score=0.0, issues=(fault, *issues), fault=fault)
+
+
+def _of_fields(found: Mapping[str, Json]) -> Judgment:
+    """Read an object. A claim that it calls wrong is an issue; issues without a score make the score of a fault."""
+    issues = (*_issues(found.get("issues")), *_wrong_claims(found))
+    fix = as_text(found.get("suggested_fix"))
+    suggested_fix = fix.strip() if isinstance(fix, str) and not _is_nothing(fix) else None
+    sent = found.get("quality_score", found.get("score"))
+    score = read_score(sent)
+    if score is None and sent is not None:
+        fault = _NO_SCORE.format(score=str(sent)[:40])
+        return _unread(fault, *issues)
+    if score is None and issues:
+        score = _AT_FAULT
+    if score is None and "issues" in found:
+        score = _PRAISED  # it looked for issues and found none
+    if score is None:
+        return _unread(_UNREADABLE)
+    return Judgment(score=score, issues=issues, suggested_fix=suggested_fix)
+
+
+def _issues(value: Json) -> tuple[str, ...]:
+    """The issues of a list of texts or objects, or of one text."""
+    items = value if isinstance(value, list) else [value]
+    texts: list[str] = []
+    for item in items:
+        if isinstance(item, dict):
+            said = [item[name] for name in _ISSUE_NAMES if isinstance(item.get(name), str)]
+            said = said[:1] or [": ".join(text for text in item.values() if isinstance(text, str))]
+            texts += [str(text).strip() for text in said]
+        elif isinstance(item, str) and not _is_nothing(item):
+            texts.append(item.strip())
+    return tuple(text for text in texts if text)
+
+
+def _wrong_claims(found: Mapping[str, Json]) -> tuple[str, ...]:
+    """The claims that the reply calls wrong, with its reason or its correction."""
+    verdicts = found.get("verdicts")
+    if not isinstance(verdicts, list):
+        return ()
+    objects = [item for item in verdicts if isinstance(item, dict)]
+    wrong = [
+        item for item in objects if str(item.get("verdict")).strip().lower() in ("wrong", "false")
+    ]
+    told = (item.get("reason") or item.get("correction") or item.get("claim") for item in wrong)
+    return tuple(str(text) for text in told if text)
+
+
+def _of_words(reply: str) -> Judgment:
+    """Read prose: a score where one is named, and issues by heading, list or sentence."""
+    score, rest = _score_in(reply)
+    issues, fix, accepts = _said_in(rest)
+    if score is None and not issues and (_words("refusal").search(reply) or not accepts):
+        return _unread(_UNREADABLE)
+    if score is None:
+        score = _AT_FAULT if issues else _PRAISED
+    if score < _EVEN and not issues and " " in rest.strip():
+        issues = (rest.strip(),)  # the words beside a low score are the fault
+    return Judgment(score=score, issues=issues, suggested_fix=fix)
+
+
+def _score_in(reply: str) -> tuple[float | None, str]:
+    """The score that the words name, in any of the languages of reply_words.txt, and the rest of the reply."""
+    score, rest = score_in_words(reply)
+    if score is not None:
+        return score, rest
+    named = re.compile(
+        rf"(?:{_pattern('score')})[\s*_`\"':=]{{0,8}}(?:ist |is |est |es )?{_VALUE}", re.IGNORECASE
+    )
+    for found in named.finditer(reply):
+        score = read_score(found["score"].replace(",", "."))
+        if score is not None:
+            return score, f"{reply[: found.start()]} {reply[found.end() :]}".strip()
+    return None, reply
+
+
+def _said_in(text: str) -> tuple[tuple[str, ...], str | None, bool]:
+    """The issues and the fix in a text without its score, and whether it says that the work is fine."""
+    if not text.strip():
+        return (), None, False
+    try:
+        opinion = read_opinion(cast("Json", text), "reply")
+    except InputError:
+        opinion = None
+    if opinion is not None and (opinion.issues or opinion.suggested_fix):
+        return opinion.issues, opinion.suggested_fix, False
+    parts = [_BULLET.sub("", part).strip() for part in _SENTENCE.split(text) if part.strip()]
+    stated = [part for part in parts if not _words("refusal").search(part)]
+    praise = [part for part in stated if _words("praise").search(part)]
+    faults = _faults_in(stated)
+    return faults, None, bool(praise) or _is_none(text)
+
+
+def _faults_in(parts: Sequence[str]) -> tuple[str, ...]:
+    """The sentences that name a fault; `no errors` names none."""
+    without = re.compile(r"\b(?:no|without|keine?|sin|sans) (?:\w+ )?\w+", re.IGNORECASE)
+    return tuple(part for part in parts if _words("fault").search(without.sub("", part)))
+
+
+def _is_none(text: str) -> bool:
+    """Whether the reply is only a no to the question for issues."""
+    return re.fullmatch(r"\W*(?:none|keine?|ninguno|aucune?)\W*", text, re.IGNORECASE) is not None
+
+
+def _is_nothing(text: str) -> bool:
+    return (
+        re.fullmatch(
+            r"\W*(?:none|n/?a|null|nothing|no issues(?: found)?|keine?)?\W*", text, re.IGNORECASE
+        )
+        is not None
+    )
+
+
+def _words(section: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_pattern(section)})\b", re.IGNORECASE)
+
+
+@cache
+def _pattern(section: str) -> str:
+    return "|".join(_sections()[section])
+
+
+@cache
+def _sections() -> Mapping[str, list[str]]:
+    sections: dict[str, list[str]] = {}
+    name = ""
+    path = Path(__file__).with_name("reply_words.txt")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            name = line.strip("[]")
+        elif line and not line.startswith("#"):
+            sections.setdefault(name, []).append(line)
+    return sections
