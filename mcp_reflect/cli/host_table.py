@@ -75,6 +75,12 @@ _OF_COPILOT: Final[Mapping[str, Any]] = {
     "typed": True,
 }
 
+_SHOWN_FROM_START: Final = (
+    *("recall_lessons", "store_lesson", "reflect"),
+    *("record_outcome", "critique"),
+)
+"""The tools that a host shows its model without a search, as the server asks Claude Code to do."""
+
 ROWS: Final[Mapping[str, Host]] = {
     "claude-code": Host(
         config=HostConfig(
@@ -247,7 +253,7 @@ ROWS: Final[Mapping[str, Host]] = {
         config=HostConfig(
             title="Cline", language="json", block="mcpServers",
             place="~/.cline/data/settings/cline_mcp_settings.json", variable="${env:NAME}",
-            kind="streamableHttp", restart=_NEW_SESSIONS,
+            kind="streamableHttp", more={"timeout": 60}, restart=_NEW_SESSIONS,
         ),
         hooks=HookSettings(".cline/plugins/mcp-reflect.js", script="cline"),
         processes=re.compile(r"cline|cline\.exe"),
@@ -259,6 +265,9 @@ ROWS: Final[Mapping[str, Host]] = {
         config=HostConfig(
             title="pi", language="json", block="mcpServers", place="~/.pi/agent/mcp.json",
             project=".pi/mcp.json", variable="${NAME}", restart=_NEW_SESSIONS,
+            more={
+                "exposure": "deferred", "toolExposure": dict.fromkeys(_SHOWN_FROM_START, "direct"),
+            },
         ),
         hooks=HookSettings(
             ".pi/agent/extensions/mcp-reflect.js", script="pi",

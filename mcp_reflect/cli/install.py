@@ -177,7 +177,9 @@ def _said(host: HostConfig, options: Namespace) -> str:
     notes = [f"Registered in {host.title}.", host.restart, _ON_PATH if options.here else ""]
     notes.append(ROWS[options.host].note)
     notes += [_LOADED] if options.host == "claude-code" else []
-    notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD] if options.hooks else []
+    if options.hooks:
+        can_hold = ROWS[options.host].moments.last_word != "no"
+        notes += [HOOK_SETTINGS[options.host].note, _LAST_WORD if can_hold else ""]
     notes += (
         [f"When a session ends, {host.title} reads it once more, on your account."]
         if options.distil

@@ -28,7 +28,7 @@ class HostFolder:
     """The folder of a host: the variable that moves it, its name in the home, and the parts with sessions.
 
     `is_home`: the variable names the folder in which the host's folder lies. `within` is a folder in which sessions
-    alone lie, `file` the name that each of them has, where the host has other files beside them.
+    alone lie, `file` how the name of each of them ends, where the host has other files beside them.
     """
 
     variable: str
@@ -41,7 +41,7 @@ class HostFolder:
     def holds(self, path: Path) -> bool:
         """Return whether a file that was found may be a session, by its name and the folders above it."""
         is_inside = not self.within or self.within in path.parts
-        return is_inside and (not self.file or path.name == self.file)
+        return is_inside and (path.name.endswith(self.file))
 
     def path(self) -> Path:
         """Return the folder, where the variable or the home says."""
@@ -57,6 +57,7 @@ HOSTS: Final[Mapping[str, HostFolder]] = {
     "codex": HostFolder("CODEX_HOME", ".codex", ("sessions", "archived_sessions")),
     "gemini": HostFolder("GEMINI_CLI_HOME", ".gemini", ("tmp",), is_home=True, within="chats"),
     "copilot": HostFolder("COPILOT_HOME", ".copilot", ("session-state",), file="events.jsonl"),
+    "cline": HostFolder("CLINE_DATA_DIR", ".cline/data", ("sessions",), file=".messages.json"),
     "qwen": HostFolder("QWEN_HOME", ".qwen", ("projects",), within="chats"),
     "pi": HostFolder("PI_CODING_AGENT_DIR", ".pi/agent", ("sessions",)),
 }
@@ -148,6 +149,8 @@ def _place(path: Path, host: str) -> SessionPlace:
         folder, origin = _head_of(file, one_value=is_value(path))
     if host == "gemini":
         folder = folder or _gemini_folder(path)
+    if host == "cline":
+        folder = _cline_folder(path)
     return SessionPlace(path, host, facts.st_size, facts.st_mtime, folder, origin)
 
 
@@ -228,6 +231,16 @@ def _gemini_folder(path: Path) -> str | None:
             return file.read(_MOST_ROOT).decode("utf-8").strip() or None
     except (OSError, UnicodeDecodeError):
         return f"sha256:{base.name}" if re.fullmatch(r"[0-9a-f]{64}", base.name) else None
+
+
+def _cline_folder(path: Path) -> str | None:
+    """Return the folder of a session of Cline, which the file beside its messages names."""
+    about = path.with_name(path.name.replace(".messages.json", ".json"))
+    try:
+        with open_session(about) as file:
+            return folder_in(file.read(_HEAD))
+    except OSError:
+        return None
 
 
 def copies_in(places: Iterable[SessionPlace]) -> dict[Path, tuple[Path, ...]]:

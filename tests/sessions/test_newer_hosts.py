@@ -123,6 +123,53 @@ def test_a_call_that_a_person_stopped_in_qwen_leaves_what_it_did_unknown() -> No
     assert (found.calls, found.missing) == ([], 1)
 
 
+# Cline CLI 3.0.65.
+
+
+def test_a_session_of_cline_tells_commands_as_one_script() -> None:
+    typed = {"type": "text", "text": '<user_input mode="act">Test it.</user_input>'}
+    told = {"type": "text", "text": '<hook_context source="RunStart">\nuse uv\n</hook_context>'}
+    sent = {"commands": ["cd shop", "pytest -q"]}
+    call = {"type": "tool_use", "id": "c1", "name": "run_commands", "input": sent}
+    results = [
+        {"query": "cd shop", "result": "", "success": True},
+        {"query": "pytest -q", "result": "1 failed\n", "success": False},
+    ]
+    answer = {
+        "type": "tool_result",
+        "tool_use_id": "c1",
+        "name": "run_commands",
+        "content": results,
+    }
+    session = {
+        "version": 1,
+        "sessionId": "n1",
+        "origin": {"source": "cli"},
+        "messages": [
+            {"role": "user", "content": [typed]},
+            {"role": "user", "content": [told], "metadata": {"displayRole": "system"}},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [answer]},
+            {"role": "assistant", "content": [{"type": "text", "text": "One fails."}]},
+        ],
+    }
+    found = heard(session)
+    assert (found.session, found.of_person) == ("n1", ["Test it."])
+    assert found.calls == [("Bash", {"command": "cd shop\npytest -q"}, "\n1 failed\n", True, None)]
+
+
+def test_a_session_of_cline_is_found_with_the_folder_that_stands_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLINE_DATA_DIR", str(tmp_path))
+    folder = tmp_path / "sessions" / "n1"
+    folder.mkdir(parents=True)
+    (folder / "n1.messages.json").write_text('{"sessionId": "n1"}', "utf-8")
+    (folder / "n1.json").write_text('{"cwd": "/shop"}', "utf-8")
+    (place,) = sessions_of("cline", [])
+    assert (place.path.name, place.folder) == ("n1.messages.json", "/shop")
+
+
 # Where they lie.
 
 

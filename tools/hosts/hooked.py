@@ -35,7 +35,8 @@ ShellCall = Callable[[str], Line]
 class HookedHost:
     """How a host is tried, and what it can do.
 
-    `prepare` writes what the host needs to know of the model on loopback; `command` and `env` run one prompt. `after`
+    `prepare` writes what the host needs to know of the model on loopback; `command` and `env` run one prompt,
+    `finish` ends what the host leaves running. `after`
     is false where nothing is asked after a call, `holds` where a last message cannot be held.
     """
 
@@ -44,6 +45,7 @@ class HookedHost:
     command: Sequence[str]
     env: Callable[[str], Mapping[str, str]]
     prepare: Callable[[Home, str], None] = lambda _home, _url: None
+    finish: Callable[[Home], None] = lambda _home: None
     after: bool = True
     holds: bool = True
 
@@ -100,6 +102,7 @@ def converse(host: HookedHost, home: Home) -> str:
         host.prepare(home, url)
         said = run(host, home, url)
     finally:
+        host.finish(home)
         server.shutdown()
     texts = [model.read(number) for number in range(len(model.requests))]
     held(len(texts) > len(commands), f"the session went on to its end:\n{said}\n{texts[-1:]}")

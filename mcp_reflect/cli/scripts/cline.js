@@ -8,6 +8,19 @@ function inputOf(name, input) {
   return { command: texts.join("\n") };
 }
 
+/** What a call printed, and how it ended; of the shell each command has its own result. */
+function endOf(result) {
+  const runs = Array.isArray(result?.output) ? result.output.filter((run) => run?.query !== undefined) : [];
+  if (runs.length === 0) {
+    const output = typeof result?.output === "string" ? result.output : JSON.stringify(result?.output ?? "");
+    return { output, failed: Boolean(result?.isError), code: 0 };
+  }
+  const failed = runs.filter((run) => run.success === false);
+  const code = Number(/exited with code (\d+)/.exec(failed.at(-1)?.error ?? "")?.[1] ?? 0);
+  const output = runs.map((run) => run.result || run.error || "").join("\n");
+  return { output, failed: failed.length > 0 || Boolean(result?.isError), code };
+}
+
 const plugin = {
   name: "mcp-reflect",
   manifest: { capabilities: ["hooks"] },
@@ -31,10 +44,8 @@ const plugin = {
     async afterTool({ snapshot, tool, toolCall, input, result }) {
       const call = { tool_name: nameOf(tool), tool_input: inputOf(tool.name, input) };
       const id = toolCall?.toolCallId ?? toolCall?.id;
-      const output = typeof result?.output === "string" ? result.output : JSON.stringify(result?.output ?? "");
-      const answer = await askAfter(
-        { ...aboutOf(snapshot), ...call, tool_use_id: id }, output, Boolean(result?.isError), 0,
-      );
+      const { output, failed, code } = endOf(result);
+      const answer = await askAfter({ ...aboutOf(snapshot), ...call, tool_use_id: id }, output, failed, code);
       const appendContext = textOf(answer);
       return appendContext ? { appendContext } : undefined;
     },

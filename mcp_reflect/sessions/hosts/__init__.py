@@ -12,6 +12,7 @@ from mcp_reflect.sessions.hosts.claude_code import (
     is_of_claude_code,
     record_id,
 )
+from mcp_reflect.sessions.hosts.cline import ClineReader, is_of_cline
 from mcp_reflect.sessions.hosts.codex import CodexReader, is_of_codex, record_key
 from mcp_reflect.sessions.hosts.copilot import CopilotReader, event_id, is_of_copilot
 from mcp_reflect.sessions.hosts.gemini import GeminiReader, is_of_gemini, message_id
@@ -41,6 +42,7 @@ def _is_of_messages(record: Record) -> bool:
 
 FORMS: Final = (
     Form("qwen", is_of_qwen, QwenReader, line_id),
+    Form("cline", is_of_cline, ClineReader, lambda _: ""),
     Form("copilot", is_of_copilot, CopilotReader, event_id),
     Form("claude-code", is_of_claude_code, ClaudeCodeReader, record_id),
     Form("codex", is_of_codex, CodexReader, record_key),

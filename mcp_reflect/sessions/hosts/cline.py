@@ -1,0 +1,66 @@
+"""Sessions of Cline CLI: `~/.cline/data/sessions/SESSION/SESSION.messages.json`, one JSON value."""
+
+import json
+import re
+from typing import Final
+
+from mcp_reflect.sessions.hosts.messages import MessagesReader
+from mcp_reflect.sessions.records import Record, Speaker, as_list, as_record, as_records, text_of
+
+_PROMPT: Final = re.compile(r"\A<user_input\b[^<>]{0,200}>|</user_input>\s*\Z")
+_OF_HOST: Final = "<hook_context"
+
+
+def is_of_cline(record: Record) -> bool:
+    """True for the session."""
+    return {"sessionId", "origin", "messages"} <= record.keys() and "projectHash" not in record
+
+
+class ClineReader(MessagesReader):
+    """Reads the messages of a session, which are those of Anthropic's API with results of its own."""
+
+    def add(self, record: Record) -> None:
+        """Read a session."""
+        self.name_session(record.get("sessionId"))
+        for place, message in enumerate(as_records(record.get("messages")), start=1):
+            self.listener.begin(place, message)
+            self.add_message(_without_frame(message), _speaker_of(message))
+
+    def add_answer(self, values: Record) -> None:
+        """Read an answer: of its shell a list of commands with what each printed."""
+        runs = as_records(values.get("content"))
+        if not any("query" in run for run in runs):
+            super().add_answer(values)
+            return
+        printed = "\n".join(text_of(run.get("result") or run.get("error")) for run in runs)
+        failed = any(run.get("success") is False for run in runs)
+        self.listener.answered(printed, values.get("tool_use_id"), failed=failed)
+
+    def add_call(self, values: Record) -> None:
+        """Read a call: of its shell as one script."""
+        sent = as_record(values.get("input"))
+        commands = as_list(sent.get("commands"))
+        if not commands:
+            super().add_call(values)
+            return
+        texts = [one if isinstance(one, str) else json.dumps(one) for one in commands]
+        self.listener.called("Bash", {"command": "\n".join(texts)}, values.get("id"))
+
+
+def _without_frame(message: Record) -> Record:
+    """Return a message without the marks around what a person typed."""
+    if message.get("role") != "user":
+        return message
+    parts = [
+        {**part, "text": _PROMPT.sub("", part["text"])}
+        if isinstance(part.get("text"), str)
+        else part
+        for part in as_records(message.get("content"))
+    ]
+    return {**message, "content": parts}
+
+
+def _speaker_of(message: Record) -> Speaker:
+    shown_as = as_record(message.get("metadata")).get("displayRole")
+    by_host = shown_as == "system" or text_of(message.get("content")).startswith(_OF_HOST)
+    return Speaker.HOST if by_host else Speaker.PERSON
