@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.patterns import lazy_compile
@@ -34,6 +35,34 @@ _CAMEL: Final = lazy_compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _SHORTEST: Final = 4  # letters of a name without a form
 # A program of the project, which a task names by its path: `./sheet` is not a sheet of paper.
 _OWN_PROGRAM: Final = lazy_compile(r"(?<![\w./])\./([\w-]+)")
+# English endings with what may stand in their place, and beginnings.
+_ENDINGS: Final = (
+    ("s", ("",)),
+    ("es", ("", "e")),
+    ("ies", ("y",)),
+    ("ed", ("", "e")),
+    ("ied", ("y",)),
+    ("ing", ("", "e")),
+    ("er", ("", "e")),
+    ("or", ("", "e")),
+    ("ier", ("y",)),
+    ("est", ("", "e")),
+    ("iest", ("y",)),
+    ("y", ("", "e")),
+    ("ly", ("", "le")),
+    ("ily", ("y",)),
+    ("ness", ("",)),
+    ("iness", ("y",)),
+    ("ling", ("",)),
+    ("ment", ("",)),
+    ("able", ("", "e")),
+    ("ation", ("", "e")),
+    ("ion", ("", "e")),
+    ("ize", ("", "e", "y")),
+    ("ise", ("", "e", "y")),
+)
+_BEGINNINGS: Final = "un re pre de dis mis over under off in out up".split()
+_SHORTEST_BASE: Final = 3  # letters
 _PROSE: Final = frozenset("and/or e.g i.e a.m p.m etc. vs. w/o n/a".split())
 
 # E4012, TS2345, GH006, HTTP 404, exit code 137: the form and the number.
@@ -66,15 +95,30 @@ def _has_form_of_name(word: str) -> bool:
 
 
 def is_rare(word: str) -> bool:
-    """True if a lower-case word, with and without an ending, is not one of the tokens of the packaged table."""
-    forms = (
-        word,
-        word.removesuffix("s"),
-        word.removesuffix("es"),
-        word.removesuffix("ed"),
-        word.removesuffix("ing"),
-    )
-    return not any(map(shared_table().knows, dict.fromkeys(forms)))
+    """True if a lower-case word, with and without English endings and beginnings, is no token of the packaged table."""
+    return not any(map(shared_table().knows, _forms(word)))
+
+
+@lru_cache(maxsize=10_000)
+def _forms(word: str) -> frozenset[str]:
+    """Return a word and what it may be made of: refunded gives refund and fund, currencies currency, blurry blur."""
+    bases = _bases(word)
+    bases |= {other for base in bases for other in _bases(base)}
+    begun = {base.removeprefix(start) for base in bases for start in _BEGINNINGS}
+    return frozenset(form for form in (bases | begun) if len(form) >= _SHORTEST_BASE) | {word}
+
+
+def _bases(word: str) -> set[str]:
+    """Return what is left of a word without one ending: with an e, or one of two equal letters, in its place."""
+    found = {word}
+    for ending, instead in _ENDINGS:
+        if not word.endswith(ending):
+            continue
+        base = word.removesuffix(ending)
+        found |= {base + letters for letters in instead}
+        if base[-2:-1] == base[-1:]:
+            found.add(base[:-1])
+    return found
 
 
 def error_codes(text: str) -> dict[str, set[str]]:
