@@ -1,7 +1,8 @@
 """Names of older engines, for programs that were written for them: each by the names of its document.
 
 Two documents have a `ReflectionResult`, and two a `ReflectionEngine`: of each pair the reflection API's has that name
-here. An `import … as …` gives a program the other one: `EngineV2Result as ReflectionResult`.
+here. An `import … as …` gives a program the other one: `EngineV2Result as ReflectionResult`, `SelfCorrection as
+ReflectionEngine`.
 """
 
 from mcp_reflect.models.run import EventType
@@ -20,6 +21,7 @@ from mcp_reflect.systems.reflection_api import (
     ReflectionResult,
     ReflectionTrigger,
 )
+from mcp_reflect.systems.self_correction import SelfCorrection
 
 __all__ = [
     "EngineV2Result",
@@ -34,4 +36,5 @@ __all__ = [
     "ReflectionLesson",
     "ReflectionResult",
     "ReflectionTrigger",
+    "SelfCorrection",
 ]
