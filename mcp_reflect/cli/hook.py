@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_reflect import children, services
 from mcp_reflect.cli.place import MOST_TRANSCRIPT_CHARS, ask, with_engine
+from mcp_reflect.cli.quick_hook import MAX_TEAM_SECONDS
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError, NotAllowedError
 from mcp_reflect.models.common import compact
@@ -78,6 +79,8 @@ def answer_event(
         spool.keep()
 
     watch.at_end = keep
+    if isinstance(settings.bank, ServerUrl):
+        watch.within(MAX_TEAM_SECONDS)
     try:
         if "url" in options:
             answer = _ask_service(hook, _transcript(hook, settings), spool, options)

@@ -30,7 +30,7 @@ MAX_SECONDS: Final = 3.0
 """The process ends after this time, whatever it waits for."""
 
 MAX_TEAM_SECONDS: Final = 0.75
-"""The same where it asks a team's service."""
+"""The same where it asks a team's service, and from when it is loaded where the bank is on a server."""
 
 _GRACE: Final = 1.5  # seconds in which what was not noted is kept
 _LATE_INPUT: Final = 1.0  # seconds more for a host that is slow to say what it asks about
@@ -143,6 +143,10 @@ class Watch:
         faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=self._nowhere)
         _thread.start_new_thread(self._wait, (seconds,))
 
+    def within(self, seconds: float) -> None:
+        """End the process after `seconds` from now, where that is sooner."""
+        _thread.start_new_thread(self._wait, (seconds,))
+
     def has_input(self) -> None:
         """Say that the host's input is read, and what is to be done at the end is known."""
         self._reading.release()
@@ -163,6 +167,7 @@ class Watch:
 
     def _wait(self, seconds: float) -> None:
         if self._running.acquire(timeout=seconds):
+            self._running.release()  # another thread may wait for the end as well
             return
         self._reading.acquire(timeout=_LATE_INPUT)
         self.give_up()

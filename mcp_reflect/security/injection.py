@@ -11,6 +11,7 @@ look-alikes. A text that they miss, such as an encoded one, is still only data i
 import hashlib
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -55,7 +56,8 @@ HIDES_TEXT: Final = "it hides text in characters that are not shown"
 """A reason; no reader of the stored text can judge it, because such characters are not stored."""
 
 _NAMED: Final = lazy_compile("{([A-Z]+)}")
-_GAP: Final = r"[\s\S]{0,140}?"
+_MOST_GAP: Final = 140  # characters between two links of a rule
+_GAP: Final = rf"[\s\S]{{0,{_MOST_GAP}}}?"
 _LEAD: Final = (  # where a clause begins
     r"(?:^|[:;!?>#*\"'(\[|`]\s*|[,.]\s+|(?:^|\s)[/-]\s*|[\u3040-\u9fff]|\b(?:and|then|please|must|shall|should|always|will|also|just|now|immediately|first|to"
     r"|und|dann|y|et|e|и|tu|,? you) )(?:\w{1,20}ly )?"
@@ -218,8 +220,25 @@ def _holds(group: str, text: str) -> bool:
 
 
 def _in_order(sequence: str, sentence: str) -> bool:
-    unordered = ".." in sequence and _UNORDERED.search(sentence)
-    return bool(unordered or _sequence(sequence).search(sentence))
+    if _UNORDERED.search(sentence):
+        return True
+    first, *others = map(str.strip, sequence.split(".."))
+    if len(others) == 1:
+        return bool(_sequence(sequence).search(sentence))
+    return _in_steps(first, others, sentence)
+
+
+def _in_steps(first: str, others: Sequence[str], sentence: str) -> bool:
+    """Return whether links follow each other: link by link, since one pattern would try each gap with each other gap."""
+    ends = [found.end() for found in _sequence(first).finditer(sentence)]
+    for link in others:
+        after: list[int] = []
+        for found in _sequence(link).finditer(sentence):
+            place = bisect_right(ends, found.start())
+            if place and found.start() - ends[place - 1] <= _MOST_GAP:
+                after.append(found.end())
+        ends = after
+    return bool(ends)
 
 
 _SENTENCE: Final = lazy_compile(r"(?<=[.!?])\s+(?=\W{0,20}[^\W\d_])|\n|(?<=[。！？।])")

@@ -5,6 +5,7 @@ The hook is a process of its own whose time is over as soon as the host's input 
 
 import asyncio
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -123,3 +124,25 @@ def test_an_enforced_guard_holds_where_the_settings_cannot_be_read(
 def test_guards_that_are_off_hold_nothing(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCP_REFLECT_GUARDS", "off")
     assert asked(bank, PUSH) is None
+
+
+SILENT_BANK = """
+from mcp_reflect.cli import quick_hook
+quick_hook.MAX_SECONDS = 600.0
+quick_hook.run_hook(["PreToolUse", "--project=app", "--bank=postgresql://app@127.0.0.1:{port}/app"])
+"""
+
+
+def test_a_hook_does_not_wait_for_a_bank_on_a_server_that_says_nothing() -> None:
+    pytest.importorskip("psycopg")
+    sent = {"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": PUSH}}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        code = SILENT_BANK.format(port=silent.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(sent).encode(),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.stdout, done.stderr) == (b"", b"")

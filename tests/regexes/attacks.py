@@ -111,6 +111,11 @@ def uses_of(name: str, source: str) -> set[str]:
     return anchored | ({"search"} if methods - anchored or not anchored else set())
 
 
+def sample_of(pattern: re.Pattern[str]) -> str:
+    """A text that the pattern matches, or nearly."""
+    return _sample(sre.parse(pattern.pattern, pattern.flags)) or "a"
+
+
 def attacks(pattern: re.Pattern[str], size: int) -> Iterator[str]:
     """Texts of about `size` characters, one for each way in which a part of the pattern can be repeated."""
     made: set[str] = set()

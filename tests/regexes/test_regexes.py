@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_reflect.patterns import LazyPattern, lazy_compile
-from tests.regexes.attacks import PACKAGE, attacks, patterns, uses_of
+from mcp_reflect.security import injection
+from tests.regexes.attacks import PACKAGE, attacks, patterns, sample_of, uses_of
 
 LENGTH = 16_000  # characters of an attack, and a quarter of it for the comparison
 QUICK_SECONDS = 0.05  # of the processor: a use that takes less is not compared
@@ -134,3 +135,27 @@ def test_a_late_pattern_is_compiled_when_it_is_first_used_and_once() -> None:
 
 def test_what_a_pattern_does_not_have_a_late_one_does_not_have() -> None:
     assert not hasattr(lazy_compile("a"), "find")
+
+
+MOST_OF_A_RULE = 0.2  # seconds of the processor for 16,000 characters in one sentence; four times what was measured
+
+
+@pytest.mark.fuzz
+def test_no_rule_of_injection_takes_long_on_its_own_words_over_and_over() -> None:
+    """The rules are made of a table when they are first used, so that no module holds their patterns."""
+    slow: dict[str, float] = {}
+    for rule in injection._rules().rules:  # pyright: ignore[reportPrivateUsage] - the patterns are its own
+        for sequence in rule.sequences:
+            words = " ".join(sample_of(injection._sequence(link.strip()))  # pyright: ignore[reportPrivateUsage]
+                             for link in sequence.split(".."))  # fmt: skip
+            text = f"{words} " * (LENGTH // len(words))
+            start = time.process_time()
+            injection._in_order(sequence, text + "\x01")  # pyright: ignore[reportPrivateUsage]
+            injection._in_order(sequence, text.rpartition(" ")[0][: -len(words)])  # pyright: ignore[reportPrivateUsage]
+            for link in sequence.split(".."):
+                part = sample_of(injection._sequence(link.strip()))  # pyright: ignore[reportPrivateUsage]
+                injection._in_order(sequence, f"{part} " * (LENGTH // len(part)))  # pyright: ignore[reportPrivateUsage]
+            took = time.process_time() - start
+            if took > MOST_OF_A_RULE:
+                slow[sequence] = took
+    assert slow == {}
