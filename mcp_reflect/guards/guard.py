@@ -261,8 +261,14 @@ class Call:
 
     @cached_property
     def programs(self) -> "tuple[Program, ...]":
-        """The programs that it starts."""
-        return tuple(program for _, programs in self.by_command for program in programs)
+        """The programs that it starts, and those that it may start by one of several values of a variable."""
+        certain = tuple(program for _, programs in self.by_command for program in programs)
+        possible = tuple(
+            Program(self, command, found)
+            for command in self.script.possible
+            for found in command.invocations
+        )
+        return certain + possible
 
     @cached_property
     def by_name(self) -> "dict[str, list[Program]]":
@@ -289,7 +295,8 @@ class Call:
     def written(self) -> tuple[str, ...]:
         """The files that it changes."""
         if self.shell:
-            return tuple(file for command in self.commands for file in written_files(command))
+            commands = (*self.commands, *self.script.possible)
+            return tuple(file for command in commands for file in written_files(command))
         values = self.arguments if isinstance(self.arguments, dict) else {"patch": self.arguments}
         if not tool_words(self.tool) & _EDIT_WORDS:
             return ()

@@ -127,11 +127,15 @@ class Script:
 
     A *partial* reading has no commands: `why_partial` says why, and `may_start` tells from the words of the text alone
     whether a program could be among them.
+
+    `possible` are commands with one of several values that a variable may have there: for who asks what may run, not
+    for who asks what ran.
     """
 
     commands: tuple[Command, ...]
     why_partial: str = ""
     words: frozenset[str] = frozenset()
+    possible: tuple[Command, ...] = ()
 
     @property
     def is_partial(self) -> bool:

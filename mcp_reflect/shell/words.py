@@ -6,15 +6,14 @@ from typing import Final
 
 from mcp_reflect.shell.braces import expand_braces
 from mcp_reflect.shell.parser import Node, text_of
+from mcp_reflect.shell.variables import ARGUMENTS, SPLIT, Variables, Word
 
 # Signs that stand for others while a word is put together. They are characters of no text, and are taken out of it first.
-_SPLIT: Final = "\ufdd0"  # where an expansion without quotes is cut into words
 _PROTECTED: Final = str.maketrans("{},", "\ufdd1\ufdd2\ufdd3")
 _NOTHING: Final = "\ufdd4"
 _RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},", _NOTHING)
 _NO_TEXT: Final = re.compile("[\ufdd0-\ufdd4]")
 
-_MOST_VALUE: Final = 4_000  # characters of a variable's value that is kept
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\])")
 _ESCAPED_IN_DOCUMENTS: Final = re.compile(r"\\([$`\\])")  # quotes mean nothing there
@@ -30,6 +29,7 @@ _ANSI: Final = re.compile(
 _ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b"}
 _ALL_ARGUMENTS: Final = frozenset("@*")
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
+_REPLACEMENTS: Final = frozenset((":+", "+"))
 
 
 def source_of(text: str) -> bytes:
@@ -48,41 +48,13 @@ def source_of(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a command; not known where it holds a value that the text does not tell."""
-
-    text: str
-    is_known: bool = True
-
-
-@dataclass(slots=True)
-class Variables:
-    """What variables are, as far as the script says it. None: it is set to something that nobody can know."""
-
-    values: dict[str, str | None]
-
-    def assign(
-        self, name: str, words: list[Word], *, is_certain: bool, is_list: bool = False
-    ) -> None:
-        """Note an assignment; one that may not happen leaves a variable with two possible values, which is none."""
-        known = all(word.is_known for word in words)
-        value = _SPLIT.join(word.text for word in words) if known else None
-        if value is not None and len(value) > _MOST_VALUE:
-            value = None
-        key = f"{name}[@]" if is_list else name
-        if not is_certain and self.values.get(key, value) != value:
-            value = None
-        self.values[key] = value
-
-    def forget(self, name: str) -> None:
-        """Note that a variable is set to something unknown."""
-        self.values[name] = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Piece:
     text: str
     is_known: bool = True
+    is_empty_list: bool = False  # `"${x[@]}"` of a list without words is no word
+
+
+_QUOTED: Final = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
 
 
 def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
@@ -98,15 +70,11 @@ def words_of(node: Node, source: bytes, variables: Variables) -> list[Word]:
     expanded = expand_braces(text)
     if expanded is None:
         expanded, known = [text], False
-    keeps_empty = kind in (
-        "string",
-        "raw_string",
-        "ansi_c_string",
-        "translated_string",
-    ) or _has_quotes(node)
+    has_quotes = kind in _QUOTED or _has_quotes(node)
+    keeps_empty = has_quotes and not any(piece.is_empty_list for piece in pieces)
     words: list[Word] = []
     for one in expanded:
-        parts = (part for part in one.split(_SPLIT) if part or keeps_empty)
+        parts = (part for part in one.split(SPLIT) if part or keeps_empty)
         words += [Word(part.translate(_RESTORED), known) for part in parts]
     return words
 
@@ -115,7 +83,7 @@ def text_value(node: Node, source: bytes, variables: Variables) -> Word:
     """Return what a node stands for where it is not cut into words: a value, the text of `<<<`, a document."""
     pieces = _pieces(node, source, variables, is_quoted=True)
     text = "".join(piece.text for piece in pieces)
-    plain = text.replace(_SPLIT, " ").translate(_RESTORED)
+    plain = text.replace(SPLIT, " ").translate(_RESTORED)
     return Word(plain, all(piece.is_known for piece in pieces))
 
 
@@ -216,26 +184,49 @@ def _expansion(
     if not names or names[0] != node.named_children[0] or len(names) > 1:
         return written
     name = text_of(names[0], source)
-    key = "@" if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
-    value = variables.values.get(key)
-    if value is not None and not operators:
-        return _value_piece(value, key, quoted=quoted)
-    if operators and operators[0].type in _DEFAULTS:
-        if value:
-            return _value_piece(value, key, quoted=quoted)
-        default: list[tuple[Node | _Piece, bool]] = [(one, quoted) for one in operators[1:]]
-        return [*default, (_Piece("", is_known=False), quoted)] if default else written
-    return written
+    key = ARGUMENTS if name in _ALL_ARGUMENTS else name.replace("[*]", "[@]")
+    value = variables.known(key)
+    if operators:
+        other: list[tuple[Node | _Piece, bool]] = [(one, quoted) for one in operators[1:]]
+        return _with_operator(operators[0].type, key, written, other, variables, quoted=quoted)
+    if value is None:
+        return written
+    return _value_piece(value, key, variables, quoted=quoted)
+
+
+def _with_operator(
+    operator: str,
+    key: str,
+    written: _Piece,
+    other: list[tuple[Node | _Piece, bool]],
+    variables: Variables,
+    *,
+    quoted: bool,
+) -> _Piece | list[tuple[Node | _Piece, bool]]:
+    """Return what `${x:-other}` and `${x:+other}` are, if it is known whether `x` is empty; else what they may be is noted."""
+    value = variables.known(key)
+    if operator not in _DEFAULTS | _REPLACEMENTS or not other:
+        return written
+    if value is None:
+        text_of_one_that_is_set = f"${key}"
+        may_be = text_of_one_that_is_set if operator in _REPLACEMENTS else ""
+        variables.may_be(key, [may_be])
+        return written
+    if (operator in _DEFAULTS) == bool(value):
+        return _value_piece(value if operator in _DEFAULTS else "", key, variables, quoted=quoted)
+    return other
 
 
 _NAMES: Final = frozenset(("variable_name", "special_variable_name", "subscript"))
 _SIGNS: Final = frozenset(("$", "${", "}"))
 
 
-def _value_piece(value: str, key: str, *, quoted: bool) -> _Piece:
+def _value_piece(value: str, key: str, variables: Variables, *, quoted: bool) -> _Piece:
     """Return a value; without quotes its blanks cut it into words. A list is cut in any case."""
-    is_list = key == "@" or key.endswith("[@]")
+    is_list = key == ARGUMENTS or key.endswith("[@]")
     value = value.translate(_PROTECTED)
-    if quoted and not is_list:
-        return _Piece(value.replace(_SPLIT, " "))
-    return _Piece(value if quoted else re.sub(r"\s+", _SPLIT, value))
+    if quoted and is_list:
+        return _Piece(value, is_empty_list=not value)
+    if quoted:
+        return _Piece(value.replace(SPLIT, " "))
+    return _Piece(re.sub(r"\s+", SPLIT, value), is_known=not variables.splits_otherwise)

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_reflect.guards.guard import Call
 from mcp_reflect.shell import read_script, written_files
-from mcp_reflect.shell.bash_reader import MOST_COMMANDS
+from mcp_reflect.shell.bounds import MOST_COMMANDS
 
 
 def programs_in(text: str) -> list[str]:

@@ -1,0 +1,222 @@
+"""The state of a reading: what has been found, what is known, and what is still to be done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple
+
+from mcp_reflect.shell.bounds import MOST_COMMANDS, MOST_DEPTH, Budget, TooMuchError
+from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection
+from mcp_reflect.shell.fed import Output
+from mcp_reflect.shell.parser import Node
+from mcp_reflect.shell.programs import invocations_of
+from mcp_reflect.shell.variables import Value, Variables, Word
+
+
+class Place(NamedTuple):
+    """Where the walk is: what every command that is read here has in common.
+
+    `is_possible`: it is read with one of several values that a variable may have.
+    """
+
+    source: bytes
+    before: str = ""
+    is_background: bool = False
+    is_negated: bool = False
+    is_possible: bool = False
+    pipes: tuple[PipePlace, ...] = ()
+    inside: tuple[Inside, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    document: str = ""
+    extra_words: tuple[Word, ...] = ()
+    assignments: tuple[str, ...] = ()
+    script: int = 0
+    fed_by: tuple[str, ...] = ()
+    called: frozenset[str] = frozenset()
+    depth: int = 0
+
+    def within(self, inside: Inside) -> "Place":
+        """Return the place of what stands in a structure here."""
+        if self.depth >= MOST_DEPTH:
+            raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
+        return self._replace(inside=(*self.inside, inside), depth=self.depth + 1)
+
+    def alone(self) -> "Place":
+        """Return the place without what belongs to one command only."""
+        return self._replace(redirections=(), document="", extra_words=())
+
+
+class Scope(Enum):
+    """A stretch of a script behind which variables are not what they were made in it."""
+
+    BRANCH = auto()  # it may have been left out
+    SUBSHELL = auto()  # a shell of its own, with a copy of the variables
+    SHELL = auto()  # another shell, which has what is exported
+
+
+class Visit(NamedTuple):
+    """A node that is to be read."""
+
+    node: Node
+    place: Place
+
+
+class Emit(NamedTuple):
+    """A command whose substitutions have been read: now it runs."""
+
+    node: Node
+    place: Place
+
+
+class Enter(NamedTuple):
+    """A scope begins; another shell has variables of its own."""
+
+    scope: Scope
+    variables: Variables | None = None
+
+
+class Leave(NamedTuple):
+    """A scope ends."""
+
+
+class Call(NamedTuple):
+    """A function begins, with arguments and with variables for it alone."""
+
+    arguments: list[Word]
+    assignments: tuple[str, ...]
+
+
+class Return(NamedTuple):
+    """The end of a function: the arguments and the local variables of its caller are back."""
+
+
+Task = Visit | Emit | Enter | Leave | Call | Return
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function where it was defined."""
+
+    body: Node
+    source: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What the caller of a function had: its arguments, and the variables that the function has of its own."""
+
+    arguments: dict[str, Value]
+    variables: dict[str, Value | None] = field(default_factory=dict[str, Value | None])
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """What a shell had where a scope began."""
+
+    scope: Scope
+    variables: Variables
+    functions: dict[str, tuple[Function, ...]]
+    aliases: dict[str, str]
+
+
+@dataclass(slots=True)
+class Reading:
+    """One reading of a script. Tasks are done from the end of their list."""
+
+    budget: Budget = field(default_factory=Budget)
+    commands: list[Command] = field(default_factory=list[Command])
+    possible: list[Command] = field(default_factory=list[Command])
+    variables: Variables = field(default_factory=Variables)
+    functions: dict[str, tuple[Function, ...]] = field(
+        default_factory=dict[str, tuple[Function, ...]]
+    )
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    outputs: dict[int, Output] = field(default_factory=dict[int, Output])  # by pipeline
+    tasks: list[Task] = field(default_factory=list["Task"])
+    saved: list[_Saved] = field(default_factory=list["_Saved"])
+    frames: list[_Frame] = field(default_factory=list["_Frame"])
+    pipelines: int = 0
+    scripts: int = 0
+
+    def later(self, tasks: Sequence[Task]) -> None:
+        """Do tasks next, the first of them first."""
+        self.tasks.extend(reversed(tasks))
+
+    def enter(self, task: Enter) -> None:
+        """Begin a scope."""
+        self.saved.append(
+            _Saved(task.scope, self.variables, dict(self.functions), dict(self.aliases))
+        )
+        self.variables = self.variables.copy() if task.variables is None else task.variables
+
+    def leave(self) -> None:
+        """End the scope that began last."""
+        saved = self.saved.pop()
+        if saved.scope is Scope.BRANCH:
+            self.variables = saved.variables.or_else(self.variables)
+        else:
+            self.variables = saved.variables
+            self.functions, self.aliases = saved.functions, saved.aliases
+
+    def define(self, name: str, function: Function) -> None:
+        """Note a function; in a branch the one before it may be the one that is called."""
+        former: tuple[Function, ...] = ()
+        if any(one.scope is Scope.BRANCH for one in self.saved):
+            former = self.functions.get(name, ())
+        self.functions[name] = (function, *former[:3])
+
+    def call(self, task: Call) -> None:
+        """Begin a function."""
+        self.frames.append(_Frame(self.variables.arguments()))
+        self.variables.set_arguments(task.arguments)
+        for assignment in task.assignments:
+            name, _, value = assignment.partition("=")
+            self.make_local(name)
+            self.variables.assign(name, [Word(value, "$" not in value and "`" not in value)])
+
+    def make_local(self, name: str) -> None:
+        """Note that a variable is one of the function that is read, and will be what it was before."""
+        if not self.frames:
+            return
+        for key in (name, f"{name}[@]"):
+            self.frames[-1].variables.setdefault(key, self.variables.values.get(key))
+
+    def return_from_call(self) -> None:
+        """Give the caller of a function its variables back."""
+        frame = self.frames.pop()
+        for name, value in frame.variables.items():
+            if value is None:
+                self.variables.values.pop(name, None)
+            else:
+                self.variables.values[name] = value
+        self.variables.restore_arguments(frame.arguments)
+
+    def add(self, words: Sequence[Word], place: Place, assignments: Sequence[str] = ()) -> Command:
+        """Add a command of a place."""
+        texts = tuple(word.text for word in words) or ("",)
+        self.budget.take_words((*texts, *assignments, place.document))
+        command = Command(
+            number=len(self.commands),
+            words=texts,
+            unknown=frozenset(at for at, word in enumerate(words) if not word.is_known),
+            assignments=(*place.assignments, *assignments),
+            redirections=place.redirections,
+            document=place.document,
+            before=place.before,
+            is_background=place.is_background,
+            is_negated=place.is_negated,
+            pipes=place.pipes,
+            inside=place.inside,
+            script=place.script,
+            fed_by=place.fed_by,
+            invocations=invocations_of(texts, place.fed_by),
+        )
+        self.keep(command, is_possible=place.is_possible)
+        return command
+
+    def keep(self, command: Command, *, is_possible: bool) -> None:
+        """Keep a command among those that run, or among those that may."""
+        if len(self.commands) + len(self.possible) >= MOST_COMMANDS:
+            raise TooMuchError(f"it has more than {MOST_COMMANDS:,} commands")
+        kept = self.possible if is_possible else self.commands
+        kept.append(command)

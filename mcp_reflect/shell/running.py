@@ -1,0 +1,327 @@
+"""What a command does when it runs: what it sets, which function it calls, which script it gives to a shell."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mcp_reflect.shell.bounds import TooMuchError
+from mcp_reflect.shell.changes import (
+    is_value_as_written,
+    note_arithmetic,
+    note_command,
+    note_expansions,
+    other_environment,
+)
+from mcp_reflect.shell.commands import SUBSTITUTED, Command, Inside
+from mcp_reflect.shell.fed import FedScript, Output, fed_scripts, output_of
+from mcp_reflect.shell.parser import Node, text_of
+from mcp_reflect.shell.powershell_reader import read_powershell
+from mcp_reflect.shell.programs import invocations_of
+from mcp_reflect.shell.reading import (
+    Call,
+    Enter,
+    Function,
+    Leave,
+    Place,
+    Reading,
+    Return,
+    Scope,
+    Task,
+    Visit,
+)
+from mcp_reflect.shell.redirects import with_redirect
+from mcp_reflect.shell.variables import Variables, Word
+from mcp_reflect.shell.words import text_value, words_of
+
+_REDIRECTS: Final = ("file_redirect", "herestring_redirect", "heredoc_redirect")
+_LOCAL: Final = frozenset(("local", "declare", "typeset"))
+_EXPORTING: Final = ("export", "-x")
+_EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of these is not resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs the commands of a reading on paper. `begin` parses a script, and returns the task of reading it."""
+
+    reading: Reading
+    begin: Callable[[str, Place], Visit]
+
+    def run(self, node: Node, place: Place) -> None:
+        """Add the command of a node; what it sets is noted, and what it calls or feeds comes next."""
+        self.reading.budget.take_step()
+        run = _KINDS.get(node.type)
+        if run is not None:
+            run(self, node, place)
+            source = place.source[node.start_byte : node.end_byte]
+            note_expansions(source, self.reading.variables)
+
+    def run_assignments(self, node: Node, place: Place) -> None:
+        """Run `x=1 y=2`."""
+        nodes = [node] if node.type == "variable_assignment" else node.named_children
+        written = [self._assign(one, place) for one in nodes]
+        self.reading.add([], place, written)
+
+    def run_unset(self, node: Node, place: Place) -> None:
+        """Run `unset x`."""
+        words = [Word(part) for part in text_of(node, place.source).split()]
+        command = self.reading.add(words, place)
+        note_command(command, words, self.reading.variables)
+
+    def run_test(self, node: Node, place: Place) -> None:
+        """Run `[ … ]`, `[[ … ]]` and `(( … ))`."""
+        text = text_of(node, place.source)
+        if text.startswith("(("):
+            note_arithmetic(text, self.reading.variables)
+            return
+        parts = text.split()
+        self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
+
+    def run_redirection_alone(self, _: Node, place: Place) -> None:
+        """Run `> file`."""
+        self.reading.add([], place)
+
+    def run_declaration(self, node: Node, place: Place) -> None:
+        """Run `export x=1`, `local y`, `declare -i z=2`."""
+        variables = self.reading.variables
+        kind = node.children[0].type
+        words = [Word(kind)]
+        names: list[str] = []
+        for one in node.named_children:
+            if one.type == "variable_assignment":
+                name = _name_of(one, place.source)
+                if kind in _LOCAL:
+                    self.reading.make_local(name)
+                words.append(Word(self._assign(one, place)))
+                names.append(name)
+            else:
+                words += words_of(one, place.source, variables)
+                if one.type == "variable_name":
+                    names.append(text_of(one, place.source))
+                    self._declare(kind, names[-1])
+        texts = [word.text for word in words]
+        if not set(_EXPORTING).isdisjoint(texts) and "-n" not in texts:
+            variables.exported.update(names)
+        if "-n" in texts and kind == "export":
+            variables.exported.difference_update(names)
+        elif not is_value_as_written(texts[1:]):
+            for name in names:
+                variables.forget(name)
+        self.reading.add([*words, *place.extra_words], place)
+
+    def _declare(self, kind: str, name: str) -> None:
+        """Note `local x` without a value: in a function it is a new variable."""
+        if kind in _LOCAL and self.reading.frames:
+            self.reading.make_local(name)
+            self.reading.variables.unset(name)
+
+    def _assign(self, node: Node, place: Place) -> str:
+        """Note an assignment, and return it as it is written."""
+        variables = self.reading.variables
+        name, value = _name_of(node, place.source), node.child_by_field_name("value")
+        words, is_list = [Word("")], value is not None and value.type == "array"
+        if value is not None and is_list:
+            words = [
+                word
+                for one in value.named_children
+                for word in words_of(one, place.source, variables)
+            ]
+        elif value is not None:
+            words = [text_value(value, place.source, variables)]
+        if "[" in name:
+            variables.forget(name.partition("[")[0])
+        elif any(one.type == "+=" for one in node.children):
+            variables.append(name, words, is_list=is_list)
+        else:
+            variables.assign(name, words, is_list=is_list)
+        return written_assignment(node, place.source, variables)
+
+    def run_command(self, node: Node, place: Place) -> None:
+        """Run a program, a function, or a command of the shell's own."""
+        assignments: list[str] = []
+        parts: list[Node] = []
+        variables = self.reading.variables
+        for child in node.children:
+            if child.type == "variable_assignment":
+                assignments.append(written_assignment(child, place.source, variables))
+            elif child.type in _REDIRECTS:
+                place = with_redirect(place, child, [], variables)
+            elif child.is_named:
+                parts.append(child)
+        variables.asked.clear()
+        words = _words_of_all(parts, place, variables)
+        asked = tuple(variables.asked)
+        command = self.reading.add(words, place, assignments)
+        note_command(command, words, variables)
+        self._follow(command, place)
+        if asked and not place.is_possible:
+            self._run_possible(parts, place, [*variables.possible(asked)], command)
+
+    def _run_possible(
+        self,
+        parts: Sequence[Node],
+        place: Place,
+        possible: Sequence[Variables],
+        command: Command,
+    ) -> None:
+        """Add the command with each of the values that its variables may have, for who asks what may run."""
+        place = place._replace(is_possible=True)
+        known = {command.words}
+        for variables in possible:
+            self.reading.budget.take_step()
+            words = _words_of_all(parts, place, variables)
+            texts = tuple(word.text for word in words)
+            if texts in known:
+                continue
+            known.add(texts)
+            self._follow(self.reading.add(words, place, command.assignments), place)
+
+    def _follow(self, command: Command, place: Place) -> None:
+        """Read next what a command calls: a function, an alias, the text that it gives to a shell."""
+        reading, name = self.reading, command.program
+        if name == "alias":
+            for word in command.arguments:
+                alias, equal, value = word.partition("=")
+                if equal:
+                    reading.aliases[alias] = value
+        elif name in reading.aliases and name not in place.called:
+            text = f"{reading.aliases[name]} {shlex.join(command.arguments)}"
+            own = place._replace(called=place.called | {name})
+            reading.later([self._script_task(text, own, command)])
+        elif name in reading.functions:
+            self._call_all(reading.functions[name], command, place)
+        else:
+            scripts = list(fed_scripts(command, self._piped_into(command)))
+            tasks = [task for one in scripts for task in self._feed(one, place, command)]
+            reading.later(tasks)
+
+    def _call_all(self, functions: Sequence[Function], command: Command, place: Place) -> None:
+        """Read a function where it is called; of several by its name the latest, and the others as possible."""
+        tasks = self._call(functions[0], command, place)
+        if place.is_possible:
+            tasks = [Enter(Scope.SUBSHELL), *tasks, Leave()]
+        for other in functions[1:]:
+            may_run = place._replace(is_possible=True)
+            tasks += [Enter(Scope.SUBSHELL), *self._call(other, command, may_run), Leave()]
+        self.reading.later(tasks)
+
+    def _call(self, function: Function, command: Command, place: Place) -> list[Task]:
+        """Return the tasks of a function that is called with arguments, and with variables for it alone."""
+        body = place.alone()._replace(assignments=command.assignments, source=function.source)
+        words = [
+            Word(word, at not in command.unknown)
+            for at, word in enumerate(command.arguments, start=1)
+        ]
+        return [
+            Call(words, command.assignments),
+            Visit(function.body, body.within(Inside.FUNCTION)),
+            Return(),
+        ]
+
+    def _feed(self, script: FedScript, place: Place, command: Command) -> list[Task]:
+        """Return the tasks of a script that a shell is given, with the variables of that shell."""
+        place = place._replace(fed_by=script.by)
+        if script.is_powershell:
+            self._feed_powershell(script.text, place)
+            return []
+        visit = self._script_task(script.text, place, command)
+        variables = self.reading.variables
+        if script.is_own_shell and script.by[-1] != "trap":
+            for name, _ in map(_name_and_value, command.assignments):
+                variables.doubt(name)
+            if not command.unknown:
+                return [visit]
+            variables.doubt_all()
+        inner = self._variables_of(script, command)
+        return [Enter(Scope.SHELL, inner), visit, Leave()]
+
+    def _variables_of(self, script: FedScript, command: Command) -> Variables:
+        """Return the variables that a script begins with: those of its environment, and its arguments."""
+        if script.is_own_shell:  # a trap, which runs at the end
+            variables = self.reading.variables.copy()
+            variables.doubt_all()
+            return variables
+        if command.unknown or other_environment(script.by):
+            return Variables()
+        variables = self.reading.variables.inherited()
+        for name, value in map(_name_and_value, command.assignments):
+            variables.assign(name, [Word(value, "$" not in value and "`" not in value)])
+            variables.exported.add(name)
+        if script.arguments:
+            name, *others = (Word(word) for word in script.arguments)
+            variables.assign("0", [name])
+            variables.set_arguments(others)
+        return variables
+
+    def _script_task(self, text: str, place: Place, command: Command) -> Visit:
+        """Return the task of a text that a command runs; the variables of the command are set in it."""
+        reading = self.reading
+        reading.scripts += 1
+        number = SUBSTITUTED if place.script == SUBSTITUTED else reading.scripts
+        own = place.alone()._replace(assignments=command.assignments)
+        return self.begin(text, own.within(Inside.FED)._replace(script=number))
+
+    def _feed_powershell(self, text: str, place: Place) -> None:
+        """Add the commands of a text that PowerShell or cmd runs."""
+        place = place.within(Inside.FED)
+        self.reading.scripts += 1
+        inner = read_powershell(text)
+        if inner.is_partial:  # what it runs is not known: neither is what the whole script runs
+            raise TooMuchError(inner.why_partial)
+        for command in inner.commands:
+            self.reading.budget.take_words(command.words)
+            own = replace(
+                command,
+                number=len(self.reading.commands),
+                script=self.reading.scripts,
+                pipes=place.pipes,
+                inside=place.inside,
+                fed_by=place.fed_by,
+                invocations=invocations_of(command.words, place.fed_by),
+            )
+            self.reading.keep(own, is_possible=place.is_possible)
+
+    def _piped_into(self, command: Command) -> list[Output | None]:
+        """Return what the pipelines of a command carry to it, and note what it hands on."""
+        outputs = self.reading.outputs
+        carried = [outputs.get(pipe.pipeline) for pipe in command.pipes]
+        for pipe, output in zip(command.pipes, carried, strict=True):
+            if output is not None or not pipe.place:
+                outputs[pipe.pipeline] = output_of(command, output)
+        return carried
+
+
+_KINDS: Final[dict[str, Callable[[Runner, Node, Place], None]]] = {
+    "command": Runner.run_command,
+    "variable_assignment": Runner.run_assignments,
+    "variable_assignments": Runner.run_assignments,
+    "declaration_command": Runner.run_declaration,
+    "unset_command": Runner.run_unset,
+    "test_command": Runner.run_test,
+    "redirected_statement": Runner.run_redirection_alone,
+}
+
+
+def _words_of_all(parts: Sequence[Node], place: Place, variables: Variables) -> list[Word]:
+    words = [word for part in parts for word in words_of(part, place.source, variables)]
+    return [*words, *place.extra_words]
+
+
+def _name_of(node: Node, source: bytes) -> str:
+    name = node.child_by_field_name("name")
+    return text_of(name, source) if name is not None else ""
+
+
+def _name_and_value(assignment: str) -> tuple[str, str]:
+    name, _, value = assignment.partition("=")
+    return name, value
+
+
+def written_assignment(node: Node, source: bytes, variables: Variables) -> str:
+    """Return `NAME=value` without quotes."""
+    name, value = _name_of(node, source), node.child_by_field_name("value")
+    if value is None:
+        return f"{name}="
+    if value.type == "array":
+        return f"{name}={text_of(value, source)}"
+    return f"{name}={text_value(value, source, variables).text}"

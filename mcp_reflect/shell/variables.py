@@ -1,0 +1,221 @@
+"""What variables are while a script is read: known, one of several values, or something that nobody can know.
+
+A value is known only where each way through the script leads to the same one. Where ways meet again (behind an `if`, a
+loop, `&&`), a variable that differs has *candidates*: `possible` gives them to who asks what may run.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import Final
+
+SPLIT: Final = "\ufdd0"
+"""Where a list, or an expansion without quotes, is cut into words; a character of no text."""
+
+MOST_CANDIDATES: Final = 16
+"""Values that a variable may have; of more, the first are kept."""
+
+_MOST_VALUE: Final = 4_000  # characters of a value that is kept
+_MOST_NAMED_ARGUMENTS: Final = 9
+_NEVER_KNOWN: Final = frozenset(
+    "RANDOM SRANDOM SECONDS PWD OLDPWD LINENO BASHPID EPOCHSECONDS EPOCHREALTIME REPLY OPTARG OPTIND PIPESTATUS "
+    "BASH_COMMAND FUNCNAME DIRSTACK _".split()
+)
+ARGUMENTS: Final = "@"
+"""The name of the list of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command; not known where it holds a value that the text does not tell."""
+
+    text: str
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a variable is: its text if that is known, else None and the texts that it may have."""
+
+    text: str | None
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def doubted(self) -> "Value":
+        """The same, if something may have changed it."""
+        return self if self.text is None else Value(None, (self.text,))
+
+    def or_else(self, other: "Value") -> "Value":
+        """Return what a variable is that is this or the other."""
+        if self == other:
+            return self
+        both = dict.fromkeys((*_texts(self), *_texts(other)))
+        return Value(None, tuple(both)[:MOST_CANDIDATES])
+
+
+_UNKNOWN: Final = Value(None)
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    return value.candidates if value.text is None else (value.text,)
+
+
+@dataclass(slots=True)
+class Variables:
+    """The variables of a shell at one place of a script. One that is not named here may be set from outside."""
+
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    exported: set[str] = field(default_factory=set[str])
+    exports_all: bool = False
+    splits_otherwise: bool = False  # `IFS` was set
+    asked: dict[str, None] = field(default_factory=dict[str, None])  # names with candidates
+
+    def known(self, name: str) -> str | None:
+        """Return the text of a variable if it is known; one of several is noted as asked for."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if value.text is None and value.candidates:
+            self.asked[name] = None
+        return value.text
+
+    def assign(self, name: str, words: Sequence[Word], *, is_list: bool = False) -> None:
+        """Note an assignment of one word, or of a list."""
+        if name == "IFS":
+            self.splits_otherwise = True
+        self.values[name] = _value_of(name, words[:1] or (Word(""),))
+        if is_list:
+            self.values[f"{name}[@]"] = _value_of(name, words)
+        elif f"{name}[@]" in self.values:
+            self.forget(f"{name}[@]")
+        if self.exports_all:
+            self.exported.add(name)
+
+    def assign_any(self, name: str, words: Sequence[Word]) -> None:
+        """Note that a variable becomes one of some words."""
+        texts = dict.fromkeys(word.text for word in words if word.is_known)
+        self.values[name] = Value(None, tuple(texts)[:MOST_CANDIDATES])
+
+    def append(self, name: str, words: Sequence[Word], *, is_list: bool) -> None:
+        """Note `x+=y` and `x+=(y z)`."""
+        key = f"{name}[@]" if is_list else name
+        former = self.values.get(key, _UNKNOWN)
+        added = _value_of(name, words)
+        if former.text is None or added.text is None:
+            self.doubt(name)
+            return
+        between = SPLIT if is_list and former.text else ""
+        self.values[key] = Value(f"{former.text}{between}{added.text}"[: _MOST_VALUE + 1])
+        if len(former.text) + len(added.text) >= _MOST_VALUE:
+            self.values[key] = _UNKNOWN
+
+    def set_arguments(self, words: Sequence[Word]) -> None:
+        """Note the arguments of a script or a function."""
+        self.values[ARGUMENTS] = _value_of(ARGUMENTS, words)
+        for number in range(1, _MOST_NAMED_ARGUMENTS + 1):
+            self.values[str(number)] = _value_of("", words[number - 1 : number])
+
+    def shift(self, count: int | None) -> None:
+        """Note that the first arguments are gone; None: nobody knows how many."""
+        listed = self.values.get(ARGUMENTS, _UNKNOWN).text
+        if listed is None or count is None:
+            self.doubt_arguments()
+            return
+        words = listed.split(SPLIT) if listed else []
+        self.set_arguments([Word(word) for word in words[count:]])
+
+    def arguments(self) -> dict[str, Value]:
+        """Return the arguments, to be restored after a call of a function."""
+        return {name: value for name, value in self.values.items() if _is_argument(name)}
+
+    def restore_arguments(self, arguments: dict[str, Value]) -> None:
+        """Set the arguments to what they were before a call."""
+        for name in [name for name in self.values if _is_argument(name)]:
+            del self.values[name]
+        self.values.update(arguments)
+
+    def doubt_arguments(self) -> None:
+        """Note that the arguments may be others."""
+        for name in [name for name in self.values if _is_argument(name)]:
+            self.values[name] = self.values[name].doubted
+
+    def doubt(self, name: str) -> None:
+        """Note that a variable may have been set to something else."""
+        for key in (name, f"{name}[@]"):
+            if key in self.values:
+                self.values[key] = self.values[key].doubted
+
+    def doubt_all(self) -> None:
+        """Note that any variable may have been set: by a file that is sourced, by a text that nobody knows."""
+        for name, value in self.values.items():
+            self.values[name] = value.doubted
+
+    def forget(self, name: str) -> None:
+        """Note that a variable is set to something unknown."""
+        self.values[name] = _UNKNOWN
+        if f"{name}[@]" in self.values:
+            self.values[f"{name}[@]"] = _UNKNOWN
+
+    def unset(self, name: str) -> None:
+        """Note that a variable is set to nothing."""
+        for key in (name, f"{name}[@]"):
+            self.values[key] = Value("")
+
+    def copy(self) -> "Variables":
+        """Return the variables as they are now."""
+        return Variables(
+            dict(self.values), set(self.exported), self.exports_all, self.splits_otherwise
+        )
+
+    def or_else(self, other: "Variables") -> "Variables":
+        """Return what the variables are where two ways meet."""
+        names = dict.fromkeys((*self.values, *other.values))
+        values = {
+            name: self.values.get(name, _UNKNOWN).or_else(other.values.get(name, _UNKNOWN))
+            for name in names
+        }
+        return Variables(
+            values,
+            self.exported | other.exported,
+            self.exports_all or other.exports_all,
+            self.splits_otherwise or other.splits_otherwise,
+        )
+
+    def inherited(self) -> "Variables":
+        """Return what a shell has that is started here: what is exported, and nothing from outside is hidden by it."""
+        values = {
+            name: value
+            for name, value in self.values.items()
+            if self.exports_all or name in self.exported
+        }
+        return Variables(values, set(self.exported))
+
+    def possible(self, names: Sequence[str]) -> Iterator["Variables"]:
+        """Yield the variables with each of the values that some of them may have, a bounded number of times."""
+        choices = [self.values[name].candidates for name in names]
+        for texts in islice(product(*choices), MOST_CANDIDATES):
+            chosen = self.copy()
+            for name, text in zip(names, texts, strict=True):
+                chosen.values[name] = Value(text)
+            yield chosen
+
+    def may_be(self, name: str, texts: Sequence[str]) -> None:
+        """Note texts that a variable, which is not known, may have: by `${x:-text}`."""
+        value = self.values.get(name, _UNKNOWN)
+        if value.text is None:
+            candidates = dict.fromkeys((*value.candidates, *texts))
+            self.values[name] = Value(None, tuple(candidates)[:MOST_CANDIDATES])
+            self.asked[name] = None
+
+
+def _value_of(name: str, words: Sequence[Word]) -> Value:
+    text = SPLIT.join(word.text for word in words)
+    if name in _NEVER_KNOWN or len(text) > _MOST_VALUE:
+        return _UNKNOWN
+    if all(word.is_known for word in words):
+        return Value(text)
+    return _UNKNOWN
+
+
+def _is_argument(name: str) -> bool:
+    return name == ARGUMENTS or name.isdigit()
