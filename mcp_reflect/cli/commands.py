@@ -158,10 +158,10 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
         "reports", "", "list and show the prompt templates", ("list", "show critique"), default="list"
     ),
     "export": CommandInfo(
-        "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--all-projects | wc -l"),
+        "transfer", "", "lessons as JSONL", ("lessons.jsonl", "--here", "--all-projects | wc -l"),
     ),
     "import": CommandInfo(
-        "transfer", "FILE", "lessons from JSONL", ("lessons.jsonl",)
+        "transfer", "FILE", "lessons from JSONL", ("lessons.jsonl", "--here")
     ),
     "backup": CommandInfo("transfer", "FILE", "a copy of the bank, taken while servers run", ("~/bank-before.db",)),
     "restore": CommandInfo(

@@ -1,7 +1,7 @@
 """Decide in one sitting about what waits: quarantined lessons, findings, and what agents propose of your lessons."""
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mcp_reflect.cli.learn import record_of, text_of
@@ -16,11 +16,12 @@ from mcp_reflect.cli.output import (
     write_result,
 )
 from mcp_reflect.cli.place import Do
+from mcp_reflect.cli.replay import lines_of_replay
 from mcp_reflect.clock import dated
 from mcp_reflect.errors import InputError
 from mcp_reflect.models.common import plain
 from mcp_reflect.models.finding import StoredFinding
-from mcp_reflect.models.lesson import Lesson
+from mcp_reflect.models.lesson import GuardMode, Lesson
 from mcp_reflect.services.curation import Proposed, Shown, Waiting
 from mcp_reflect.services.ground import STILL_TRUE
 from mcp_reflect.services.proposals import wish_text
@@ -33,6 +34,8 @@ _QUESTIONS: Final = {
     "mistake": "What went wrong (Enter for nothing)?",
     "correction": "What should another session know?",
 }
+_ARM_QUESTION: Final = "[h]old, [t]ell, [o]ff, [r]eplay past sessions, Enter to skip, [q]uit: "
+_ARMS: Final = {"h": GuardMode.HOLD, "t": GuardMode.TELL, "o": GuardMode.OFF}
 Item = Lesson | StoredFinding | Proposed | Doubted
 
 
@@ -55,11 +58,14 @@ async def review(do: Do, options: Namespace) -> None:
             ]
         )
         return
+    if found.shared:
+        write_line(f"{visible(found.shared)}\n")
     items: list[Item] = [*found.proposals, *waiting, *found.doubted, *found.findings]
     if not items and not unarmed and not found.withheld:
         write_line(f"Nothing waits for you in {found.scope}.")
     elif is_interactive() and speaker_of_process() is Speaker.PERSON:
-        await _ask_about_each(do, options, items)
+        if await _arm_each(do, options, unarmed):
+            await _ask_about_each(do, options, items)
     else:
         for item in items:
             show(item)
@@ -117,6 +123,26 @@ def show(item: Item) -> None:
         write_line("\n".join([*long_fields(item), "", aligned(short_fields(item))]) + "\n\n")
         return
     write_line(text_of(item.id, item))
+
+
+async def _arm_each(do: Do, options: Namespace, unarmed: Sequence[Lesson]) -> bool:
+    """Ask about each guard that is off what it shall do; return whether the person goes on with the rest."""
+    for number, lesson in enumerate(unarmed, start=1):
+        write_line(f"{lesson.id}: {visible(lesson.text)}")
+        write_line(f"  guard {visible(lesson.guard or '')}: {visible(lesson.unarmed or '')}")
+        choice = "r"
+        while choice == "r":
+            answer = ask(f"{number} of {len(unarmed)}. {_ARM_QUESTION}")
+            choice = "q" if answer is None else answer.lower()
+            if choice == "r":
+                write_line("\n".join(lines_of_replay(await do("try", {"id": lesson.id}))))
+        if choice == "q":
+            return False
+        if mode := _ARMS.get(choice):
+            after: Lesson = await do("guard", {"id": lesson.id, "mode": mode.value})
+            state = {"id": after.id, "guard_mode": mode.value}
+            write_result(options, state, f"{after.id}: its guard is set to {mode.value}.")
+    return True
 
 
 async def _ask_about_each(do: Do, options: Namespace, items: list[Item]) -> None:

@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from mcp_reflect.cli.commands import CliParser
 from mcp_reflect.cli.files import read_text, write_output
-from mcp_reflect.cli.output import confirm, counted, table, write_json, write_line, write_result
+from mcp_reflect.cli.output import (
+    confirm,
+    counted,
+    table,
+    visible,
+    write_json,
+    write_line,
+    write_result,
+)
 from mcp_reflect.cli.place import Do, with_engine, with_place
 from mcp_reflect.config import ServerUrl, Settings
 from mcp_reflect.errors import BankError, InputError
@@ -91,10 +99,19 @@ def add_export_arguments(parser: CliParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite a file that is not an export"
     )
+    about = "the lessons that you approved, into .mcp-reflect/lessons.jsonl of this repository"
+    parser.add_argument("--here", action="store_true", help=about)
 
 
 def run_export(options: Namespace) -> None:
-    """Write lessons as JSONL that `import` reads, to stdout unless a file is named."""
+    """Write lessons as JSONL that `import` reads, to stdout unless a file is named.
+
+    With --here only the words of what a person approved, sorted, one lesson a line: commit the file, and others who work
+    in the repository are told of it.
+    """
+    if options.here:
+        _export_here(options)
+        return
     found: list[Any] = with_place(
         options, lambda do: do("export", {"all_projects": options.all_projects})
     )
@@ -107,8 +124,44 @@ def run_export(options: Namespace) -> None:
     write_result(options, {"lessons": len(found), "file": options.file}, said)
 
 
+def _export_here(options: Namespace) -> None:
+    from mcp_reflect.services.shared import SHARED_FILE, export_here  # noqa: PLC0415 - needed here alone
+
+    refuse_in_host("--here", "write into a project's files")
+    if options.file or options.url or options.all_projects:
+        fix = "Leave the other options out: it writes this project's file in its repository."
+        raise InputError("--here", "it goes with no file, service or other projects", fix)
+
+    async def write(engine: Engine) -> None:
+        count = await export_here(engine.context)
+        said = f"{counted(count, 'lesson')} in {SHARED_FILE}. Commit it to share them."
+        write_result(options, {"lessons": count, "file": SHARED_FILE}, said)
+
+    with_engine(write)
+
+
+def _import_here(options: Namespace) -> None:
+    from mcp_reflect.services.shared import SHARED_FILE, import_here  # noqa: PLC0415 - needed here alone
+
+    if options.file or options.url or options.own:
+        fix = "Leave the other options out: it reads this repository's file, which anybody may have written."
+        raise InputError("--here", "it goes with no file, service or --own", fix)
+
+    async def read_here(engine: Engine) -> None:
+        stored, found = await import_here(engine.context)
+        held = sum(one.status == "quarantined" for one in stored)
+        said = f"{SHARED_FILE}: {held} wait for you, {found.known} are known. mcp-reflect lessons review"
+        told = [said, *(f"not read: {fault}" for fault in found.faults)]
+        value = {"quarantined": held, "known": found.known, "faults": list(found.faults)}
+        write_result(options, value, visible("\n".join(told)))
+
+    with_engine(read_here)
+
+
 def add_import_arguments(parser: CliParser) -> None:
-    parser.add_argument("file", help="the file; - reads stdin")
+    parser.add_argument("file", nargs="?", help="the file; - reads stdin")
+    about = "this repository's .mcp-reflect/lessons.jsonl: what is new waits for you"
+    parser.add_argument("--here", action="store_true", help=about)
     about = "it is your own export: keep ids, dates, trust, history and outcomes"
     parser.add_argument("--own", action="store_true", help=about)
 
@@ -118,6 +171,11 @@ def run_import(options: Namespace) -> None:
 
     If a line is bad, the error names it and nothing is stored. Lessons that the bank has are skipped.
     """
+    if options.here:
+        _import_here(options)
+        return
+    if options.file is None:
+        raise InputError("file", "it is missing", "Name the file, or give --here.")
     text = read_text(options.file, Settings.from_env())
     lines: list[tuple[int, Any]] = []
     for number, line in enumerate(text.split("\n"), start=1):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_reflect import __version__
+from mcp_reflect import __version__, services
 from mcp_reflect.cli.commands import CliParser, add_actions
 from mcp_reflect.cli.files import read_text
 from mcp_reflect.cli.host_state import hooks_switched_off, hosts_with_our_hooks, registrations
@@ -103,6 +103,8 @@ async def examine(engine: Engine) -> dict[str, Any]:
         report["notes"].append(
             f"{len(waiting)} in quarantine: you decide. Run: mcp-reflect lessons review"
         )
+    if note := (await services.shared.shared_here(engine.context)).note:
+        report["notes"].append(note)
     report["projects_in_bank"] = {
         project or "(global)": count for project, count in projects.items()
     }

@@ -48,10 +48,11 @@ def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         raise NotMeasuredError from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+        os.close(descriptor)
+        raise NotMeasuredError
     with os.fdopen(descriptor, "rb") as content:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-            raise NotMeasuredError
         data = content.read(most + 1)
     if len(data) > most:
         raise NotMeasuredError

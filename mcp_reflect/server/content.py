@@ -262,6 +262,9 @@ async def _inputs(engine: Engine, name: str, values: dict[str, str]) -> dict[str
             return await _review_inputs(engine, values)
         case "distill_lessons":
             return await _distill_inputs(engine, values)
+        case "guards":
+            kept = (await _distill_inputs(engine, {}))["lessons"]
+            return {"files": values.get("files"), "lessons": kept}
         case _:
             return {"user_message": values.get("user_message"), "tried": values.get("tried")}
 

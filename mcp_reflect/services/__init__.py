@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from mcp_reflect.services import reflect as reflect
     from mcp_reflect.services import reminders as reminders
     from mcp_reflect.services import replan as replan
+    from mcp_reflect.services import replay as replay
     from mcp_reflect.services import roots as roots
+    from mcp_reflect.services import shared as shared
     from mcp_reflect.services import transcripts as transcripts
     from mcp_reflect.services import triggers as triggers
     from mcp_reflect.services import warnings as warnings

@@ -30,6 +30,7 @@ from mcp_reflect.models.proposal import PREFIX, Proposal, ProposalKind
 from mcp_reflect.moments.guarded import mode_in
 from mcp_reflect.services.engine import Engine
 from mcp_reflect.services.proposals import decide_or_keep
+from mcp_reflect.services.replay import Replayed
 from mcp_reflect.services.roots import Doubted
 from mcp_reflect.speaker import Speaker, refuse_agent
 
@@ -68,8 +69,8 @@ class Waiting:
     """What waits for a person: quarantined lessons, lessons whose guard is off until a person decides, and findings.
 
     `proposals` are what agents want changed of lessons that a person keeps, each with the lesson as it is. `doubted` are
-    lessons whose ground is gone: are they still true? `withheld` counts the quarantined lessons that are not shown, since
-    an agent asks.
+    lessons whose ground is gone: are they still true? `shared` says what the repository's file has that the bank does not.
+    `withheld` counts the quarantined lessons that are not shown, since an agent asks.
     """
 
     scope: str
@@ -78,6 +79,7 @@ class Waiting:
     findings: tuple[StoredFinding, ...]
     proposals: tuple["Proposed", ...] = ()
     doubted: tuple[Doubted, ...] = ()
+    shared: str = ""
     withheld: int = 0
 
 
@@ -204,6 +206,7 @@ async def waiting(engine: Engine, _: Sent, *, speaker: Speaker) -> Waiting:
         findings=tuple(await engine.bank.findings.waiting(engine.scopes.own)),
         proposals=tuple(proposals),
         doubted=await services.roots.doubted(engine.context),
+        shared=(await services.shared.shared_here(engine.context)).note,
         withheld=withheld,
     )
 
@@ -292,6 +295,15 @@ async def guarded(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
     refuse_agent(speaker, "mode", "say what a guard does")
     found = await _own(engine, sent, speaker=speaker)
     return await services.guards.set_mode(engine.context, found.id, GuardMode(sent["mode"]))
+
+
+async def tried(engine: Engine, sent: Sent, *, speaker: Speaker) -> Replayed:
+    """Return what the guard of a lesson would have met in the past sessions of this machine."""
+    found = await lesson(engine, sent, speaker=speaker)
+    if engine.scopes.folder is None:
+        fix = "Run it in the project's folder, without a service and MCP_REFLECT_PROJECT."
+        raise InputError("id", "the sessions of its project are not known here", fix)
+    return await services.replay.replay(engine.context, only=found.id)
 
 
 async def pinned(engine: Engine, sent: Sent, *, speaker: Speaker) -> Lesson:
@@ -387,6 +399,7 @@ USES: Final[Mapping[str, Use]] = {
     "finding": Use(settled, None, Role.ADMIN),
     "reopen": Use(reopened, None, Role.ADMIN),
     "guard": Use(guarded, Lesson, Role.ADMIN),
+    "try": Use(tried, None, Role.ADMIN),
     "pin": Use(pinned, Lesson, Role.ADMIN),
     "merge": Use(merged, None, Role.ADMIN),
     "undo": Use(unmerged, Undone, Role.ADMIN),

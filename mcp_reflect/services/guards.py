@@ -33,6 +33,10 @@ _NONE: Final = "none: the two calls do not differ by a flag, a subcommand or a p
 _ONE_CALL: Final = "none: it takes the right call as well"
 _TURN_ON: Final = "`mcp-reflect lessons guard ID tell`"
 _TOOL_NAME: Final = lazy_compile(r"[A-Z_]")
+PROJECT_RULE: Final = "project-rule"
+"""The tag of a lesson that an agent read in the project's files: a person arms its guard."""
+
+UNARMED_RULE: Final = "a rule that an agent read in the project's files: a person arms it"
 _Draft = TypeVar("_Draft", bound=LessonDraft)
 
 
@@ -63,6 +67,11 @@ async def guarded(
     tried = _Tried(guard, [call for call in noted if not _same(call, wrong)])
     unarmed = tried.too_many if _verb(draft) == "tells" else None
     told = f"{_verb(draft)} at {guard.told}; {tried.told}"
+    if draft.source is Source.AGENT and PROJECT_RULE in draft.tags:
+        told = (
+            f"would meet {guard.told}; {tried.told}: it is off until a person arms it in a review"
+        )
+        return replace(draft, guard=str(guard), unarmed=UNARMED_RULE), told
     if unarmed:
         told = f"would tell at {guard.told}, but {tried.told}: it is off until a person turns it on ({_TURN_ON})"
     return replace(draft, guard=str(guard), unarmed=unarmed), told

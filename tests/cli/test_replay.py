@@ -103,7 +103,8 @@ def test_a_guard_that_is_off_is_tried_and_counts_for_nothing(home: Home) -> None
 
 
 def test_a_lesson_beside_the_point_is_noise(home: Home) -> None:
-    steps = [("says", "Run make test twice"), ("runs", "make test", "42 passed in 1s")]
+    asks = ("says", "Migrate the database, then run make test twice")
+    steps = [asks, ("runs", "make test", "42 passed in 1s")]
     claude(home.folder, home.project, "a", steps)
     add_migrate(home)
     [moment] = home.replay()["moments"]
@@ -163,3 +164,20 @@ def test_secrets_of_a_past_session_are_not_shown(home: Home) -> None:
     found = home.replay()
     assert found["moments"]
     assert secret not in json.dumps(found)
+
+
+def test_rules_that_an_agent_read_are_replayed_and_armed_in_one_sitting(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude(home.folder, home.project, "a", [("says", "Publish it"), PUSH])
+    told = ("--mistake", "Pushed by force", "--correction", "Push with a lease")
+    calls = ("--wrong-call", "git push --force", "--right-call", "git push --force-with-lease")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    home.command("lessons", "add", *told, *calls, "--tag", "project-rule")
+    monkeypatch.delenv("CLAUDECODE")
+    assert home.replay()["moments"][0]["armed"] is False
+    shown = home.command.at_terminal("lessons", "review", typed="r\nh\n")
+    assert "a person arms it" in shown
+    assert "would have: noise 1 (its guard is off)" in shown
+    assert "its guard is set to hold" in shown
+    assert home.replay()["moments"][0]["armed"] is True

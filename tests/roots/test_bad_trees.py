@@ -50,12 +50,15 @@ def test_a_path_out_of_the_tree_or_into_git_is_no_root(tmp_path: Path, name: str
     assert paths(planted(tree, f"See {name}", files=(name,))) == []
 
 
-def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
     tree = tree_with(tmp_path / "tree", {"shop.toml": "port = 8080\n"})
     os.mkfifo(tree / "package-lock.json")
     roots = planted(tree, "Port 8080 in shop.toml")
     (tree / "shop.toml").unlink()
     os.mkfifo(tree / "shop.toml")
+    assert measured(tree, roots, 0) == STANDS
+    (tree / "shop.toml").unlink()
+    (tree / "shop.toml").mkdir()
     assert measured(tree, roots, 0) == STANDS
 
 

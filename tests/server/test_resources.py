@@ -251,6 +251,7 @@ async def test_the_templates_of_commands_are_listed_and_every_one_can_be_read(
             "critique_answer",
             "replan_search",
             "distill_lessons",
+            "guards",
         )
     ]
     assert "prompt://{name}" in templates

@@ -1,0 +1,199 @@
+"""A project's approved lessons as a file in its repository, by which a team shares them without a server.
+
+The file is data from outside, whoever wrote it: it is read bounded and through no link, what is new waits for a person,
+and a fault in it stops nothing.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_reflect.errors import InputError
+from mcp_reflect.models.common import GLOBAL, json_of
+from mcp_reflect.models.lesson import Lesson, State, Stored, Trust
+from mcp_reflect.roots.tree import NotMeasuredError, read_in
+from mcp_reflect.security.redact import clean
+from mcp_reflect.services.context import Context
+from mcp_reflect.services.ground import working_tree
+from mcp_reflect.services.lessons import import_lessons
+from mcp_reflect.whole_files import replace_whole
+
+FOLDER: Final = ".mcp-reflect"
+SHARED_FILE: Final = f"{FOLDER}/lessons.jsonl"
+"""Where a repository keeps the lessons that it shares."""
+
+_MOST_BYTES: Final = 2_000_000
+_MOST_LINES: Final = 2_000
+_MOST_LESSONS: Final = 10_000
+_TEXTS: Final = ("mistake", "correction", "why", "task_type", "wrong_call", "right_call", "guard")
+_LISTS: Final = ("symptoms", "keywords", "tags")
+_READABLE: Final = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFile:
+    """What a repository shares: the lines that the bank does not have, how many it has, and lines that cannot be read."""
+
+    new: tuple[tuple[int, Mapping[str, Any]], ...] = ()
+    known: int = 0
+    faults: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What to tell a person about it; empty where there is nothing to say."""
+        faults = (
+            f"; {len(self.faults)} of its lines are not read: {self.faults[0]}"
+            if self.faults
+            else ""
+        )
+        if self.new:
+            return (
+                f"{SHARED_FILE} has {len(self.new)} lessons that are not in this bank{faults}. "
+                "`mcp-reflect import --here` lets them wait for you."
+            )
+        return f"{SHARED_FILE}{faults.removeprefix(';')}" if faults else ""
+
+
+def _tree(context: Context) -> Path:
+    tree = working_tree(context)
+    if tree is None:
+        fix = "Run it in a repository, without MCP_REFLECT_PROJECT."
+        raise InputError("--here", "this folder belongs to no project", fix)
+    return tree
+
+
+def line_of(lesson: Lesson) -> str:
+    """Return a lesson as a line of the file: its words alone, in one order, so that it changes only when they do."""
+    return json.dumps(clean(fields_of(lesson)), ensure_ascii=False)
+
+
+def fields_of(lesson: Lesson) -> dict[str, Any]:
+    """Return what a line says of a lesson, in order."""
+    values: dict[str, Any] = {name: getattr(lesson, name) for name in _TEXTS}
+    values |= {name: sorted(getattr(lesson, name)) for name in _LISTS}
+    is_one_text = not lesson.correction and lesson.mistake in (None, "", lesson.text)
+    if is_one_text:
+        values |= {"lesson": lesson.text, "mistake": None}
+    return {name: value for name, value in sorted(values.items()) if value}
+
+
+async def export_here(context: Context) -> int:
+    """Write the lessons of the project that a person approved into its repository; return their number.
+
+    InputError where a link stands in the way: nothing is written through one.
+    """
+    tree = _tree(context)
+    lines = sorted({line_of(lesson) for lesson in await _approved(context)})
+    folder = tree / FOLDER
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError("--here", f"{folder} is a link or a file", "Remove it first.")
+    folder.mkdir(exist_ok=True)
+    file = folder / "lessons.jsonl"
+    if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
+        raise InputError("--here", f"{file} is a link or no file", "Remove it first.")
+    content = "".join(f"{line}\n" for line in lines).encode()
+    await asyncio.to_thread(replace_whole, str(file), content, _READABLE)
+    return len(lines)
+
+
+async def _approved(context: Context) -> list[Lesson]:
+    own = context.scopes.own
+    lessons = await context.bank.lessons.latest(own, limit=_MOST_LESSONS)
+    return [
+        one
+        for one in lessons
+        if one.trust is Trust.TRUSTED and one.project != GLOBAL and not one.held
+    ]
+
+
+async def shared_here(context: Context) -> SharedFile:
+    """Return what the repository that is worked in shares, and what of it the bank does not have, in any state."""
+    tree = working_tree(context)
+    if tree is None:
+        return SharedFile()
+    try:
+        data = await asyncio.to_thread(read_in, tree, SHARED_FILE, _MOST_BYTES)
+    except NotMeasuredError:
+        return SharedFile(faults=("it is a link, no file, or larger than 2 MB",))
+    if data is None:
+        return SharedFile()
+    return _compared(data.decode("utf-8", "replace"), await _known(context))
+
+
+async def _known(context: Context) -> set[tuple[str, ...]]:
+    """Return the wordings of all lessons of the project that were ever stored: one that was rejected is not new."""
+    known: set[tuple[str, ...]] = set()
+    for state in State:
+        for held in (False, True):
+            find = context.bank.lessons.latest
+            lessons = await find(context.scopes.own, state=state, limit=_MOST_LESSONS, held=held)
+            known |= {_wording(fields_of(lesson)) for lesson in lessons}
+    return known
+
+
+def _compared(text: str, known: set[tuple[str, ...]]) -> SharedFile:
+    new: list[tuple[int, Mapping[str, Any]]] = []
+    faults: list[str] = []
+    same = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        if number > _MOST_LINES:
+            faults.append(f"line {number}: only {_MOST_LINES} lines are read")
+            break
+        value = json_of(line)
+        fields = _fields_of(value) if isinstance(value, dict) else None
+        if fields is None:
+            faults.append(f"line {number}: it is no lesson")
+        elif _wording(fields) in known:
+            same += 1
+        else:
+            known.add(_wording(fields))
+            new.append((number, fields))
+    return SharedFile(tuple(new), same, tuple(faults))
+
+
+def _fields_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the words of a line: it may say nothing of trust, ids, dates or other projects. None for no lesson."""
+    fields: dict[str, Any] = {
+        name: value
+        for name in (*_TEXTS, "lesson")
+        if isinstance(value := line.get(name), str) and value.strip()
+    }
+    for name in _LISTS:
+        value: Any = line.get(name)
+        if isinstance(value, list) and all(
+            isinstance(one, str) for one in cast("list[Any]", value)
+        ):
+            fields[name] = value
+    told = fields.get("mistake") or fields.get("correction") or fields.get("lesson")
+    return fields if told else None
+
+
+def _wording(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words by which a lesson is known again."""
+    texts = (str(fields.get(name) or "") for name in ("mistake", "correction", "lesson"))
+    return tuple(clean(" ".join(text.split())) for text in texts)
+
+
+async def import_here(context: Context) -> tuple[list[Stored], SharedFile]:
+    """Let the lessons of the repository's file that are new wait for a person; return them, and what was read.
+
+    A line that cannot be stored is left out.
+    """
+    _tree(context)
+    found = await shared_here(context)
+    stored: list[Stored] = []
+    faults = [*found.faults]
+    for number, fields in found.new:
+        line = {**fields, "trust": Trust.QUARANTINED.value}
+        try:
+            async for batch in import_lessons(context, [(number, line)]):
+                stored += batch
+        except InputError as error:
+            faults.append(f"line {number}: {error.field}: {error.fault}")
+    return stored, SharedFile(found.new, found.known, tuple(faults))
