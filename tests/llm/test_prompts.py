@@ -22,8 +22,8 @@ from tests.scripted import Scripted
 HASHES = Path(__file__).with_name("prompt_hashes.json")
 NAMES = (
     "correct critique critique_answer distill_lessons dream evaluate guards improve_response judge_response learn "
-    "reflect_decision reflect_error reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search review_task "
-    "start_task"
+    "reflect_decision reflect_error reflect_failure reflect_partial reflect_success reflect_timeout replan replan_search "
+    "review_task start_task"
 ).split()
 _FIELDS = set(AnalysisArguments.model_fields) - {"source_event_ids", "scores"}
 _VERDICTS = {"decision_appropriate", "execution_effective"}

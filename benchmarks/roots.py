@@ -1,0 +1,189 @@
+"""Whether lessons know when their ground changed: `python -m benchmarks.roots [--seed N]`.
+
+Ten repositories of our own making (roots_cases.json), each with three lessons that an agent could have written there, and
+for each an edit after which it may no longer hold. For each lesson, in a fresh copy:
+
+- **changed**: after that edit the lesson is marked (of all);
+- **unchanged**: right after it is stored, and after edits of all files that no lesson names, it is not marked;
+- **ordinary**: the part of all lessons that are marked at any time over 100 ordinary commits: functions added, lines of
+  source changed at random, documents and changelogs edited, patches of packages.
+
+`--cost` prints what the look at roots costs at a prompt in a bank of 10,000 lessons.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_reflect import services
+from mcp_reflect.config import Settings
+from mcp_reflect.services.engine import Engine
+
+CASES: Final = Path(__file__).with_name("roots_cases.json")
+COMMITS: Final = 100
+_FILLER: Final = {
+    ".py": "\n\ndef step_{0}(value: int) -> int:\n    total = value + {0}\n    return total * {1}\n",
+    ".ts": "\n\nexport function step{0}(value: number): number {{\n  const total = value + {0};\n  return total * {1};\n}}\n",
+    ".js": "\n\nexport function step{0}(value) {{\n  const total = value + {0};\n  return total * {1};\n}}\n",
+    ".go": "\n\nfunc step{0}(value int) int {{\n\ttotal := value + {0}\n\treturn total * {1}\n}}\n",
+    ".rs": "\n\npub fn step_{0}(value: i64) -> i64 {{\n    let total = value + {0};\n    total * {1}\n}}\n",
+    ".rb": "\n\ndef step_{0}(value)\n  total = value + {0}\n  total * {1}\nend\n",
+}
+
+
+def lay_out(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a repository; its sources get a hundred lines more, as real ones have."""
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        filler = _FILLER.get(file.suffix, "")
+        file.write_text(text + "".join(filler.format(n, n + 2) for n in range(20)))
+
+
+class Commits:
+    """Ordinary commits in a repository, drawn by a seed."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str], seed: int) -> None:
+        self._folder, self._draw = folder, random.Random(seed)  # noqa: S311 - no secret
+        self._sources = [folder / name for name in files if Path(name).suffix in _FILLER]
+        self._documents = [folder / name for name in files if name.endswith(".md")]
+        self._number = 100
+
+    def make(self) -> None:
+        """Change the tree as an ordinary commit would."""
+        self._number += 1
+        kind = self._draw.random()
+        source = self._draw.choice(self._sources)
+        if kind < 0.45:
+            text = _FILLER[source.suffix].format(self._number, self._number + 1)
+            source.write_text(source.read_text() + text)
+        elif kind < 0.65:
+            lines = source.read_text().split("\n")
+            place = self._draw.randrange(len(lines))
+            lines[place] = f"{lines[place]} // {self._number}"
+            source.write_text("\n".join(lines))
+        elif kind < 0.8 and self._documents:
+            document = self._draw.choice(self._documents)
+            document.write_text(f"{document.read_text()}\n- Change {self._number}\n")
+        else:
+            new = source.with_name(f"part{self._number}{source.suffix}")
+            new.write_text(_FILLER[source.suffix].format(self._number, 3))
+
+
+async def is_marked(engine: Engine, lesson_id: str) -> bool:
+    """Return whether a lesson is marked, wherever it is shown."""
+    return lesson_id in await services.ground.marks_of(
+        engine.context, engine.scopes.own, [lesson_id]
+    )
+
+
+async def measure(case: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
+    """Return what came of each lesson of a repository."""
+    found: list[dict[str, Any]] = []
+    for number, lesson in enumerate(case["lessons"]):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "repository"
+            lay_out(folder, case["files"])
+            async with Engine(Settings(bank=Path(place) / "bank.db", folder=folder)) as engine:
+                stored = await engine.store_lesson(**lesson["lesson"])
+                one = {"repository": case["name"], "lesson": number}
+                one["at_once"] = await is_marked(engine, stored.lesson_id)
+                commits, ordinary = Commits(folder, case["files"], seed + number), False
+                before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+                for _ in range(COMMITS):
+                    commits.make()
+                    ordinary = ordinary or await is_marked(engine, stored.lesson_id)
+                one["ordinary"] = ordinary
+                for file, content in before.items():
+                    file.write_bytes(content)
+                one["restored"] = await is_marked(engine, stored.lesson_id)
+                name, old, new = lesson["change"]
+                file = folder / name
+                text = file.read_text()
+                if new is not None and old not in text:
+                    raise ValueError(f"{case['name']}, lesson {number}: {name} has no {old}")
+                if new is None:
+                    file.unlink()
+                else:
+                    file.write_text(text.replace(old, new))
+                one["changed"] = await is_marked(engine, stored.lesson_id)
+                found.append(one)
+    return found
+
+
+async def cost(lessons: int) -> None:
+    """Print the milliseconds of the look at roots, with three shown lessons of eight files each."""
+    names = [f"src/part{number}.py" for number in range(24)]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "repository"
+        lay_out(folder, dict.fromkeys(names, "import os\n\nLIMIT = 1\n" * 30))
+        settings = Settings(bank=Path(place) / "bank.db", folder=folder)
+        async with Engine(settings) as engine:
+            lines = [
+                (
+                    number,
+                    {
+                        "mistake": f"Case {number} of part{number % 24}.py went wrong",
+                        "correction": f"Do {number}",
+                    },
+                )
+                for number in range(lessons)
+            ]
+            async for _ in engine.import_lessons(lines):
+                pass
+            shown = [
+                (
+                    await engine.store_lesson(
+                        mistake=f"LIMIT of group {group} was too small",
+                        correction=f"Set LIMIT of group {group} in its parts",
+                        files=names[8 * group : 8 * group + 8],
+                    )
+                ).lesson_id
+                for group in range(3)
+            ]
+            own, spent = engine.scopes.own, list[float]()
+            for _ in range(300):
+                began = time.perf_counter()
+                await services.ground.marks_of(engine.context, own, shown)
+                spent.append((time.perf_counter() - began) * 1000)
+    spent.sort()
+    print(
+        f"three lessons with 24 files at {lessons} lessons: median {statistics.median(spent):.2f} ms, "
+        f"fastest tenth {spent[len(spent) // 10]:.2f} ms, p95 {spent[int(len(spent) * 0.95)]:.2f} ms"
+    )
+
+
+def main() -> None:
+    """Print what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cost", action="store_true")
+    options = parser.parse_args()
+    if options.cost:
+        asyncio.run(cost(10_000))
+        return
+    cases = json.loads(CASES.read_text())
+    found = [one for case in cases for one in asyncio.run(measure(case, options.seed))]
+    count = len(found)
+    for name, wanted in (
+        ("changed", True),
+        ("at_once", False),
+        ("restored", False),
+        ("ordinary", False),
+    ):
+        marked = [one for one in found if one[name]]
+        odd = [f"{one['repository']} {one['lesson']}" for one in found if one[name] is not wanted]
+        print(f"{name}: {len(marked)} of {count} marked; not as wanted: {', '.join(odd) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
