@@ -93,7 +93,8 @@ def others_of(decision: Json, execution: Json) -> dict[str, Json]:
     """
     made, done = record_of(decision), record_of(execution)
     own = {name: value for name, value in done.items() if name != "metrics"}
-    return {**record_of(made.get("state")), **made, **own}
+    fields = {name: value for name, value in made.items() if name != "state"}
+    return {**record_of(made.get("state")), **fields, **own}
 
 
 def as_sentence(value: Json) -> str | None:

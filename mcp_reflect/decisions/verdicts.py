@@ -22,10 +22,10 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(
-    r"\b(?:because|since|given that|as it|due to|weil|denn|porque|parce que|car)\b.*", re.IGNORECASE
+    r"\b(?:because|since|given that|due to|weil|denn|porque|parce que|car)\b.*", re.IGNORECASE
 )
 _OPEN: Final = re.compile(
-    r"\?\s*$|\b(?:whether|if|would|could|might|unless|were|more appropriate|ob|wenn|falls|wäre|si|serait|sería)\b",
+    r"\?\s*$|\b(?:whether|if|would|could|might|unless|were (?:it|there)|more appropriate|ob|wenn|falls|wäre|si|serait|sería)\b",
     re.IGNORECASE,
 )
 _NOT_ONLY: Final = re.compile(r"\b(?:not only|nicht nur|no solo|non seulement)\b", re.IGNORECASE)

@@ -198,8 +198,7 @@ def _later(reading: _Reading, failed: Call, worked: Call | None) -> tuple[str, t
     other = worked_with_other_values(reading.tried, failed)
     if other is not None:
         what = _with_values(other, failed)
-        told = f"It did not work later; {what} did ({other.failing_event})."
-        return told, (other.failing_event,)
+        return f"Later {what} worked ({other.failing_event}).", (other.failing_event,)
     answered = model_call_after(reading.trace.events, failed.failing_event)
     if answered is not None:
         return f"Later {_quoted(answered.content)} worked ({answered.id}).", (answered.id,)

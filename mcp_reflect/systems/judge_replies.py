@@ -10,7 +10,7 @@ from typing import Final, cast
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.judging import FIELDS, read_opinion
 from mcp_reflect.evidence.scores import read_score, score_in_words
-from mcp_reflect.llm.json_replies import read_object
+from mcp_reflect.llm.json_replies import objects_in, read_object
 from mcp_reflect.models.common import Json
 from mcp_reflect.schemas.fields import as_text
 
@@ -21,6 +21,14 @@ _EVEN: Final = 0.5
 _UNREADABLE: Final = "The reply says nothing of the work: ask for the critique again."
 _NO_SCORE: Final = "Its quality_score {score} is not in 0..1: ask for the critique again."
 _ISSUE_NAMES: Final = ("issue", "description", "text", "message", "problem", "reason")
+_KEYS: Final = frozenset({*FIELDS, "score"})
+_OTHER_NAMES: Final = {
+    **dict.fromkeys(
+        ("qualityscore", "quality", "rating", "overallscore", "grade"), "quality_score"
+    ),
+    **dict.fromkeys(("issues", "issuesfound", "problems", "faults", "errors"), "issues"),
+    **dict.fromkeys(("suggestedfix", "fix", "suggestion", "recommendation"), "suggested_fix"),
+}
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _VALUE: Final = r"(?P<score>\d{1,3}(?:[.,]\d{1,4})?(?:\s{0,3}(?:/|of|out of|von|sur|de|su)\s{0,3}\d{1,3}|\s{0,3}%)?)(?![\d\w/])"
@@ -38,8 +46,20 @@ class Judgment:
 
 def read_judgment(reply: str) -> Judgment:
     """Read a reply: as fields where it holds an object with them, else as words."""
-    found: Mapping[str, Json] | None = read_object(reply, {*FIELDS, "score"})
-    return _of_words(reply[:MOST_CHARS]) if found is None else _of_fields(found)
+    found: Mapping[str, Json] | None = read_object(reply, _KEYS)
+    if found is None:  # keys in another spelling
+        named = (_named(value) for value in objects_in(reply))
+        found = next((value for value in named if value.keys() & _KEYS), None)
+    return _of_words(reply[:MOST_CHARS]) if found is None else _of_fields(_named(found))
+
+
+def _named(found: Mapping[str, Json]) -> dict[str, Json]:
+    """An object by the names that the prompt asks for: `qualityScore`, `Quality Score`, `rating`, `problems`."""
+    named: dict[str, Json] = {}
+    for key, value in found.items():
+        plain = re.sub(r"[\W_]+", "", key).lower()
+        named.setdefault(_OTHER_NAMES.get(plain, key), value)
+    return named
 
 
 def _unread(fault: str, *issues: str) -> Judgment:
@@ -58,7 +78,7 @@ def _of_fields(found: Mapping[str, Json]) -> Judgment:
         return _unread(fault, *issues)
     if score is None and issues:
         score = _AT_FAULT
-    if score is None and "issues" in found:
+    if score is None and found.get("issues") is not None:
         score = _PRAISED  # it looked for issues and found none
     if score is None:
         return _unread(_UNREADABLE)
