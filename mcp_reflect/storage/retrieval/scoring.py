@@ -42,14 +42,16 @@ class Weights:
     """The fitted numbers of the score; `python -m benchmarks.fit` prints the worth of each.
 
     `k1` and `b` are those of BM25; `stop` multiplies the weight of stop words. `closeness` is the worth of a lesson
-    that means the same, where 1 is the worth of one that shares all terms. `feedback` is the weight of the middle of
-    the best `feedback_rows` beside the question.
+    that means the same, where 1 is the worth of one that shares all terms; in the order it is less where records are
+    longer than `plain_length` terms. `feedback` is the weight of the middle of the best `feedback_rows` beside the
+    question.
     """
 
     k1: float = 1.0
     b: float = 0.9
     stop: float = 0.3
     closeness: float = 1.0
+    plain_length: float = 15.0
     feedback: float = 1.0
     feedback_rows: int = 2
 
@@ -72,6 +74,20 @@ WEAK_BY_SEVERAL: Final = (
 
 
 # The score.
+
+
+_LEAST_CLARITY: Final = 0.6  # abstracts of 100 terms lose by less
+
+
+def _clarity(average: float, plain_length: float) -> float:
+    """Return how much of its worth closeness keeps in a scope whose records have so many terms on average, 0 to 1.
+
+    A vector is the middle of a record's words: the more words, the less it says of each, by the root of their number
+    as the spread of a mean does. Fitted on eleven sets: no set loses, conversations gain .02 to .03 in R@10.
+    """
+    if not average:
+        return 1.0
+    return max(_LEAST_CLARITY, min(1.0, math.sqrt(plain_length / average)))
 
 
 class Match(NamedTuple):
@@ -252,22 +268,24 @@ class Search:
         close = closeness.by_row if closeness else {}
         worth_of_row = closeness.worth_of_row if closeness else {}
 
-        def scores(closeness_of: Mapping[int, float]) -> dict[int, float]:
+        def scores(closeness_of: Mapping[int, float], clarity: float) -> dict[int, float]:
             found: dict[int, float] = {}
             for row, part in parts.items():
-                worth = weights.closeness * worth_of_row.get(row, 1.0)
+                worth = clarity * weights.closeness * worth_of_row.get(row, 1.0)
                 found[row] = (part + worth * closeness_of.get(row, 0.0)) / (1 + worth)
             return found
 
-        plain = order = scores(close)
+        clarity = _clarity(average, weights.plain_length) if closeness else 1.0
+        plain = scores(close, 1.0)
+        order = scores(close, clarity)
         if closeness and weights.feedback and plain:
-            ranked = sorted(plain, key=lambda row: (-plain[row], -row))
+            ranked = sorted(order, key=lambda row: (-order[row], -row))
             # Rows that hardly fit say little about the question.
             feedback = weights.feedback * min(plain[ranked[0]] / STRONG, 1.0) ** 2
             moved = closeness.toward(
                 ranked[: weights.feedback_rows], feedback, ranked[:_COMPARED_AGAIN]
             )
-            order = scores({**close, **moved})
+            order = scores({**close, **moved}, clarity)
             # The question moved toward its best rows is closer to them: their scores may not rise by that.
             scale = max(plain.values()) / (max(order.values()) or 1.0)
             order = {row: value * scale for row, value in order.items()}
