@@ -42,8 +42,8 @@ class HookSettings:
     host's names. `asked` are those at which the host asks the running server instead of starting a process. `flat`: an
     entry is the command itself, not a list of commands with a matcher; `typed`: it names its type all the same.
     `version`: a number that the file must have. `units_per_second`: of its time limits. `end_seconds`: the time limit
-    of the last hook of a session. `script` names the script of ours that such a host loads instead (`cli/scripts`):
-    then `file` is that script.
+    of the last hook of a session. `names_agents`: it tells the server which subagent makes a call. `script` names the
+    script of ours that such a host loads instead (`cli/scripts`): then `file` is that script.
     """
 
     file: str
@@ -55,6 +55,7 @@ class HookSettings:
     version: int | None = None
     units_per_second: int = 1
     end_seconds: int = TIMEOUT_SECONDS
+    names_agents: bool = False
     project_file: str | None = None
     note: str = ""
 
@@ -142,7 +143,7 @@ def _entry(
             "type": "mcp_tool",
             "server": command.server,
             "tool": _TOOL,
-            "input": _input(event),
+            "input": _input(event, settings),
         }
         return {"hooks": [{**asked, "timeout": TIMEOUT_SECONDS}]}
     seconds = settings.end_seconds if event.lower() == "sessionend" else TIMEOUT_SECONDS
@@ -154,8 +155,9 @@ def _entry(
     return typed if settings.flat else {"hooks": [typed]}
 
 
-def _input(event: str) -> dict[str, str]:
-    names = ("session_id", "transcript_path", "cwd", *_SENT[event].split())
+def _input(event: str, settings: HookSettings) -> dict[str, str]:
+    agent = ("agent_id",) if settings.names_agents and event != "Stop" else ()
+    names = ("session_id", *agent, "transcript_path", "cwd", *_SENT[event].split())
     return {"hook_event_name": event, **{name: f"${{{name}}}" for name in names}}
 
 

@@ -87,7 +87,9 @@ ROWS: Final[Mapping[str, Host]] = {
             title="Claude Code", language="json", block="mcpServers", place="~/.claude.json",
             project=".mcp.json", type="stdio", variable="${NAME}", kind="http", restart=_NEW_SESSIONS,
         ),
-        hooks=HookSettings(".claude/settings.json", _ALL_OF_CLAUDE, asked=_ASKED_BY_CLAUDE),
+        hooks=HookSettings(
+            ".claude/settings.json", _ALL_OF_CLAUDE, asked=_ASKED_BY_CLAUDE, names_agents=True,
+        ),
         off=HooksOff(
             files=(
                 ".claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json",

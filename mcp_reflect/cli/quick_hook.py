@@ -15,10 +15,12 @@ from time import monotonic
 from typing import Any, Final
 
 from mcp_reflect.moments.payload import (
+    child_prompt,
     error_of,
     output_ends,
     refusal,
     result_of,
+    session_of,
     text_of,
     unpacked,
     was_only_started,
@@ -209,6 +211,8 @@ def _unchecked(event: str, sent: dict[str, Any]) -> dict[str, Any] | None:
 def _is_done(event: object, sent: dict[str, Any], options: dict[str, str]) -> bool:
     """Return whether there is nothing to say about a call, and nothing to record that the spool does not have."""
     session, tool, folder = sent.get("session_id"), sent.get("tool_name"), sent.get("cwd")
+    if child_prompt(event, sent) is not None:
+        return False
     bank = bank_file(os.environ.get(BANK))
     named = isinstance(session, str) and session and isinstance(tool, str) and tool
     if not named or bank is None or "url" in options or event not in (*_BEFORE, *_AFTER):
@@ -270,7 +274,7 @@ def _record(event: str, sent: dict[str, Any], project: str | None) -> dict[str, 
         "arguments": unpacked(sent.get("tool_input")),
         "result": output_ends(result, most),
         "error": error and output_ends(error, most),
-        "session": sent.get("session_id") or sent.get("conversation_id"),
+        "session": session_of(sent),
         "project": project,
     }
 

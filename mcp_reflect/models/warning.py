@@ -28,7 +28,8 @@ class HookInput:
     `answer_key` is None if the host reads no text, `holds` true where it can refuse the call; `watched` is false
     in a session whose output no person reads. `anew` says that the agent has forgotten what it was shown, `resumed` that
     it has not, though the session starts. `message` is the agent's last one, `again` true where it stops after that
-    was held, `of_agent` where a subagent stops.
+    was held, `of_agent` where a subagent stops. `parent` is the host's own name of a session to which a subagent's belongs,
+    `child_prompt` that of an agent which the call starts.
     """
 
     event: str
@@ -51,6 +52,13 @@ class HookInput:
     message: str | None = None
     again: bool = False
     of_agent: bool = False
+    parent: str | None = None
+    child_prompt: str | None = None
+
+    @property
+    def root(self) -> str:
+        """The session as its host names it, of which a subagent's is a part."""
+        return self.parent or self.session
 
 
 TOLD: Final = " told"

@@ -44,6 +44,30 @@ def refusal(event: str, text: str) -> "dict[str, Any]":
             return {"hookSpecificOutput": {"hookEventName": event, **decision}}
 
 
+_CHILD_TOOLS: Final = frozenset({"Task", "Agent", "task", "agent", "runSubagent"})
+# The tools by which hosts start another agent, with its prompt.
+_MOST_SESSION: Final = 200  # characters
+
+
+def session_of(sent: "dict[str, Any]") -> str | None:
+    """Return the session that a hook's input belongs to; a subagent's calls are a session of their own."""
+    names = ("session_id", "conversation_id", "sessionId")
+    session = next((sent[name] for name in names if isinstance(sent.get(name), str)), "").strip()
+    agent = sent.get("agent_id")
+    if session and isinstance(agent, str) and agent.strip():
+        session = f"{session[: _MOST_SESSION // 2]}/{agent.strip()}"
+    return session[:_MOST_SESSION] or None
+
+
+def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:
+    """Return the prompt of the agent that a call is about to start, where its host lets a hook add to it; else None."""
+    given: Any = unpacked(sent.get("tool_input"))
+    if event != "PreToolUse" or sent.get("tool_name") not in _CHILD_TOOLS:
+        return None
+    prompt: Any = given.get("prompt") if isinstance(given, dict) else None
+    return prompt if isinstance(prompt, str) and prompt.strip() else None
+
+
 def unpacked(value: Any) -> Any:
     """Return the object or list that a text holds as JSON; anything else as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):

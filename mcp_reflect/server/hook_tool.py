@@ -56,13 +56,13 @@ async def answer(context: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if hook.moment is Moment.AFTER:
         reported = context.reported
-        is_behind = not reported.missing.isdisjoint(reported.of(hook.session))
+        is_behind = not reported.missing.isdisjoint(reported.of(hook.root))
         sight = await _sight_of(hook, is_behind=is_behind)
         if sight is Sight.OWN or not hook.call_id:
             return {}
         if sight is not Sight.OF_SUBAGENT:
             is_missing = sight is Sight.MISSING
-            reported.note(hook.session, hook.call_id, is_missing=is_missing)
+            reported.note(hook.root, hook.call_id, is_missing=is_missing)
             if is_missing:
                 return {}
         hook = replace(hook, witnessed=await _is_witnessed(context, hook))
@@ -86,7 +86,7 @@ async def _is_witnessed(context: Context, hook: HookInput) -> bool:
 
     A model may call this tool with the id of another call, or with a transcript that it wrote itself.
     """
-    named = await context.bank.warnings.transcript_of(context.scopes.own, hook.session)
+    named = await context.bank.warnings.transcript_of(context.scopes.own, hook.root)
     if not named or named != hook.transcript:
         return False
     return await asyncio.to_thread(_has_call, Path(named), hook)

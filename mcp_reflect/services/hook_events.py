@@ -14,17 +14,18 @@ from mcp_reflect.models.common import json_of
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import (
     KEPT_CHARS,
+    child_prompt,
     error_of,
     output_ends,
     refusal,
     result_of,
+    session_of,
     unpacked,
     was_only_started,
 )
 from mcp_reflect.whole_files import open_regular
 
 _SECRET_CHARS: Final = 4_000  # more, so that a secret at the cut is whole when it is looked for
-_MAX_SESSION_CHARS: Final = 200
 
 
 class Event(NamedTuple):
@@ -73,7 +74,7 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
     fields = cast("dict[str, Any]", payload)
     name = event_name or _text(fields, "hook_event_name") or ""
     event = EVENTS.get(name)
-    session = _text(fields, "session_id", "conversation_id", "sessionId")
+    session = session_of(fields)
     # Cursor counts its follow-ups, and says how a turn ended: only a completed one has a last message.
     again = fields.get("stop_hook_active") in (True, "true") or fields.get("loop_count", 0) not in (
         0,
@@ -94,7 +95,9 @@ def read_hook(event_name: str | None, payload: object) -> HookInput | None:
         moment=event.moment,
         answer_key=event.key,
         holds=event.holds,
-        session=session[:_MAX_SESSION_CHARS],
+        session=session,
+        parent=_text(fields, "session_id") if _text(fields, "agent_id") else None,
+        child_prompt=child_prompt(name, fields),
         folder=_text(fields, "cwd")
         or (str(cast("list[Any]", roots)[0]) if isinstance(roots, list) and roots else None),
         tool=_text(fields, "tool_name"),
@@ -179,6 +182,8 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
         return refusal(hook.event, signed(text))
     if hook.answer_key is None:
         return None
+    if hook.child_prompt is not None:
+        return _child_answer(hook, text)
     if hook.answer_key == _NESTED:
         return {_NESTED: {"hookEventName": hook.event, "additionalContext": text}}
     if hook.moment is Moment.STOP:
@@ -188,18 +193,25 @@ def hook_answer(hook: HookInput, text: str, *, hold: bool = False) -> dict[str, 
     return {hook.answer_key: text}
 
 
+def _child_answer(hook: HookInput, text: str) -> dict[str, Any]:
+    """Return the call with the text behind its agent's prompt. That approves nothing: the host decides as it would."""
+    given = cast("dict[str, Any]", hook.arguments) if isinstance(hook.arguments, dict) else {}
+    changed = {**given, "prompt": f"{hook.child_prompt}\n\n{text}"}
+    return {_NESTED: {"hookEventName": hook.event, "updatedInput": changed}}
+
+
 def answer_for_host(answer: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
     """Return an answer in the form of the host that started this process, by the variable that it sets for hooks.
 
-    Copilot CLI sends what Claude Code does, and reads refusals as it does. A text for the model it reads at the top alone.
+    Copilot CLI sends what Claude Code does, and reads refusals as it does. A text for the model, and changed arguments, it
+    reads at the top alone.
     """
     nested = answer.get(_NESTED)
-    text = (
-        cast("dict[str, Any]", nested).get("additionalContext")
-        if isinstance(nested, dict)
-        else None
-    )
-    return {"additionalContext": text, **answer} if text and env.get("COPILOT_HOOK_DIR") else answer
+    if not env.get("COPILOT_HOOK_DIR") or not isinstance(nested, dict):
+        return answer
+    said = cast("dict[str, Any]", nested)
+    names = {"additionalContext": "additionalContext", "updatedInput": "modifiedArgs"}
+    return {**{names[name]: said[name] for name in names if name in said}, **answer}
 
 
 def signed(text: str) -> str:

@@ -56,6 +56,8 @@ async def answer(
                 holds=hook.holds,
                 only_advice=True,
             )
+            if hook.child_prompt is not None and not (known and known.hold):
+                return await services.reminders.for_child(context, hook), False
             return (known.text, known.hold) if known else (None, False)
         case Moment.AFTER if tool:
             after = await warnings.after_call(
@@ -74,6 +76,9 @@ async def answer(
             held = await _check(context, hook, transcript)
             if held is None and hook.watched and not (hook.again or hook.of_agent):
                 held = await _ask_once_more(context, hook, at_stop=True)
+            if hook.of_agent and hook.parent and held is None:
+                # A child has no next prompt: what it left unkept waits in the queue of its parent's project.
+                await context.bank.findings.end_session(context.scopes.own, clean_text(session))
             return held, False
         case Moment.END:
             await context.bank.warnings.end_session(context.scopes.own, clean_text(session))
@@ -176,8 +181,9 @@ async def _read_settled(
 ) -> tuple[SessionFile, bool]:
     """Return the session when the host has written it, and whether it lacks calls that hooks saw all the same.
 
-    A host writes its transcript a moment after it calls the hook. `seen_calls` counts the calls that hooks noted. Calls
-    of subagents are among them, and never in this file: it is whole when it has the last message.
+    A host writes its transcript a moment after it calls the hook. `seen_calls` counts the calls that hooks noted. Where
+    a host does not name its subagents, their calls are among them, and never in this file: it is whole when it has the
+    last message.
     """
     reported = context.reported.of(hook.session)
 

@@ -11,7 +11,7 @@ from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Hit, RecallQuery, RecordKind
 from mcp_reflect.models.shown_lesson import Told
 from mcp_reflect.models.warning import HookInput, SessionState
-from mcp_reflect.moments.texts import KEEP, lessons_text, pinned_text
+from mcp_reflect.moments.texts import KEEP, LESSONS_HEAD, lessons_text, pinned_text
 from mcp_reflect.security.redact import clean
 from mcp_reflect.services.context import Context
 from mcp_reflect.services.ground import marks_of
@@ -22,6 +22,7 @@ from mcp_reflect.storage.similarity import one_subject
 MOST_LESSONS: Final = 3
 """Lessons that a prompt brings; more are not read."""
 
+_MOST_FOR_CHILD: Final = 2  # lessons that the prompt of a subagent brings
 _MOST_PROMPT: Final = 4_000  # characters of a prompt that lessons are recalled by
 _MOST_CHARS: Final = 1_000_000  # of the hits: each is shortened where it is shown
 _MOST_RECALLED: Final = 50
@@ -81,6 +82,33 @@ async def at_prompt(
         return None
     await _note_shown(context, scope, state, new)
     return lessons_text(newest_of_a_subject_first(new), changes)
+
+
+async def for_child(context: Context, hook: HookInput) -> str | None:
+    """Return the lessons that surely fit the prompt of an agent which a call starts, two at most; else None.
+
+    The child has read none of what its parent was shown. A prompt that has lessons gets no others.
+    """
+    prompt = hook.child_prompt or ""
+    if LESSONS_HEAD in prompt:
+        return None
+    scope = context.scopes.own
+    state = await session_state(context, scope, hook.session)
+    query = RecallQuery(
+        task=clean(prompt[:_MOST_PROMPT]),
+        kinds=(RecordKind.LESSON, RecordKind.STRATEGY),
+        limit=_MOST_FOR_CHILD + _MOST_HIDDEN,
+        max_chars=_MOST_CHARS,
+        strong_only=True,
+    )
+    recall = await context.bank.recalls.recall(scope, query, applied=False)
+    standing, changes = await _standing(context, scope, recall.lessons)
+    new = standing[:_MOST_FOR_CHILD]
+    if not new:
+        return None
+    with suppress(BankError):
+        await context.bank.effects.note_shown(scope, state.id, _ids(new), held_out=state.held_out)
+    return None if state.held_out else lessons_text(newest_of_a_subject_first(new), changes)
 
 
 async def _standing(
