@@ -64,7 +64,8 @@ def child_prompt(event: object, sent: "dict[str, Any]") -> str | None:
     given: Any = unpacked(sent.get("tool_input"))
     if event != "PreToolUse" or sent.get("tool_name") not in _CHILD_TOOLS:
         return None
-    prompt: Any = given.get("prompt") if isinstance(given, dict) else None
+    fields: dict[str, Any] = {**given} if isinstance(given, dict) else {}
+    prompt: Any = fields.get("prompt")
     return prompt if isinstance(prompt, str) and prompt.strip() else None
 
 
