@@ -15,6 +15,7 @@ COPY --from=build /app /app
 RUN useradd --system --uid 10001 --no-create-home reflect && install -d -o reflect -m 0700 /bank
 ENV PATH=/app/bin:$PATH MCP_REFLECT_BANK=/bank/bank.db PYTHONUNBUFFERED=1
 # A directory that is nobody's project: lessons are for all, unless MCP_REFLECT_PROJECT names one.
+LABEL io.modelcontextprotocol.server.name="io.github.mcp-reflect/mcp-reflect"
 WORKDIR /
 USER reflect
 VOLUME /bank

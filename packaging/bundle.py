@@ -1,12 +1,14 @@
 """The .mcpb, which Claude Desktop installs with a click: `python packaging/bundle.py WHEEL FOLDER`.
 
 Writes FOLDER/mcp-reflect-VERSION.mcpb and, beside it, what it holds as FOLDER/mcpb, so that the official tool can look
-at both. The host's uv makes the environment from the wheel inside (specification 0.4, server type `uv`): our
-dependencies have compiled parts, so that no folder of them would run on every system.
+at both, and FOLDER/server.json for the registry, with the bundle's hash. The host's uv makes the environment from the
+wheel inside (specification 0.4, server type `uv`): our dependencies have compiled parts, so that no folder of them would
+run on every system.
 
 Names, versions and words come from server.json, pyproject.toml and the tools' own list: nothing is said twice.
 """
 
+import hashlib
 import json
 import shutil
 import sys
@@ -66,6 +68,7 @@ def manifest() -> dict[str, Any]:
         "description": server["description"],
         "author": {"name": server["name"].split("/")[0].removeprefix("io.github.")},
         "repository": {"type": "git", "url": server["repository"]["url"]},
+        "homepage": server["websiteUrl"],
         "license": project["license"],
         "keywords": project["keywords"],
         "server": {
@@ -120,7 +123,21 @@ def build(wheel: Path, folder: Path) -> Path:
                 info = zipfile.ZipInfo(path.relative_to(inside).as_posix(), TIME)
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    (folder / "server.json").write_text(json.dumps(registered(made), indent=2) + "\n", "utf-8")
     return made
+
+
+def registered(made: Path) -> dict[str, Any]:
+    """Return server.json for the registry, with the bundle and its hash, which are known only now."""
+    server = json.loads((ROOT / "server.json").read_text("utf-8"))
+    address = f"{server['repository']['url']}/releases/download/v{server['version']}/{made.name}"
+    bundle = {
+        "registryType": "mcpb",
+        "identifier": address,
+        "fileSha256": hashlib.sha256(made.read_bytes()).hexdigest(),
+        "transport": {"type": "stdio"},
+    }
+    return {**server, "packages": [*server["packages"], bundle]}
 
 
 if __name__ == "__main__":

@@ -233,13 +233,20 @@ def server() -> dict[str, Any]:
     """Return server.json with what pyproject.toml says."""
     kept = json.loads((ROOT / "server.json").read_text("utf-8"))
     package = {**kept["packages"][0], "identifier": PROJECT["name"], "version": PROJECT["version"]}
+    image = {
+        "registryType": "oci",
+        "identifier": f"ghcr.io/{OWNER}/{NAME}:{PROJECT['version']}",
+        "transport": {"type": "stdio"},
+        "environmentVariables": package["environmentVariables"][1:],  # the image has its own bank
+    }
     return {
         **kept,
         "name": f"io.github.{OWNER}/{NAME}",
         "description": PROJECT["description"],
         "version": PROJECT["version"],
         "repository": {"url": REPOSITORY, "source": "github"},
-        "packages": [package],
+        "websiteUrl": REPOSITORY,
+        "packages": [package, image],
     }
 
 

@@ -1,5 +1,6 @@
 """What is shipped beside the wheel: the bundle's manifest and the image's recipe."""
 
+import hashlib
 import json
 import runpy
 import zipfile
@@ -46,6 +47,10 @@ def test_the_same_wheel_makes_the_same_bundle(bundle: dict[str, Any], tmp_path: 
     first = bundle["build"](wheel, tmp_path / "out").read_bytes()
     made = bundle["build"](wheel, tmp_path / "out")
     assert made.read_bytes() == first
+    registered = json.loads((tmp_path / "out" / "server.json").read_text("utf-8"))["packages"]
+    assert [package["registryType"] for package in registered] == ["pypi", "oci", "mcpb"]
+    assert registered[-1]["fileSha256"] == hashlib.sha256(first).hexdigest()
+    assert registered[-1]["identifier"].endswith(f"/{made.name}")
     with zipfile.ZipFile(made) as archive:
         assert {"manifest.json", "pyproject.toml", "server/main.py", "LICENSE", wheel.name} == set(
             archive.namelist()

@@ -12,7 +12,7 @@ import anyio
 from mcp import types
 from mcp.server import CacheHint, MCPServer
 from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.server.mcpserver import Context
+from mcp.server.mcpserver import Context, Icon
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
@@ -43,6 +43,13 @@ ALWAYS_LOADED: Final = ("recall_lessons", "store_lesson", "reflect", "record_out
 """The tools that Claude Code, which defers tools behind a search, shows its model from the start."""
 
 _LOAD: Final = {"anthropic/alwaysLoad": True}
+
+WEBSITE: Final = "https://github.com/mcp-reflect/mcp-reflect"
+ICON: Final = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='none' "
+    "stroke='%230b65c2' stroke-width='2' stroke-linecap='round' d='M13 8a5 5 0 1 1-2-4M13 1v4H9'/%3E%3C/svg%3E"
+)
+"""An arrow that comes back, which hosts show beside the server's name; no address is asked for it."""
 
 JSON: Final = "application/json"
 APP: Final = "text/html;profile=mcp-app"
@@ -88,6 +95,8 @@ class ReflectServer(MCPServer[None]):
             "mcp-reflect",
             title="mcp-reflect",
             version=__version__,
+            website_url=WEBSITE,
+            icons=[Icon(src=ICON, mimeType="image/svg+xml", sizes=["any"])],
             instructions=INSTRUCTIONS,
             log_level="WARNING",
             lifespan=_closing,  # pyright: ignore[reportArgumentType] - typed for any MCPServer

@@ -20,7 +20,7 @@ from mcp_reflect.schemas.search import ReplanArguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool. The description starts with the words that a person would search for.
+    """A tool. `title` is what a person is shown. The description starts with the words that a person would search for.
 
     `listed` names the arguments that tools/list shows; callers in Python, settings and hooks send the others, which
     docs/tools.md has too. `answer` lists the main fields of the answer by their JSON type: `"string: note; array:
@@ -28,6 +28,7 @@ class ToolSpec:
     """
 
     name: str
+    title: str
     examples: tuple[dict[str, Any], ...]
     description: str
     shape: type[Arguments]
@@ -42,6 +43,7 @@ _ANALYSIS: Final = {"mistake": "make failed: no rule for docs", "correction": "r
 TOOLS: Final = (
     ToolSpec(
         name="should_reflect",
+        title="Should I reflect?",
         examples=({"confidence": 0.4, "tool_failures": 2},),
         description=(
             "Should I reflect now? Send confidence, risk_level, goal_drift, tool_failures, step_number, "
@@ -54,6 +56,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="reflect",
+        title="Reflect on a run",
         examples=(
             {"task": "Fix the build", "outcome": "partial", "analysis": _ANALYSIS},
             {"reflection_id": "ref_…", "analysis": _ANALYSIS},
@@ -78,6 +81,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="critique",
+        title="Check work",
         examples=(
             {"goal": "Add the totals", "response": "12 + 30 = 42"},
             {
@@ -101,6 +105,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="recall_lessons",
+        title="Recall lessons",
         examples=({"task": "deploy the web service"},),
         description=(
             "Recall lessons learned from mistakes before a task, or at a familiar error, unless a fitting one was "
@@ -113,6 +118,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="replan_search",
+        title="Plan a search anew",
         examples=(
             {"user_message": "orders of last week", "queries": ["orders last week"]},
             {
@@ -139,6 +145,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="store_lesson",
+        title="Keep a lesson",
         examples=(
             {
                 "mistake": "pytest failed: No module named app",
@@ -166,6 +173,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="record_outcome",
+        title="Record an outcome",
         examples=(
             {"success": "helped", "recall_id": "rec_…"},
             {
@@ -186,6 +194,7 @@ TOOLS: Final = (
     ),
     ToolSpec(
         name="forget_lesson",
+        title="Forget a lesson",
         examples=({"lesson_id": "les_…", "reason": "the API changed"},),
         description="Forget a lesson that is wrong or outdated. A person can restore it.",
         shape=ForgetArguments,

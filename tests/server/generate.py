@@ -28,6 +28,7 @@ def tool_json(spec: ToolSpec) -> dict[str, Any]:
     )
     return {
         "name": spec.name,
+        "title": spec.title,
         "description": spec.description,
         "inputSchema": listed_schema(spec),
         "outputSchema": output_schema(spec.answer),

@@ -473,3 +473,17 @@ async def test_an_irrelevant_lesson_keeps_its_worth_and_nothing_is_said_of_a_new
     assert "counted" not in result
     await told(client, "record_outcome", {**sent, "success": "helped"})
     assert "counted" not in await answered(client, "record_outcome", sent)
+
+
+async def test_tools_and_server_say_what_a_host_shows_a_person(client: Client) -> None:
+    listed = (await client.list_tools()).tools
+    titles = [tool.title or "" for tool in listed]
+    assert all(0 < len(title) <= 24 for title in titles)
+    assert len(set(titles)) == len(listed) == 8
+    assert not any("resourceUri" in str(tool.meta) for tool in listed)  # no board unasked
+    about = client.server_info
+    if about is None:  # a server of 2026-07-28 is not introduced
+        return
+    assert (about.website_url or "").startswith("https://github.com/")
+    (icon,) = about.icons or []
+    assert icon.src.startswith("data:image/svg+xml,")
