@@ -96,7 +96,7 @@ class ReflectServer(MCPServer[None]):
             title="mcp-reflect",
             version=__version__,
             website_url=WEBSITE,
-            icons=[Icon(src=ICON, mimeType="image/svg+xml", sizes=["any"])],
+            icons=[Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
             instructions=INSTRUCTIONS,
             log_level="WARNING",
             lifespan=_closing,  # pyright: ignore[reportArgumentType] - typed for any MCPServer
