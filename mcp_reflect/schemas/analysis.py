@@ -248,7 +248,7 @@ def _of_markdown(text: str) -> tuple[dict[str, Json], dict[str, str]]:
     for name in named.keys() & {"tags", "symptoms", "keywords"}:
         listed = items(str(named[name]))
         named[name] = [*listed] if len(listed) > 1 else "".join(listed)
-    if "reflection" not in named and any(aside.values()):
+    if not named.get("reflection") and any(aside.values()):
         named["reflection"] = aside.pop("", text)
     return named, {title or "preamble": body for title, body in aside.items()}
 

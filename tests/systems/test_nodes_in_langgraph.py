@@ -1,5 +1,6 @@
 """The nodes in real LangGraph graphs: search and think again, decide and look back."""
 
+import re
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -133,6 +134,12 @@ def test_a_graph_looks_back_each_round_and_keeps_what_it_said(tmp_path: Path) ->
     reflections = end.get("reflections", [])
     assert len(reflections) == 2
     assert end.get("reflection") == reflections[1]
-    assert "Latency 120 is better than before (150)." in reflections[1]
+    assert "Latency 120 is below last time (150)." in reflections[1]
     assert end.get("validation_results", {})["valid"] is True
     assert "error" not in end
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "systems.md"
+    (example,) = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(example, {"settings": Settings(bank=tmp_path / "bank.db", project="p")})  # noqa: S102 - our own page
