@@ -153,7 +153,9 @@ COMMANDS: Final[Mapping[str, CommandInfo]] = {
     "dream": CommandInfo(
         "upkeep", "", "tidy the lessons up: merge, archive; --plan, --undo ID", ("--plan", "", "--undo ID")
     ),
-    "stats": CommandInfo("reports", "", "what is in the bank, counted", ("", "--json")),
+    "stats": CommandInfo(
+        "reports", "", "what is in the bank, counted; --session: what became of one", ("", "--session", "--json")
+    ),
     "prompts": CommandInfo(
         "reports", "", "list and show the prompt templates", ("list", "show critique"), default="list"
     ),

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_reflect.cli.commands import CliParser, add_actions, add_number
-from mcp_reflect.cli.output import aligned, counted, table, write_result
+from mcp_reflect.cli.output import aligned, counted, table, visible, write_result
 from mcp_reflect.cli.place import ask_as, settings_of, with_engine, with_place
 from mcp_reflect.config import DEFAULT, Settings
 from mcp_reflect.errors import InputError
+from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import Json, compact, from_json, plain
 from mcp_reflect.models.lesson import Recall, RecallQuery, RecordKind
 from mcp_reflect.services.engine import Engine
@@ -85,8 +86,21 @@ def _recall_text(recall: Recall) -> str:
     return "\n".join([*lines, f"Recall {recall.recall_id}."])
 
 
+def add_stats_arguments(parser: CliParser) -> None:
+    about = "one session in three lines: the latest, or the one whose name begins so"
+    parser.add_argument("--session", nargs="?", const="", metavar="SESSION", help=about)
+    about = "these lines in Markdown, for a pull request"
+    parser.add_argument("--markdown", action="store_true", help=about)
+
+
 def run_stats(options: Namespace) -> None:
-    """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out."""
+    """Print what is in the bank, counted, for this project and global lessons. Counts of 0 are left out.
+
+    With --session what became of one session: what it met again and avoided, what was kept, what was held and corrected.
+    """
+    if options.session is not None or options.markdown:
+        _print_card(options)
+        return
     stats: dict[str, Any] = with_place(options, lambda do: do("stats", {}))
     told = {
         name: value
@@ -110,6 +124,17 @@ def run_stats(options: Namespace) -> None:
         f"{helped_text(stats['helped'], stats['last_messages'])}\n\n" if "helped" in stats else ""
     )
     write_result(options, stats, first + report_text(told))
+
+
+def _print_card(options: Namespace) -> None:
+    card: SessionCard | None = with_place(
+        options, lambda do: do("card", {"session": options.session or None})
+    )
+    if card is None:
+        fix = "Hooks note sessions: mcp-reflect install HOST --hooks."
+        raise InputError("--session", "no such session of this project made a call", fix)
+    text = card.markdown if options.markdown else "\n".join(card.lines)
+    write_result(options, {**plain(card), "lines": list(card.lines)}, visible(text))
 
 
 def _counts(value: Json) -> bool:

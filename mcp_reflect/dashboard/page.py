@@ -131,6 +131,8 @@ async def collect(
     shown = {row[0] for row in data["lessons"]["rows"]}
     waiting = await engine.bank.findings.waiting(scope) if whole else []
     dreams = await engine.bank.consolidations.latest(scope)
+    card = await engine.bank.effects.card(scope)
+    effects = await engine.bank.effects.of(scope)
     return {
         **data,
         "findings": [_finding(one) for one in waiting],
@@ -155,6 +157,8 @@ async def collect(
             for dream in dreams
         ],
         "proof": await engine.bank.warnings.effect(scope),
+        "card": [*card.lines] if card else [],
+        "effects": {name: one.comparison.told for name, one in effects.items() if name in shown},
     }
 
 

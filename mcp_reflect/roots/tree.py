@@ -21,6 +21,8 @@ _FLAGS: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 
+_FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0)
+
 
 class NotMeasuredError(Exception):
     """There is something at a path that is not read: a link, a pipe, a folder, or a file that is too large."""
@@ -37,15 +39,10 @@ def tree_of(folder: Path) -> Path:
 
 def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
     """Return the content of a file of a tree, None if there is none; NotMeasuredError if it is not read."""
-    file = os.path.join(tree, *PurePosixPath(path).parts)  # noqa: PTH118 - half the time of a Path
     try:
-        if os.path.realpath(file) != os.path.normpath(file):
-            if not os.path.lexists(file):
-                return None
-            raise NotMeasuredError
-        descriptor = os.open(file, _FLAGS)
+        descriptor = _open_in(tree, path)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and not _has_link(tree, path):
             return None
         raise NotMeasuredError from None
     found = os.fstat(descriptor)
@@ -57,6 +54,32 @@ def read_in(tree: Path, path: str, most: int = MOST_BYTES) -> bytes | None:
     if len(data) > most:
         raise NotMeasuredError
     return data
+
+
+def _open_in(tree: Path, path: str) -> int:
+    """Open a file of a tree, folder by folder, so that no link is followed on the way. OSError where that fails."""
+    *folders, name = path.split("/")
+    if os.open not in os.supports_dir_fd:  # Windows
+        file = os.path.join(tree, *folders, name)  # noqa: PTH118 - half the time of a Path
+        if os.path.realpath(file) != os.path.normpath(file):
+            raise OSError(errno.ELOOP, "a link leads there", file)
+        return os.open(file, _FLAGS)
+    within = os.open(tree, _FOLDER_FLAGS)
+    try:
+        for folder in folders:
+            inner = os.open(folder, _FOLDER_FLAGS, dir_fd=within)
+            os.close(within)
+            within = inner
+        return os.open(name, _FLAGS, dir_fd=within)
+    finally:
+        os.close(within)
+
+
+def _has_link(tree: Path, path: str) -> bool:
+    """Return whether a part of a path is a link: then nobody knows whether the file is gone."""
+    parts = PurePosixPath(path).parts
+    places = (tree.joinpath(*parts[:count]) for count in range(1, len(parts) + 1))
+    return any(place.is_symlink() for place in places)
 
 
 def is_file_in(tree: Path, path: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from mcp_reflect import services
 from mcp_reflect.errors import InputError, NotAllowedError, NotFoundError
 from mcp_reflect.models.access import Role
+from mcp_reflect.models.card import SessionCard
 from mcp_reflect.models.common import GLOBAL, compact, from_json
 from mcp_reflect.models.effect import Comparison
 from mcp_reflect.models.finding import FindingState, StoredFinding
@@ -378,6 +379,12 @@ async def counted(engine: Engine, _: Sent, *, speaker: Speaker) -> dict[str, Any
     return dict(await engine.get_stats())
 
 
+async def card(engine: Engine, sent: Sent, *, speaker: Speaker) -> SessionCard | None:  # noqa: ARG001 - as all uses
+    """Return what became of a session of the project, by default of the latest; None if there is none."""
+    session = sent.get("session")
+    return await engine.bank.effects.card(engine.scopes.own, session and str(session))
+
+
 class Use(NamedTuple):
     """A use: its function, the type of its result, and the least role that a token needs for it."""
 
@@ -406,5 +413,6 @@ USES: Final[Mapping[str, Use]] = {
     "import": Use(imported, tuple[Stored, ...], Role.WRITER),
     "export": Use(exported, None, Role.READER),
     "recall": Use(recalled, Recall, Role.READER),
+    "card": Use(card, SessionCard | None, Role.READER),
     "stats": Use(counted, None, Role.READER),
 }

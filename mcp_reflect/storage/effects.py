@@ -1,17 +1,26 @@
 """In which sessions lessons were shown or held out, and how those sessions ended."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
-from mcp_reflect.models.common import Scope
+from mcp_reflect.models.card import SessionCard
+from mcp_reflect.models.common import Scope, from_json
 from mcp_reflect.models.effect import Arm, Comparison
+from mcp_reflect.models.lesson import Lesson, short_id
+from mcp_reflect.models.warning import SessionNotes
 from mcp_reflect.storage.repository import (
+    Reading,
     Repository,
     Writing,
     brief_transaction,
     keeps,
     scoped,
 )
+from mcp_reflect.storage.screening import suspicion_of
+
+_AFTER: Final = 60.0  # seconds after the last call of a session in which a lesson is of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +60,36 @@ class EffectRepository(Repository):
             after = replace(comparison, **{name: arm})
             found[row["lesson_id"]] = Measured(after, is_kept_by_person=keeps(row))
         return found
+
+    async def card(self, scope: Scope, session: str | None = None) -> SessionCard | None:
+        """Return what became of a session, by its name or the beginning of it; None: of the latest. None if there is none."""
+
+        def read(reading: Reading) -> SessionCard | None:
+            row = reading.row("card_session", scoped(scope, part=session))
+            if row is None:
+                return None
+            own = {"session": row["id"]}
+            notes = from_json(SessionNotes, json.loads(row["notes"]))
+            times = {"since": row["started_at"], "until": row["updated_at"] + _AFTER}
+            heeded = reading.row("card_heeded", scoped(scope, **own))
+            followed = reading.lessons("card_followed", scope, **own)
+            kept = reading.lessons("card_kept", scope, **own, **times)
+            return SessionCard(
+                session=row["id"],
+                started_at=row["started_at"],
+                followed=tuple(_words_of(one) for one in followed),
+                heeded=heeded["count"] if heeded else 0,
+                kept=tuple(_words_of(one) for one in kept),
+                held=notes.last_word.held,
+                corrected=notes.last_word.corrected + notes.last_word.ran,
+                refused=len(notes.held),
+            )
+
+        return await self.db.look(scope.tenant, read)
+
+
+def _words_of(lesson: Lesson) -> str:
+    """Return what a card says of a lesson; of one that hooks would not show, no words of its own."""
+    if suspicion_of(lesson):
+        return short_id(lesson.id)
+    return lesson.correction or lesson.text

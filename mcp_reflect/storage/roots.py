@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
-from mcp_reflect.models.common import Scope, from_json
-from mcp_reflect.models.root import Planted, Roots
+from mcp_reflect.models.common import Scope
+from mcp_reflect.models.root import FileRoot, Planted, Roots, VersionRoot
 from mcp_reflect.security.redact import clean_text
 from mcp_reflect.storage.repository import (
     Derived,
@@ -57,4 +57,21 @@ def _without_secrets(roots: Roots) -> dict[str, object]:
 
 
 def _planted(row: Row) -> Planted:
-    return Planted(from_json(Roots, json.loads(row["body"])), is_kept_by_person=keeps(row))
+    return Planted(_roots_from(json.loads(row["body"])), is_kept_by_person=keeps(row))
+
+
+def _roots_from(body: Mapping[str, Any]) -> Roots:
+    """Return roots as they were kept; read by hand, since a prompt waits for it."""
+    files = (
+        FileRoot(
+            path=one["path"],
+            digest=one["digest"],
+            size=one["size"],
+            lines=tuple(one["lines"]),
+            most_gone=one["most_gone"],
+            absent=tuple(one["absent"]),
+        )
+        for one in body["files"]
+    )
+    versions = (VersionRoot(**one) for one in body["versions"])
+    return Roots(files=tuple(files), versions=tuple(versions), valid_until=body["valid_until"])

@@ -48,6 +48,7 @@ function factsOf(lesson) {
     ["Task type", lesson.task_type && told(lesson.task_type)],
     ["Used", plural(lesson.uses, "time")],
     ["Outcomes", outcomeWords(lesson)],
+    ["Sessions", store.data.effects?.[lesson.id] ?? "unknown"],
     ["Importance", lesson.importance.toFixed(2)],
     ["Confidence", lesson.confidence.toFixed(2)],
     ["From", SOURCES[lesson.source] ?? lesson.source],

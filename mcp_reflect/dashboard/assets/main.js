@@ -126,6 +126,12 @@ function drawTiles() {
   }
 }
 
+// What became of the latest session, in three lines.
+function drawCard(lines) {
+  find("card").hidden = !lines.length;
+  fill(find("card"), lines.map((line) => el("li", null, told(line))));
+}
+
 // The projects of the bank: where there are several, a person chooses one.
 function drawProjects({ project, projects }) {
   const names = [...new Set([project, ...Object.keys(projects ?? {})])].sort();
@@ -146,6 +152,7 @@ function draw(data) {
     ` · as of ${moment(data.at)} UTC`);
   if (!store.lessons.length && !store.recalls.length) return drawEmpty();
   find("tabs").hidden = find("tiles").hidden = false;
+  drawCard(data.card ?? []);
   drawTiles();
   fill(find("tabs"), VIEWS.map((view) => view.tab));
   fill(find("main"), VIEWS.map((view) => view.panel));
@@ -160,8 +167,8 @@ function draw(data) {
 }
 
 function drawEmpty() {
-  for (const id of ["tiles", "tabs"]) fill(find(id));
-  find("tabs").hidden = find("tiles").hidden = true;
+  for (const id of ["card", "tiles", "tabs"]) fill(find(id));
+  find("card").hidden = find("tabs").hidden = find("tiles").hidden = true;
   fill(find("main"), el("div", { class: "empty" },
     el("h2", null, "Nothing was learned here yet"),
     el("p", null, "Register mcp-reflect in your agent's host (", el("code", null, "mcp-reflect install HOST"),

@@ -58,3 +58,27 @@ DELETE FROM shown_in WHERE lesson_id = :id AND tenant = :tenant;
 -- name: project_give_shown_in
 -- Give where a project's lessons were shown to another project.
 UPDATE shown_in SET project = :project WHERE tenant = :tenant AND project = :old;
+
+-- name: card_session
+-- A session of a project: the one of that name or whose name begins so, else the latest that made a call.
+SELECT id, started_at, updated_at, notes FROM sessions
+WHERE tenant = :tenant AND project = :project AND calls > 0 AND (:part IS NULL OR substr(id, 1, length(:part)) = :part)
+ORDER BY updated_at DESC LIMIT 1;
+
+-- name: card_followed
+-- The lessons that a session was shown and followed by a call that worked.
+SELECT lessons.* FROM followed JOIN lessons ON lessons.id = followed.lesson_id AND lessons.tenant = followed.tenant
+WHERE followed.tenant = :tenant AND followed.session = :session AND worked = 1 ORDER BY lessons.id;
+
+-- name: card_heeded
+-- How many warnings a session heeded.
+SELECT count(*) AS count FROM warnings
+WHERE tenant = :tenant AND project = :project AND session = :session AND shown = 1 AND sequel = 'heeded';
+
+-- name: card_kept
+-- The lessons that were stored while a session ran, or in reply to what was found in it.
+SELECT * FROM lessons WHERE tenant = :tenant AND project IN (:project, '') AND kind = 'lesson' AND state = 'active'
+  AND trust <> 'quarantined' AND source <> 'import' AND (
+    (created_at >= :since AND created_at <= :until)
+    OR id IN (SELECT lesson_id FROM findings WHERE tenant = :tenant AND session = :session AND state = 'kept'))
+ORDER BY id;
