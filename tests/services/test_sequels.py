@@ -290,7 +290,7 @@ async def test_evidence_that_shows_the_opposite_is_named_and_proves_nothing(engi
 async def test_without_hooks_typed_evidence_moves_a_lesson_by_more_than_a_word_and_less_than_proof(
     tmp_path: Path, clock: HeldClock
 ) -> None:
-    worth: list[float] = []
+    worth: list[float | None] = []
     for number, evidence in enumerate(["self", "test"]):
         async with Engine(Settings(bank=tmp_path / str(number), project="app"), clock=clock) as own:
             worth.append((await told(own, PYTEST, evidence=evidence)).updated[0].effectiveness)
