@@ -260,9 +260,15 @@ def claude_command(command: SlashCommand) -> str:
     return "\n".join([*lines, "---", "", shown + command.text.format(args="$ARGUMENTS")])
 
 
+_GEMINI_FINDS: Final = (
+    "import os, runpy; home = os.environ.get('GEMINI_CLI_HOME') or os.path.expanduser('~'); "
+    f"runpy.run_path(home + '/.gemini/extensions/{SERVER_NAME}/launcher.py', run_name='__main__')"
+)
+
+
 def gemini_command(command: SlashCommand) -> str:
-    """Return a command as TOML."""
-    ours = " ".join([GEMINI.program, *(f'"{word}"' for word in GEMINI.arguments), command.shell])
+    """Return a command as TOML. Gemini CLI fills the folder of the extension into its manifest alone, not in here."""
+    ours = f'{GEMINI.program} -I -c "{_GEMINI_FINDS}" --host=gemini {command.shell}'
     shown = f"!{{{ours}}}\n\n" if command.shell else ""
     text = shown + command.text.format(args="{{args}}")
     return f"description = {json.dumps(command.description)}\nprompt = '''\n{text}'''\n"

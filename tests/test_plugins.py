@@ -7,6 +7,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -158,6 +159,24 @@ def test_a_hook_finds_any_python_and_says_once_that_there_is_none(
         )
         assert ("no python3, python or py" in done.stdout) == said
         assert event == "SessionStart" or done.stdout == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_command_of_gemini_finds_its_extension(tmp_path: Path, moved: bool) -> None:
+    home = tmp_path / ("it's moved" if moved else "home")
+    folder = home / ".gemini/extensions/mcp-reflect"
+    folder.mkdir(parents=True)
+    for name in ("launcher.py", "gemini-extension.json"):
+        shutil.copy(ROOT / "plugin" / name, folder)
+    prompt = tomllib.loads((ROOT / "plugin/commands/lessons.toml").read_text("utf-8"))["prompt"]
+    line = prompt[prompt.index("!{") + 2 : prompt.index("}")]
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    env |= {"GEMINI_CLI_HOME": str(home)} if moved else {}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("mcp-reflect is making its Python environment")
 
 
 def test_what_a_clone_has_beside_the_package_leaves_the_host_s_copy(tmp_path: Path) -> None:

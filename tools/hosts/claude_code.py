@@ -18,9 +18,10 @@ from tools.hosts.claude_code_tools import environment
 from tools.hosts.scripted_anthropic import Model, Until, results, serve, tool_use
 from tools.hosts.trying import Home, binary, clean_home, held, step
 
-FAILING = "python3 tool.py --mode fast"
-WORKING = "python3 tool.py --mode=fast --yes"
-TOOL = """import sys
+FAILING = "./tool.py --mode fast"
+WORKING = "./tool.py --mode fast --yes"
+TOOL = """#!/usr/bin/env python3
+import sys
 if "--yes" not in sys.argv:
     sys.exit("tool.py: error: refusing to run without --yes")
 print("all done")
@@ -31,6 +32,13 @@ PROMPT = "Run tool.py in fast mode, please"
 def call(command: str, number: int) -> dict[str, Any]:
     """The model wants a command run."""
     return tool_use("Bash", {"command": command, "description": "Run the tool"}, number)
+
+
+def write_tool(home: Home) -> None:
+    """Write the program that works with one flag alone."""
+    tool = home.project / "tool.py"
+    tool.write_text(TOOL)
+    tool.chmod(0o755)
 
 
 def has_tools(request: dict[str, Any]) -> bool:
@@ -49,7 +57,7 @@ def main() -> int:
     try:
         with clean_home("claude-code-hooks") as home:
             home.reflect("install", "claude-code", "--hooks", "--yes")
-            (home.project / "tool.py").write_text(TOOL)
+            write_tool(home)
             attempt(program, home, f"http://127.0.0.1:{server.server_port}", model)
     finally:
         server.shutdown()

@@ -66,6 +66,13 @@ def main() -> int:
     return 0
 
 
+def said_since_reply(request: dict[str, Any]) -> str:
+    """Return what the host adds behind the model's latest reply: the reason, and notes of its own."""
+    messages = request["messages"]
+    latest = max(n for n, one in enumerate(messages) if one["role"] == "assistant")
+    return json.dumps(messages[latest + 1 :])
+
+
 def attempt(
     program: str, home: Home, url: str, model: Model, script: list[dict[str, Any]], told: str | None
 ) -> None:
@@ -84,7 +91,7 @@ def attempt(
     home.run(
         program, *words, seconds=120, env={**environment(url), "MCP_REFLECT_LAST_WORD": "hold"}
     )
-    after = [json.dumps(request["messages"][-1]) for request in model.requests[len(script) :]]
+    after = [said_since_reply(request) for request in model.requests[len(script) :]]
     held(
         len(after) == (told is not None),
         f"the message is held {int(told is not None)} times, not {len(after)}",

@@ -8,7 +8,7 @@ next session of Claude Code has it in its first request, once, though hooks are 
 import json
 import sys
 
-from tests.cli.typed import Person
+from tests.cli.typed import OURS, Person
 from tests.sessions.past_home import RULE as PERSONS_RULE
 from tests.sessions.past_home import thirty
 from tools.hosts.claude_code_lessons import Reader, session
@@ -16,6 +16,8 @@ from tools.hosts.scripted_anthropic import serve
 from tools.hosts.trying import Home, binary, clean_home, held, step
 
 RULE = "Run `make migrate` before `make test`."
+PROMPT = "Run make test, please"
+DONE = {"type": "text", "text": "Done."}
 
 
 def main() -> int:
@@ -41,15 +43,13 @@ def main() -> int:
                 held(kept == {RULE, PERSONS_RULE}, f"what was kept is a lesson: {kept}")
             with step("promote"):
                 (home.project / "CLAUDE.md").write_text("# Shop\n")
-                home.reflect("promote", "--yes")
+                home.by_person(*OURS, "promote", "--yes")
             for told, what in (
                 (1, "the next session has it once"),
                 (0, "after the undo it is not in the file"),
             ):
                 with step(what):
-                    requests = session(
-                        program, home, url, model, [{"type": "text", "text": "Done."}]
-                    )
+                    requests = session(program, home, url, model, [DONE], PROMPT)
                     sent = json.dumps(requests[0]["messages"])
                     held(("## Lessons of this project" in sent) == bool(told), what)
                     held(
@@ -57,7 +57,7 @@ def main() -> int:
                         f"it is told {sent.count(RULE)} times, by the file or by a hook",
                     )
                 if told:
-                    home.reflect("promote", "--undo", "--yes")
+                    home.by_person(*OURS, "promote", "--undo", "--yes")
                     held(
                         (home.project / "CLAUDE.md").read_text() == "# Shop\n",
                         "the file is as it was",
@@ -68,13 +68,17 @@ def main() -> int:
 
 
 def decide(home: Home) -> None:
-    """Keep what waits at a terminal: drop the first, undo it, then keep all."""
+    """Decide what waits at a terminal: drop the first, undo it, then keep both in a person's own words."""
     words = ("env", "-C", str(home.project), sys.executable, "-m", "mcp_reflect")
     person = Person(["lessons", "review"], home.env, program=words)
     person.until("1 of 2.")
     person.types("d", "2 of 2.")
     person.types("u", "1 of 2.")
-    person.types("a", "kept as")
+    question = "What should another session know?"
+    person.types("k", question)
+    person.types(PERSONS_RULE, "kept as")
+    person.types("k", question)
+    person.types(RULE, "kept as")
     held(person.leaves() == 0, "the review ends")
 
 

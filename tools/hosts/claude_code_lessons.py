@@ -53,11 +53,16 @@ class Reader(Model):
 
 
 def session(
-    program: str, home: Home, url: str, model: Reader, script: list[dict[str, Any]]
+    program: str,
+    home: Home,
+    url: str,
+    model: Reader,
+    script: list[dict[str, Any]],
+    prompt: str = PROMPT,
 ) -> list[dict[str, Any]]:
     """Run one session to its end; what the host sent to the model."""
     model.script, model.requests = list(script), []
-    words = ["-p", PROMPT, "--allowedTools", "Bash", STORE, "--model", "claude-sonnet-5-5"]
+    words = ["-p", prompt, "--allowedTools", "Bash", STORE, "--model", "claude-sonnet-5-5"]
     env = environment(url)
     home.run(
         program, *words, seconds=120, env={**env, "PATH": f"{Path(program).parent}:{env['PATH']}"}

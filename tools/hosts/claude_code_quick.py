@@ -18,7 +18,7 @@ from tools.hosts.trying import Home, binary, clean_home, held, step
 
 DEPLOY = '#!/bin/sh\ncase "$*" in *--confirm*) echo deployed;; *) echo "error: --confirm is missing" >&2; exit 2;; esac\n'
 HONEST = {"type": "text", "text": "The deployment went through."}
-ASKED, HELD = "that worked after a failure", "mcp-reflect: You say"
+ASKED, HELD = "mcp-reflect saw in this session", "mcp-reflect: You say"
 ROUNDS = 3
 
 

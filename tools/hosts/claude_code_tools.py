@@ -25,6 +25,10 @@ LOADED = ("recall_lessons", "store_lesson", "reflect", "record_outcome", "critiq
 RUN: dict[str, Any] = {
     "task": "Deploy the shop",
     "outcome": "partial",
+    "analysis": {
+        "mistake": "Ran ./deploy.sh without --confirm: it refuses",
+        "correction": "Pass --confirm to ./deploy.sh",
+    },
     "events": [
         {"type": "tool_call", "tool": "bash", "arguments": {"command": "./deploy.sh --region eu"}},
         {

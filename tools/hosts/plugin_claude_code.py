@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tools.hosts.claude_code import CONNECTED, FAILING, TOOL, WORKING, call
+from tools.hosts.claude_code import CONNECTED, FAILING, WORKING, call, write_tool
 from tools.hosts.claude_code_tools import environment
 from tools.hosts.scripted_anthropic import Model, Until, results, serve, tool_use
 from tools.hosts.trying import LESSON, ROOT, TASK, Home, binary, clean_home, held, step, stop
@@ -167,7 +167,7 @@ def later_sessions(trial: Trial) -> None:
     trial.home.by_person(
         *launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING
     )
-    (trial.home.project / "tool.py").write_text(TOOL)
+    write_tool(trial.home)
     with step("a session: the wrong call, the same again, the right one"):
         requests = trial.session(CONNECTED, call(FAILING, 1), call(FAILING, 2), call(WORKING, 3))
         held(len(ours(requests[-1])) == 5, f"five tools are loaded: {ours(requests[-1])}")
@@ -227,8 +227,8 @@ def beside_install(trial: Trial) -> None:
             len(names) == 5 and all(name.startswith("mcp__mcp-reflect__") for name in names),
             f"once: {names}",
         )
-        shown = json.dumps(requests[0]["messages"]).count("Pass --yes")
-        held(shown == 1, f"the lesson is shown once at the start, not {shown} times")
+        shown = json.dumps(requests[-1]["messages"]).count("Pass --yes")
+        held(shown == 1, f"the call is refused once, not {shown} times")
         home.run(
             sys.executable,
             "-m",

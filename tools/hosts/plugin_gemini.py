@@ -2,7 +2,7 @@
 
 DIR is where npm installed it; the model is played on loopback. The extension is installed from the folder `plugin`. The
 first session begins before the environment is made; in the next a person's lesson refuses a call, and the commands send
-their texts. Then the extension is taken out: the environment goes with it, the bank is left.
+their texts. Then the extension is taken out: the bank is left.
 """
 
 import json
@@ -11,7 +11,7 @@ import time
 import tomllib
 from typing import Any
 
-from tools.hosts.claude_code import FAILING, TOOL, WORKING
+from tools.hosts.claude_code import FAILING, WORKING, write_tool
 from tools.hosts.plugin_claude_code import COMMANDS, copy_checkout
 from tools.hosts.scripted_gemini import GeminiModel, function_call, serve_gemini
 from tools.hosts.trying import LESSON, ROOT, Home, binary, clean_home, held, step, stop
@@ -77,7 +77,7 @@ def play(trial: Trial) -> None:
             f"a call before it is ready gets a plain sentence: {told[-2000:]}",
         )
     with step("its environment made"):
-        made = trial.folder / "environment"
+        made = home.folder / ".cache" / "mcp-reflect" / "plugin"
         for _ in range(300):
             if list(made.glob("environment-*/ready")):
                 break
@@ -96,7 +96,7 @@ def play(trial: Trial) -> None:
     home.by_person(
         *launcher, "lessons", "add", *words, "--wrong-call", FAILING, "--right-call", WORKING
     )
-    (home.project / "tool.py").write_text(TOOL)
+    write_tool(home)
     with step("a session: a lesson stored, the wrong call, the right one"):
         told = trial.session(function_call(STORE, LESSON), shell(FAILING), shell(WORKING))
         held("lesson_id" in told, f"the lesson is stored: {told[-3000:]}")
@@ -108,15 +108,18 @@ def play(trial: Trial) -> None:
     for name in COMMANDS:
         with (trial.folder / "commands" / f"{name}.toml").open("rb") as file:
             held("mcp-reflect" in tomllib.load(file)["prompt"], f"/{name} is installed")
-    # A session takes long to start: the one with what the person wrote, and the one that runs a command of ours.
-    for name, expected in (("learn", "the blue door"), ("lessons", LESSON["correction"])):
+    # With -p the host puts what our hook says at the start before the prompt, which is then no command.
+    home.env["MCP_REFLECT_ASK"] = "off"
+    # A session takes long to start: one without a command of ours, and one that runs it.
+    for name, expected in (("critique", "Check your last answer"), ("lessons", LESSON["mistake"])):
         with step(f"/{name}"):
             told = trial.session(prompt=f"/{name} the blue door")
+            held("the blue door" in told, f"with what the person wrote: {told[-2000:]}")
             held("mcp-reflect" in told and "${" not in told, f"its text is sent: {told[-2000:]}")
             held(expected in told, f"with {expected!r}: {told[-2000:]}")
     with step("removed, and the lessons kept"):
         home.run(trial.program, "extensions", "uninstall", "mcp-reflect")
-        held(not trial.folder.exists(), "the extension is gone, with its environment")
+        held(not trial.folder.exists(), "the extension is gone")
         home.env["PYTHONPATH"] = str(ROOT)
         held(LESSON["correction"] in json.dumps(home.lessons()), "the lessons are kept")
 

@@ -38,6 +38,9 @@ def main() -> int:
                 for host in hosts:
                     home.reflect("install", host, "--url", url, "--hooks", "--yes")
             store_with_codex(ada)
+            bob.reflect(
+                "recall", "--url", url, TASK
+            )  # a hook waits .6 s: no first answer of a service
             recall_with_claude_code(bob)
             connect_with_gemini(ada, bank)
         for home in (ada, bob):
