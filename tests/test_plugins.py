@@ -171,7 +171,8 @@ def test_a_command_of_gemini_finds_its_extension(tmp_path: Path, moved: bool) ->
         shutil.copy(ROOT / "plugin" / name, folder)
     prompt = tomllib.loads((ROOT / "plugin/commands/lessons.toml").read_text("utf-8"))["prompt"]
     line = prompt[prompt.index("!{") + 2 : prompt.index("}")]
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    (tmp_path / "python3").symlink_to(sys.executable)
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path / "home")}
     env |= {"GEMINI_CLI_HOME": str(home)} if moved else {}
     done = subprocess.run(
         ["/bin/sh", "-c", line], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
