@@ -485,8 +485,11 @@ class HeadUses:
         """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
         if any(item[:1] != "-" or "=" in item for item in group):
             return True
-        is_powershell = any(one.call.powershell for one, _ in self.programs)
-        return is_powershell or not self._flags.isdisjoint(group)
+        return self._is_powershell or not self._flags.isdisjoint(group)
+
+    @cached_property
+    def _is_powershell(self) -> bool:
+        return any(one.call.powershell for one, _ in self.programs)
 
 
 def _starts_with(command: Command, words: Sequence[str]) -> bool:

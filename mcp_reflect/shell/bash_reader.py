@@ -28,7 +28,7 @@ from mcp_reflect.shell.reading import (
 from mcp_reflect.shell.redirects import document_chars, with_redirect
 from mcp_reflect.shell.running import Runner
 from mcp_reflect.shell.unread import words_that_may_run
-from mcp_reflect.shell.words import source_of, words_of
+from mcp_reflect.shell.words import plain_command, source_of, words_of
 
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
 _NOT_RUN: Final = frozenset(("function_definition",))
@@ -73,7 +73,9 @@ class _Walk:
             task = reading.tasks.pop()
             if isinstance(task, Visit):
                 reading.budget.take_step()
-                if self._visit(task.node, task.place):
+                if (text := plain_command(task.node, task.place.source)) is not None:
+                    runner.run_plain_command(text, task.place)
+                elif self._visit(task.node, task.place):
                     runner.run(task.node, task.place)
             elif isinstance(task, Emit):
                 runner.run(task.node, task.place)

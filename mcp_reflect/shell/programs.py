@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -11,6 +11,7 @@ from mcp_reflect.shell.tables import (
     interpreters,
     other_names,
     words_of_table,
+    wrapper_subcommands,
     wrappers,
     wrapping_programs,
 )
@@ -39,11 +40,12 @@ class Invocation:
     program: str
     arguments: tuple[str, ...]
     wrappers: tuple[str, ...] = ()
+    name: str = field(init=False)
+    """The program without its folder, its version and its ending: `python3.12` is python, `tsc@5` tsc."""
 
-    @property
-    def name(self) -> str:
-        """The program without its folder, its version and its ending: `python3.12` is python, `tsc@5` tsc."""
-        return program_name(self.program)
+    def __post_init__(self) -> None:
+        """Read the name once: it is asked for often."""
+        object.__setattr__(self, "name", program_name(self.program))
 
     @property
     def inner(self) -> tuple[str, ...]:
@@ -186,6 +188,9 @@ def _wrapper_of(name: str, words: tuple[str, ...]) -> _Started | None:
         return None
     if name == "command" and words[:1] and words[0] in _LOOKING_UP:
         return _Started(name, ())
+    if wrapper_subcommands()[name].isdisjoint(words[:_MOST_LOOKED_AT]):
+        wrapper = wrappers().get(name)
+        return None if wrapper is None else _Started(name, _after_options(words, wrapper))
     places = _operand_places(words[:_MOST_LOOKED_AT])
     for taken in range(min(len(places), 2), -1, -1):
         wrapper = wrappers().get(" ".join((name, *(words[at] for at in places[:taken]))))

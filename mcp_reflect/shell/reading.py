@@ -144,9 +144,7 @@ class Reading:
 
     def enter(self, task: Enter) -> None:
         """Begin a scope."""
-        self.saved.append(
-            _Saved(task.scope, self.variables, dict(self.functions), dict(self.aliases))
-        )
+        self.saved.append(_Saved(task.scope, self.variables, self.functions, self.aliases))
         self.variables = self.variables.copy() if task.variables is None else task.variables
 
     def leave(self) -> None:
@@ -163,7 +161,11 @@ class Reading:
         former: tuple[Function, ...] = ()
         if any(one.scope is Scope.BRANCH for one in self.saved):
             former = self.functions.get(name, ())
-        self.functions[name] = (function, *former[:3])
+        self.functions = {**self.functions, name: (function, *former[:3])}
+
+    def define_alias(self, name: str, text: str) -> None:
+        """Note an alias."""
+        self.aliases = {**self.aliases, name: text}
 
     def call(self, task: Call) -> None:
         """Begin a function."""

@@ -53,8 +53,7 @@ class Runner:
         run = _KINDS.get(node.type)
         if run is not None:
             run(self, node, place)
-            source = place.source[node.start_byte : node.end_byte]
-            note_expansions(source, self.reading.variables)
+            note_expansions(place.source[node.start_byte : node.end_byte], self.reading.variables)
 
     def run_assignments(self, node: Node, place: Place) -> None:
         """Run `x=1 y=2`."""
@@ -136,6 +135,13 @@ class Runner:
             variables.assign(name, words, is_list=is_list)
         return written_assignment(node, place.source, variables)
 
+    def run_plain_command(self, text: str, place: Place) -> None:
+        """Run a command whose words are as they are written."""
+        words = [*map(Word, text.split()), *place.extra_words]
+        command = self.reading.add(words, place)
+        note_command(command, words, self.reading.variables)
+        self._follow(command, place)
+
     def run_command(self, node: Node, place: Place) -> None:
         """Run a program, a function, or a command of the shell's own."""
         assignments: list[str] = []
@@ -183,7 +189,7 @@ class Runner:
             for word in command.arguments:
                 alias, equal, value = word.partition("=")
                 if equal:
-                    reading.aliases[alias] = value
+                    reading.define_alias(alias, value)
         elif name in reading.aliases and name not in place.called:
             text = f"{reading.aliases[name]} {shlex.join(command.arguments)}"
             own = place._replace(called=place.called | {name})

@@ -86,3 +86,13 @@ def options_with_scripts() -> dict[str, frozenset[str]]:
 def wrapping_programs() -> frozenset[str]:
     """Return the first words of all wrappers."""
     return frozenset(name.split()[0] for name in wrappers())
+
+
+@lru_cache(maxsize=1)
+def wrapper_subcommands() -> dict[str, frozenset[str]]:
+    """Return, by the first word of wrappers, the words that may come next in their names: `git` has bisect, submodule."""
+    found: dict[str, set[str]] = {name: set() for name in wrapping_programs()}
+    for name in wrappers():
+        first, *others = name.split()
+        found[first].update(others[:1])
+    return {name: frozenset(words) for name, words in found.items()}

@@ -14,6 +14,7 @@ _NOTHING: Final = "\ufdd4"
 _RESTORED: Final = str.maketrans("\ufdd1\ufdd2\ufdd3", "{},", _NOTHING)
 _NO_TEXT: Final = re.compile("[\ufdd0-\ufdd4]")
 
+_PLAIN_COMMAND: Final = re.compile(rb"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES: Final = re.compile(r"\\([$`\"\\])")
 _ESCAPED_IN_DOCUMENTS: Final = re.compile(r"\\([$`\\])")  # quotes mean nothing there
@@ -30,6 +31,14 @@ _ANSI_SIGNS: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "
 _ALL_ARGUMENTS: Final = frozenset("@*")
 _DEFAULTS: Final = frozenset((":-", "-", ":=", "="))
 _REPLACEMENTS: Final = frozenset((":+", "+"))
+
+
+def plain_command(node: Node, source: bytes) -> str | None:
+    """Return the text of a command in which nothing is quoted, expanded, assigned or redirected; most are so."""
+    if node.type != "command":
+        return None
+    text = source[node.start_byte : node.end_byte]
+    return text.decode() if _PLAIN_COMMAND.fullmatch(text) else None
 
 
 def source_of(text: str) -> bytes:
