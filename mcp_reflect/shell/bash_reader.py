@@ -237,8 +237,9 @@ class _Walk:
 
     def _pipeline(self, node: Node, place: Place) -> None:
         """Read `a | b`: redirections behind it belong to its last command. Each part is a shell of its own."""
-        parts = [one for one in node.children if one.is_named]
-        operators = [one.type for one in node.children if not one.is_named] or ["|"]
+        children = node.children
+        parts = [one for one in children if one.is_named]
+        operators = [one.type for one in children if not one.is_named] or ["|"]
         self.reading.pipelines += 1
         tasks: list[Task] = []
         for at, part in enumerate(parts):

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from mcp_reflect.shell.commands import Command
@@ -66,11 +67,21 @@ def fed_scripts(command: Command, piped: Sequence[Output | None]) -> Iterator[Fe
     """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
     carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
     for found in command.invocations:
+        if not found.wrappers and found.name not in _feeding_programs():
+            continue
         script = _fed_by(found, command.document or carried, carried)
         if script is not None:
             yield script
             return  # what stands behind it is in the script
         yield from _of_option(found)
+
+
+@lru_cache(maxsize=1)
+def _feeding_programs() -> frozenset[str]:
+    """Return the programs that may give a script to a shell. A wrapper may do so with any program: `docker exec web 'a b'`."""
+    of_options = frozenset(name.partition(" ")[0] for name in options_with_scripts())
+    others = frozenset(("xargs", "eval", "trap", "sudo"))
+    return _SHELLS | _POWERSHELLS | _JOINING | _READING | _SCRIPTS_AS_WORDS | of_options | others
 
 
 def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:

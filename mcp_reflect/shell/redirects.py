@@ -1,5 +1,6 @@
 """Redirections of a command, and the texts of its here-documents."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,6 +10,7 @@ from mcp_reflect.shell.reading import Place
 from mcp_reflect.shell.variables import Variables
 from mcp_reflect.shell.words import raw_value, text_value, words_of
 
+_PLAIN: Final = re.compile(rb"(\d*)(>>|>&|>|<)[ ]*([\w./-]+)")
 CONTINUING: Final = ("pipeline", "&&", "||")
 """What may stand behind `<<EOF` on its line."""
 
@@ -43,6 +45,11 @@ def _with_text(place: Place, redirection: Redirection, text: str) -> Place:
 
 
 def _files_of(node: Node, source: bytes, variables: Variables) -> Iterator[Redirection]:
+    plain = _PLAIN.fullmatch(source[node.start_byte : node.end_byte])
+    if plain is not None:
+        descriptor, operator, target = plain.groups()
+        yield Redirection(operator.decode(), target.decode(), descriptor.decode())
+        return
     written = node.child_by_field_name("descriptor")
     descriptor = "" if written is None else text_of(written, source)
     operator = next((one.type for one in node.children if not one.is_named), ">")
