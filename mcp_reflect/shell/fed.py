@@ -15,8 +15,11 @@ _POWERSHELLS: Final = words_of_table("PowerShell and cmd")
 _COMMAND_FLAGS: Final = frozenset(("-c", "-command", "--command", "/c", "/k"))
 _JOINING: Final = words_of_table("programs that join their words to a script")
 _READING: Final = words_of_table("programs that read a script where they start nothing")
+_OTHERS: Final = frozenset(("xargs", "eval", "trap", "sudo"))
 _LOGIN: Final = frozenset(("-i", "-s", "--login", "--shell"))  # of sudo
 _SCRIPTS_AS_WORDS: Final = words_of_table("programs whose words are scripts")
+# What may give a script to a shell. A program that another starts may do so by any name: `docker exec web 'a b'`.
+_FEEDING: Final = _SHELLS | _POWERSHELLS | _JOINING | _READING | _SCRIPTS_AS_WORDS | _OTHERS
 _OPTIONS_OF_SHELLS: Final = frozenset(("-o", "-O", "+o", "+O", "--rcfile", "--init-file"))
 _INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _ARGUMENTS: Final = (":::", ":::+")  # stands between what parallel runs and what it runs it with
@@ -67,21 +70,18 @@ def fed_scripts(command: Command, piped: Sequence[Output | None]) -> Iterator[Fe
     """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
     carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
     for found in command.invocations:
-        if not found.wrappers and found.name not in _feeding_programs():
-            continue
-        script = _fed_by(found, command.document or carried, carried)
-        if script is not None:
-            yield script
-            return  # what stands behind it is in the script
-        yield from _of_option(found)
+        if found.wrappers or found.name in _FEEDING:
+            script = _fed_by(found, command.document or carried, carried)
+            if script is not None:
+                yield script
+                return  # what stands behind it is in the script
+        if found.name in _programs_with_options():
+            yield from _of_option(found)
 
 
 @lru_cache(maxsize=1)
-def _feeding_programs() -> frozenset[str]:
-    """Return the programs that may give a script to a shell. A wrapper may do so with any program: `docker exec web 'a b'`."""
-    of_options = frozenset(name.partition(" ")[0] for name in options_with_scripts())
-    others = frozenset(("xargs", "eval", "trap", "sudo"))
-    return _SHELLS | _POWERSHELLS | _JOINING | _READING | _SCRIPTS_AS_WORDS | of_options | others
+def _programs_with_options() -> frozenset[str]:
+    return frozenset(name.partition(" ")[0] for name in options_with_scripts())
 
 
 def _fed_by(found: Invocation, given: str, carried: str) -> FedScript | None:
