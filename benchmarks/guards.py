@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.derivation import derive
-from mcp_reflect.guards.guard import Call, Guard, matches
+from mcp_reflect.guards.guard import Guard
+from mcp_reflect.guards.matching import matches
 
 CASES = Path(__file__).parents[1] / "tests" / "guards" / "cases"
 SETS = {

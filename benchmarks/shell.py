@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from mcp_reflect.guards.guard import Call, matches, parse_guard
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.shell import read_script
 from mcp_reflect.shell.bash_reader import read_bash
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from mcp_reflect.guards.guard import command_text, is_shell
+from mcp_reflect.guards.shell_tools import command_text, is_shell
 from mcp_reflect.shell import Command, Inside, Script, read_script
 
 _SECONDS = 4

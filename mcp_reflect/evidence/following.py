@@ -6,7 +6,9 @@ That is the only proof of a lesson that code can see. Whatever is unsure is no p
 from dataclasses import replace
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.guard import SHELL, Call, Guard, matches, parse_guard
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import SHELL, Guard, parse_guard
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import json_of
 from mcp_reflect.models.lesson import LessonDraft
 

@@ -18,7 +18,8 @@ from mcp_reflect.evidence.other_tools import is_by_agent, may_have_run
 from mcp_reflect.evidence.outcomes import Ending, Outcome, read_outcome
 from mcp_reflect.evidence.source_files import is_scratch, is_source
 from mcp_reflect.evidence.unknown_scripts import RecordedTexts, is_script, kinds_that_end
-from mcp_reflect.guards.guard import Call, command_text, joined
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.shell_tools import command_text, joined
 from mcp_reflect.models.common import Json
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.shell import Command, is_viewer, read_script, unwrapped, written_files

@@ -11,16 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mcp_reflect.guards.guard import (
-    POWERSHELL,
-    SHELL,
-    Call,
-    Guard,
-    Program,
-    after_head,
-    is_too_wide,
-    matches,
-)
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import POWERSHELL, SHELL, Guard, is_too_wide
 from mcp_reflect.guards.knowledge import (
     forms_of_flag,
     forms_of_head,
@@ -28,6 +20,8 @@ from mcp_reflect.guards.knowledge import (
     subcommands_of,
     words_about,
 )
+from mcp_reflect.guards.matching import matches
+from mcp_reflect.guards.program import Program, after_head
 from mcp_reflect.shell import VALUED, is_viewed
 
 _PLAIN_WORD: Final = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)*")

@@ -15,7 +15,8 @@ from typing import Any, Final, cast
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError
-from mcp_reflect.guards.guard import SHELL, Call
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import SHELL
 from mcp_reflect.models.common import json_of
 from mcp_reflect.models.warning import HookInput, Moment
 from mcp_reflect.moments.payload import unpacked

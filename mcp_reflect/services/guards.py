@@ -6,8 +6,10 @@ from typing import Final, TypeVar
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import call_of
+from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.derivation import derive
-from mcp_reflect.guards.guard import FORMS, Call, Guard, matches, parse_guard
+from mcp_reflect.guards.guard import FORMS, Guard, parse_guard
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import (
     GuardMode,

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from mcp_reflect import services
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import names_calls
-from mcp_reflect.guards.guard import Call
+from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import GLOBAL, Scope
 from mcp_reflect.models.critique import ToolResult
 from mcp_reflect.models.lesson import (

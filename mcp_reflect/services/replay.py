@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.clock import DAY
-from mcp_reflect.guards.guard import matches
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, RecallQuery, RecordKind
 from mcp_reflect.models.replay import Next, SpokenMoment, Trigger, Verdict

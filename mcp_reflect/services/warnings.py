@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from mcp_reflect import services
 from mcp_reflect.errors import BankError, InputError
-from mcp_reflect.guards.guard import Call
+from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope
 from mcp_reflect.models.run import WorkedCall
 from mcp_reflect.models.warning import (

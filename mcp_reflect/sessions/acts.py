@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from mcp_reflect.evidence.kinds import CHECKS, kinds_of
-from mcp_reflect.guards.guard import is_shell, tool_words
+from mcp_reflect.guards.shell_tools import is_shell, tool_words
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.sessions.text import word_set

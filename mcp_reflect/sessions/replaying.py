@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from mcp_reflect.evidence.following import call_of, follows, has_all_of
-from mcp_reflect.guards.guard import Call, Guard, matches
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import Guard
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.models.lesson import Lesson

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mcp_reflect.guards.guard import is_shell
+from mcp_reflect.guards.shell_tools import is_shell
 from mcp_reflect.models.common import Json
 from mcp_reflect.models.finding import SessionCall
 from mcp_reflect.patterns import lazy_compile

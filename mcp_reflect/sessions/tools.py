@@ -9,7 +9,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
 
-from mcp_reflect.guards.guard import is_shell, joined, tool_words
+from mcp_reflect.guards.shell_tools import is_shell, joined, tool_words
 from mcp_reflect.models.common import Json, json_of
 from mcp_reflect.patterns import lazy_compile
 from mcp_reflect.sessions.text import pattern, quote, without_paths, word_set

@@ -14,15 +14,15 @@ from mcp_reflect.shell.changes import note_arithmetic, note_loop
 from mcp_reflect.shell.commands import SUBSTITUTED, Inside, PipePlace, Script
 from mcp_reflect.shell.parser import Node, descendants, parse, text_of
 from mcp_reflect.shell.reading import (
-    Call,
     Emit,
     Enter,
     Function,
+    FunctionCall,
     Leave,
-    Place,
-    Reading,
-    Scope,
+    ScriptPlace,
+    ScriptReading,
     Task,
+    VariableScope,
     Visit,
 )
 from mcp_reflect.shell.redirects import document_chars, with_redirect
@@ -42,14 +42,14 @@ _INSIDE: Final = {
     "compound_statement": Inside.GROUP,
 }
 _SCOPES: Final = {
-    "while_statement": Scope.BRANCH,
-    "c_style_for_statement": Scope.BRANCH,
-    "elif_clause": Scope.BRANCH,
-    "else_clause": Scope.BRANCH,
-    "case_item": Scope.BRANCH,
-    "subshell": Scope.SUBSHELL,
-    "command_substitution": Scope.SUBSHELL,
-    "process_substitution": Scope.SUBSHELL,
+    "while_statement": VariableScope.BRANCH,
+    "c_style_for_statement": VariableScope.BRANCH,
+    "elif_clause": VariableScope.BRANCH,
+    "else_clause": VariableScope.BRANCH,
+    "case_item": VariableScope.BRANCH,
+    "subshell": VariableScope.SUBSHELL,
+    "command_substitution": VariableScope.SUBSHELL,
+    "process_substitution": VariableScope.SUBSHELL,
 }
 _LOOPS: Final = frozenset(("while_statement", "c_style_for_statement"))
 _BLOCKS: Final = frozenset(("program", "do_group")) | _INSIDE.keys() | _SCOPES.keys()
@@ -62,33 +62,37 @@ _GLOBS: Final = frozenset("*?[")
 
 @dataclass(slots=True)
 class _Walk:
-    reading: Reading = field(default_factory=Reading)
+    reading: ScriptReading = field(default_factory=ScriptReading)
 
     def read(self, text: str) -> None:
         """Read a script, and what it feeds to shells."""
         reading = self.reading
         runner = Runner(reading, self.begin)
-        reading.tasks.append(self.begin(text, Place(b"")))
+        reading.tasks.append(self.begin(text, ScriptPlace(b"")))
         while reading.tasks:
             task = reading.tasks.pop()
             if isinstance(task, Visit):
-                reading.budget.take_step()
-                if (text := plain_command(task.node, task.place.source)) is not None:
-                    runner.run_plain_command(text, task.place)
-                elif self._visit(task.node, task.place):
-                    runner.run(task.node, task.place)
+                self._read_node(task, runner)
             elif isinstance(task, Emit):
                 runner.run(task.node, task.place)
             elif isinstance(task, Enter):
                 reading.enter(task)
             elif isinstance(task, Leave):
                 reading.leave()
-            elif isinstance(task, Call):
+            elif isinstance(task, FunctionCall):
                 reading.call(task)
             else:
                 reading.return_from_call()
 
-    def begin(self, text: str, place: Place) -> Visit:
+    def _read_node(self, task: Visit, runner: Runner) -> None:
+        self.reading.budget.take_step()
+        plain = plain_command(task.node, task.place.source)
+        if plain is not None:
+            runner.run_plain_command(plain, task.place)
+        elif self._visit(task.node, task.place):
+            runner.run(task.node, task.place)
+
+    def begin(self, text: str, place: ScriptPlace) -> Visit:
         """Parse a script, and return the task of reading it."""
         source = source_of(text)
         tree = parse(source)
@@ -100,7 +104,7 @@ class _Walk:
         self.reading.budget.take_text(len(text) - documents)
         return Visit(tree.root_node, place._replace(source=source))
 
-    def _visit(self, node: Node, place: Place) -> bool:
+    def _visit(self, node: Node, place: ScriptPlace) -> bool:
         """Put the parts of a node among the tasks; return True for a command that can run at once."""
         kind = node.type
         if kind in _BLOCKS:
@@ -121,12 +125,12 @@ class _Walk:
             return True
         return False
 
-    def _define(self, node: Node, place: Place) -> None:
+    def _define(self, node: Node, place: ScriptPlace) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             self.reading.define(text_of(name, place.source), Function(body, place.source))
 
-    def _substitutions(self, node: Node, place: Place) -> Iterator[Visit]:
+    def _substitutions(self, node: Node, place: ScriptPlace) -> Iterator[Visit]:
         """Yield what stands in `$(…)`, `` `…` `` and `<(…)` of a node: it runs before the command."""
         text = place.source[node.start_byte : node.end_byte]
         if not (b"$(" in text or b"`" in text or b"<(" in text or b">(" in text):
@@ -138,7 +142,7 @@ class _Walk:
 
     # Blocks
 
-    def _block(self, node: Node, place: Place) -> None:
+    def _block(self, node: Node, place: ScriptPlace) -> None:
         """Read the statements of a block one after the other."""
         kind = node.type
         if kind in _INSIDE:
@@ -155,7 +159,7 @@ class _Walk:
             tasks = _in_scope(_SCOPES[kind], tasks)
         self.reading.later(tasks)
 
-    def _statements(self, node: Node, place: Place) -> list[Task]:
+    def _statements(self, node: Node, place: ScriptPlace) -> list[Task]:
         """Return the tasks of the statements of a block. What stands behind `then` is a branch up to `elif` or `else`."""
         tasks: list[Task] = []
         before = place.before
@@ -163,7 +167,7 @@ class _Walk:
         children = node.children
         for at, child in enumerate(children):
             if child.type == "then" and node.type == "if_statement":
-                tasks.append(Enter(Scope.BRANCH))
+                tasks.append(Enter(VariableScope.BRANCH))
                 in_branch = True
             elif in_branch and child.type in ("elif_clause", "else_clause", "fi"):
                 tasks.append(Leave())
@@ -179,7 +183,7 @@ class _Walk:
             before = ";"
             if is_background:
                 visit = Visit(child, own._replace(is_background=True))
-                tasks += _in_scope(Scope.SUBSHELL, [visit])
+                tasks += _in_scope(VariableScope.SUBSHELL, [visit])
                 before = "&"
             else:
                 tasks.append(Visit(child, own))
@@ -187,19 +191,19 @@ class _Walk:
             tasks.append(Leave())
         return tasks
 
-    def _note_arithmetic(self, node: Node, place: Place) -> None:
+    def _note_arithmetic(self, node: Node, place: ScriptPlace) -> None:
         """Note what `((i++))` sets, which the parser takes for a group."""
         if node.children[0].type == "((":
             note_arithmetic(text_of(node, place.source), self.reading.variables)
 
-    def _note_loop(self, node: Node, place: Place) -> None:
+    def _note_loop(self, node: Node, place: ScriptPlace) -> None:
         reading = self.reading
         note_loop(node, place.source, reading.variables, [*reading.functions])
         if node.type == "c_style_for_statement":
             header = text_of(node, place.source).partition("))")[0]
             note_arithmetic(header, reading.variables)
 
-    def _loop_over(self, node: Node, place: Place) -> list[Task]:
+    def _loop_over(self, node: Node, place: ScriptPlace) -> list[Task]:
         """Read a loop over words. Its variable is known if there is one word, so that the loop runs once."""
         variables = self.reading.variables
         name = node.child_by_field_name("variable")
@@ -219,23 +223,23 @@ class _Walk:
         visit = Visit(body, place)
         if runs_once:
             return [*tasks, visit]
-        return [*tasks, *_in_scope(Scope.BRANCH, [visit])]
+        return [*tasks, *_in_scope(VariableScope.BRANCH, [visit])]
 
     # Lists and pipelines
 
-    def _list(self, node: Node, place: Place) -> None:
+    def _list(self, node: Node, place: ScriptPlace) -> None:
         """Read `a && b && c`, or `a || b`: redirections behind it belong to its last command.
 
         Each command behind `&&` has what the ones before it set; behind the whole list nobody knows whether they ran.
         """
         first, *others = _chained(node)
-        tasks: list[Task] = [Visit(first.node, place.alone()), Enter(Scope.BRANCH)]
+        tasks: list[Task] = [Visit(first.node, place.alone()), Enter(VariableScope.BRANCH)]
         for at, part in enumerate(others, start=1):
             own = place if at == len(others) else place.alone()
             tasks.append(Visit(part.node, own._replace(before=part.operator)))
         self.reading.later([*tasks, Leave()])
 
-    def _pipeline(self, node: Node, place: Place) -> None:
+    def _pipeline(self, node: Node, place: ScriptPlace) -> None:
         """Read `a | b`: redirections behind it belong to its last command. Each part is a shell of its own."""
         children = node.children
         parts = [one for one in children if one.is_named]
@@ -248,12 +252,12 @@ class _Walk:
             own = own._replace(pipes=(*place.pipes, pipe))
             if at:
                 own = own._replace(before=operators[min(at - 1, len(operators) - 1)])
-            tasks += _in_scope(Scope.SUBSHELL, [Visit(part, own)])
+            tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, own)])
         self.reading.later(tasks)
 
     # Redirections
 
-    def _redirected(self, node: Node, place: Place) -> None:
+    def _redirected(self, node: Node, place: ScriptPlace) -> None:
         """Read a statement with its redirections, and what stands behind `<<` on the same line."""
         body = node.child_by_field_name("body")
         tasks: list[Task] = []
@@ -266,7 +270,7 @@ class _Walk:
             return
         self.reading.later([*tasks, *self._with_rest(body, rest, place)])
 
-    def _substitutions_of_redirect(self, redirect: Node, place: Place) -> Iterator[Visit]:
+    def _substitutions_of_redirect(self, redirect: Node, place: ScriptPlace) -> Iterator[Visit]:
         if redirect.type != "heredoc_redirect":
             yield from self._substitutions(redirect, place)
             return
@@ -274,29 +278,29 @@ class _Walk:
             if child.type in ("heredoc_body", "file_redirect"):
                 yield from self._substitutions(child, place)
 
-    def _with_rest(self, body: Node, rest: list[Node], place: Place) -> list[Task]:
+    def _with_rest(self, body: Node, rest: list[Node], place: ScriptPlace) -> list[Task]:
         """Return the tasks of `body <<EOF | rest` and `body <<EOF && rest`."""
         tasks: list[Task] = []
         if rest and rest[0].type == "pipeline":
             self.reading.pipelines += 1
             number = self.reading.pipelines
             first = place._replace(pipes=(*place.pipes, PipePlace(number, 0)))
-            tasks += _in_scope(Scope.SUBSHELL, [Visit(body, first)])
+            tasks += _in_scope(VariableScope.SUBSHELL, [Visit(body, first)])
             parts = [one for one in rest[0].children if one.is_named]
             for at, part in enumerate(parts, start=1):
                 pipes = (*place.pipes, PipePlace(number, at))
                 own = place.alone()._replace(before="|", pipes=pipes)
-                tasks += _in_scope(Scope.SUBSHELL, [Visit(part, own)])
+                tasks += _in_scope(VariableScope.SUBSHELL, [Visit(part, own)])
             rest = rest[1:]
         else:
             tasks.append(Visit(body, place))
         if len(rest) > 1:
             own = place.alone()._replace(before=rest[0].type)
-            tasks += _in_scope(Scope.BRANCH, [Visit(rest[1], own)])
+            tasks += _in_scope(VariableScope.BRANCH, [Visit(rest[1], own)])
         return tasks
 
 
-def _in_scope(scope: Scope, tasks: Sequence[Task]) -> list[Task]:
+def _in_scope(scope: VariableScope, tasks: Sequence[Task]) -> list[Task]:
     return [Enter(scope), *tasks, Leave()]
 
 

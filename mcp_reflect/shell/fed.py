@@ -30,7 +30,7 @@ _SIGNS_OF_SCRIPTS: Final = frozenset(" \t\n;&|<>()$`")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PipedOutput:
     """What a pipeline carries so far: the text, if it is known."""
 
     text: str
@@ -51,22 +51,22 @@ class FedScript:
     is_own_shell: bool = False
 
 
-def output_of(command: Command, before: Output | None) -> Output:
+def output_of(command: Command, before: PipedOutput | None) -> PipedOutput:
     """Return what a command hands on in its pipeline, as far as that can be seen without running it."""
     name = command.invocations[-1].name if command.invocations else ""
     if name in _ECHO:
         words = command.arguments
         while words[:1] and words[0] in _ECHO_FLAGS:
             words = words[1:]
-        return Output(" ".join(words).replace("\\n", "\n"))
+        return PipedOutput(" ".join(words).replace("\\n", "\n"))
     if name in _PASSING and command.document:
-        return Output(command.document)
+        return PipedOutput(command.document)
     if name in _PASSING and before is not None:
         return before
-    return Output("")
+    return PipedOutput("")
 
 
-def fed_scripts(command: Command, piped: Sequence[Output | None]) -> Iterator[FedScript]:
+def fed_scripts(command: Command, piped: Sequence[PipedOutput | None]) -> Iterator[FedScript]:
     """Yield the scripts that a command gives to shells; `piped` is what its pipelines carry to it."""
     carried = next((one.text for one in reversed(piped) if one is not None and one.text), "")
     for found in command.invocations:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from mcp_reflect.shell.bounds import MOST_COMMANDS, MOST_DEPTH, Budget, TooMuchError
 from mcp_reflect.shell.commands import Command, Inside, PipePlace, Redirection
-from mcp_reflect.shell.fed import Output
+from mcp_reflect.shell.fed import PipedOutput
 from mcp_reflect.shell.parser import Node
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.variables import Value, Variables, Word
 
 
-class Place(NamedTuple):
+class ScriptPlace(NamedTuple):
     """Where the walk is: what every command that is read here has in common.
 
     `is_possible`: it is read with one of several values that a variable may have.
@@ -35,18 +35,18 @@ class Place(NamedTuple):
     called: frozenset[str] = frozenset()
     depth: int = 0
 
-    def within(self, inside: Inside) -> "Place":
+    def within(self, inside: Inside) -> "ScriptPlace":
         """Return the place of what stands in a structure here."""
         if self.depth >= MOST_DEPTH:
             raise TooMuchError(f"it is deeper than {MOST_DEPTH} levels")
         return self._replace(inside=(*self.inside, inside), depth=self.depth + 1)
 
-    def alone(self) -> "Place":
+    def alone(self) -> "ScriptPlace":
         """Return the place without what belongs to one command only."""
         return self._replace(redirections=(), document="", extra_words=())
 
 
-class Scope(Enum):
+class VariableScope(Enum):
     """A stretch of a script behind which variables are not what they were made in it."""
 
     BRANCH = auto()  # it may have been left out
@@ -58,20 +58,20 @@ class Visit(NamedTuple):
     """A node that is to be read."""
 
     node: Node
-    place: Place
+    place: ScriptPlace
 
 
 class Emit(NamedTuple):
     """A command whose substitutions have been read: now it runs."""
 
     node: Node
-    place: Place
+    place: ScriptPlace
 
 
 class Enter(NamedTuple):
     """A scope begins; another shell has variables of its own."""
 
-    scope: Scope
+    scope: VariableScope
     variables: Variables | None = None
 
 
@@ -79,18 +79,18 @@ class Leave(NamedTuple):
     """A scope ends."""
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A function begins, with arguments and with variables for it alone."""
 
     arguments: list[Word]
     assignments: tuple[str, ...]
 
 
-class Return(NamedTuple):
+class FunctionEnd(NamedTuple):
     """The end of a function: the arguments and the local variables of its caller are back."""
 
 
-Task = Visit | Emit | Enter | Leave | Call | Return
+Task = Visit | Emit | Enter | Leave | FunctionCall | FunctionEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class _Frame:
 class _Saved:
     """What a shell had where a scope began."""
 
-    scope: Scope
+    scope: VariableScope
     variables: Variables
     functions: dict[str, tuple[Function, ...]]
     aliases: dict[str, str]
 
 
 @dataclass(slots=True)
-class Reading:
+class ScriptReading:
     """One reading of a script. Tasks are done from the end of their list."""
 
     budget: Budget = field(default_factory=Budget)
@@ -131,7 +131,7 @@ class Reading:
         default_factory=dict[str, tuple[Function, ...]]
     )
     aliases: dict[str, str] = field(default_factory=dict[str, str])
-    outputs: dict[int, Output] = field(default_factory=dict[int, Output])  # by pipeline
+    outputs: dict[int, PipedOutput] = field(default_factory=dict[int, PipedOutput])  # by pipeline
     tasks: list[Task] = field(default_factory=list["Task"])
     saved: list[_Saved] = field(default_factory=list["_Saved"])
     frames: list[_Frame] = field(default_factory=list["_Frame"])
@@ -150,7 +150,7 @@ class Reading:
     def leave(self) -> None:
         """End the scope that began last."""
         saved = self.saved.pop()
-        if saved.scope is Scope.BRANCH:
+        if saved.scope is VariableScope.BRANCH:
             self.variables = saved.variables.or_else(self.variables)
         else:
             self.variables = saved.variables
@@ -159,7 +159,7 @@ class Reading:
     def define(self, name: str, function: Function) -> None:
         """Note a function; in a branch the one before it may be the one that is called."""
         former: tuple[Function, ...] = ()
-        if any(one.scope is Scope.BRANCH for one in self.saved):
+        if any(one.scope is VariableScope.BRANCH for one in self.saved):
             former = self.functions.get(name, ())
         self.functions = {**self.functions, name: (function, *former[:3])}
 
@@ -167,7 +167,7 @@ class Reading:
         """Note an alias."""
         self.aliases = {**self.aliases, name: text}
 
-    def call(self, task: Call) -> None:
+    def call(self, task: FunctionCall) -> None:
         """Begin a function."""
         self.frames.append(_Frame(self.variables.arguments()))
         self.variables.set_arguments(task.arguments)
@@ -193,7 +193,9 @@ class Reading:
                 self.variables.values[name] = value
         self.variables.restore_arguments(frame.arguments)
 
-    def add(self, words: Sequence[Word], place: Place, assignments: Sequence[str] = ()) -> Command:
+    def add(
+        self, words: Sequence[Word], place: ScriptPlace, assignments: Sequence[str] = ()
+    ) -> Command:
         """Add a command of a place."""
         texts = tuple(word.text for word in words) or ("",)
         self.budget.take_words((*texts, *assignments, place.document))

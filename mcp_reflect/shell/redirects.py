@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_reflect.shell.commands import Redirection
 from mcp_reflect.shell.parser import Node, descendants, text_of
-from mcp_reflect.shell.reading import Place
+from mcp_reflect.shell.reading import ScriptPlace
 from mcp_reflect.shell.variables import Variables
 from mcp_reflect.shell.words import raw_value, text_value, words_of
 
@@ -15,7 +15,9 @@ CONTINUING: Final = ("pipeline", "&&", "||")
 """What may stand behind `<<EOF` on its line."""
 
 
-def with_redirect(place: Place, redirect: Node, rest: list[Node], variables: Variables) -> Place:
+def with_redirect(
+    place: ScriptPlace, redirect: Node, rest: list[Node], variables: Variables
+) -> ScriptPlace:
     """Return the place with a redirection; what runs behind `<<EOF` on its line is added to `rest`."""
     if redirect.type == "file_redirect":
         found = _files_of(redirect, place.source, variables)
@@ -37,7 +39,7 @@ def with_redirect(place: Place, redirect: Node, rest: list[Node], variables: Var
     return place
 
 
-def _with_text(place: Place, redirection: Redirection, text: str) -> Place:
+def _with_text(place: ScriptPlace, redirection: Redirection, text: str) -> ScriptPlace:
     document = text
     if place.document:
         document = f"{place.document}\n{text}"
@@ -47,8 +49,7 @@ def _with_text(place: Place, redirection: Redirection, text: str) -> Place:
 def _files_of(node: Node, source: bytes, variables: Variables) -> Iterator[Redirection]:
     plain = _PLAIN.fullmatch(source[node.start_byte : node.end_byte])
     if plain is not None:
-        descriptor, operator, target = plain.groups()
-        yield Redirection(operator.decode(), target.decode(), descriptor.decode())
+        yield Redirection(plain[2].decode(), plain[3].decode(), plain[1].decode())
         return
     written = node.child_by_field_name("descriptor")
     descriptor = "" if written is None else text_of(written, source)

@@ -14,20 +14,20 @@ from mcp_reflect.shell.changes import (
     other_environment,
 )
 from mcp_reflect.shell.commands import SUBSTITUTED, Command, Inside
-from mcp_reflect.shell.fed import FedScript, Output, fed_scripts, output_of
+from mcp_reflect.shell.fed import FedScript, PipedOutput, fed_scripts, output_of
 from mcp_reflect.shell.parser import Node, text_of
 from mcp_reflect.shell.powershell_reader import read_powershell
 from mcp_reflect.shell.programs import invocations_of
 from mcp_reflect.shell.reading import (
-    Call,
     Enter,
     Function,
+    FunctionCall,
+    FunctionEnd,
     Leave,
-    Place,
-    Reading,
-    Return,
-    Scope,
+    ScriptPlace,
+    ScriptReading,
     Task,
+    VariableScope,
     Visit,
 )
 from mcp_reflect.shell.redirects import with_redirect
@@ -44,10 +44,10 @@ _EXPANDED: Final = frozenset("$`'\"\\*?{~")  # a word of a test with one of thes
 class Runner:
     """Runs the commands of a reading on paper. `begin` parses a script, and returns the task of reading it."""
 
-    reading: Reading
-    begin: Callable[[str, Place], Visit]
+    reading: ScriptReading
+    begin: Callable[[str, ScriptPlace], Visit]
 
-    def run(self, node: Node, place: Place) -> None:
+    def run(self, node: Node, place: ScriptPlace) -> None:
         """Add the command of a node; what it sets is noted, and what it calls or feeds comes next."""
         self.reading.budget.take_step()
         run = _KINDS.get(node.type)
@@ -55,19 +55,19 @@ class Runner:
             run(self, node, place)
             note_expansions(place.source[node.start_byte : node.end_byte], self.reading.variables)
 
-    def run_assignments(self, node: Node, place: Place) -> None:
+    def run_assignments(self, node: Node, place: ScriptPlace) -> None:
         """Run `x=1 y=2`."""
         nodes = [node] if node.type == "variable_assignment" else node.named_children
         written = [self._assign(one, place) for one in nodes]
         self.reading.add([], place, written)
 
-    def run_unset(self, node: Node, place: Place) -> None:
+    def run_unset(self, node: Node, place: ScriptPlace) -> None:
         """Run `unset x`."""
         words = [Word(part) for part in text_of(node, place.source).split()]
         command = self.reading.add(words, place)
         note_command(command, words, self.reading.variables)
 
-    def run_test(self, node: Node, place: Place) -> None:
+    def run_test(self, node: Node, place: ScriptPlace) -> None:
         """Run `[ … ]`, `[[ … ]]` and `(( … ))`."""
         text = text_of(node, place.source)
         if text.startswith("(("):
@@ -76,11 +76,11 @@ class Runner:
         parts = text.split()
         self.reading.add([Word(part, not set(part) & _EXPANDED) for part in parts], place)
 
-    def run_redirection_alone(self, _: Node, place: Place) -> None:
+    def run_redirection_alone(self, _: Node, place: ScriptPlace) -> None:
         """Run `> file`."""
         self.reading.add([], place)
 
-    def run_declaration(self, node: Node, place: Place) -> None:
+    def run_declaration(self, node: Node, place: ScriptPlace) -> None:
         """Run `export x=1`, `local y`, `declare -i z=2`."""
         variables = self.reading.variables
         kind = node.children[0].type
@@ -114,7 +114,7 @@ class Runner:
             self.reading.make_local(name)
             self.reading.variables.unset(name)
 
-    def _assign(self, node: Node, place: Place) -> str:
+    def _assign(self, node: Node, place: ScriptPlace) -> str:
         """Note an assignment, and return it as it is written."""
         variables = self.reading.variables
         name, value = _name_of(node, place.source), node.child_by_field_name("value")
@@ -135,14 +135,14 @@ class Runner:
             variables.assign(name, words, is_list=is_list)
         return written_assignment(node, place.source, variables)
 
-    def run_plain_command(self, text: str, place: Place) -> None:
+    def run_plain_command(self, text: str, place: ScriptPlace) -> None:
         """Run a command whose words are as they are written."""
         words = [*map(Word, text.split()), *place.extra_words]
         command = self.reading.add(words, place)
         note_command(command, words, self.reading.variables)
         self._follow(command, place)
 
-    def run_command(self, node: Node, place: Place) -> None:
+    def run_command(self, node: Node, place: ScriptPlace) -> None:
         """Run a program, a function, or a command of the shell's own."""
         assignments: list[str] = []
         parts: list[Node] = []
@@ -166,7 +166,7 @@ class Runner:
     def _run_possible(
         self,
         parts: Sequence[Node],
-        place: Place,
+        place: ScriptPlace,
         possible: Sequence[Variables],
         command: Command,
     ) -> None:
@@ -182,7 +182,7 @@ class Runner:
             known.add(texts)
             self._follow(self.reading.add(words, place, command.assignments), place)
 
-    def _follow(self, command: Command, place: Place) -> None:
+    def _follow(self, command: Command, place: ScriptPlace) -> None:
         """Read next what a command calls: a function, an alias, the text that it gives to a shell."""
         reading, name = self.reading, command.program
         if name == "alias":
@@ -201,17 +201,19 @@ class Runner:
             tasks = [task for one in scripts for task in self._feed(one, place, command)]
             reading.later(tasks)
 
-    def _call_all(self, functions: Sequence[Function], command: Command, place: Place) -> None:
+    def _call_all(
+        self, functions: Sequence[Function], command: Command, place: ScriptPlace
+    ) -> None:
         """Read a function where it is called; of several by its name the latest, and the others as possible."""
         tasks = self._call(functions[0], command, place)
         if place.is_possible:
-            tasks = [Enter(Scope.SUBSHELL), *tasks, Leave()]
+            tasks = [Enter(VariableScope.SUBSHELL), *tasks, Leave()]
         for other in functions[1:]:
             may_run = place._replace(is_possible=True)
-            tasks += [Enter(Scope.SUBSHELL), *self._call(other, command, may_run), Leave()]
+            tasks += [Enter(VariableScope.SUBSHELL), *self._call(other, command, may_run), Leave()]
         self.reading.later(tasks)
 
-    def _call(self, function: Function, command: Command, place: Place) -> list[Task]:
+    def _call(self, function: Function, command: Command, place: ScriptPlace) -> list[Task]:
         """Return the tasks of a function that is called with arguments, and with variables for it alone."""
         body = place.alone()._replace(assignments=command.assignments, source=function.source)
         words = [
@@ -219,12 +221,12 @@ class Runner:
             for at, word in enumerate(command.arguments, start=1)
         ]
         return [
-            Call(words, command.assignments),
+            FunctionCall(words, command.assignments),
             Visit(function.body, body.within(Inside.FUNCTION)),
-            Return(),
+            FunctionEnd(),
         ]
 
-    def _feed(self, script: FedScript, place: Place, command: Command) -> list[Task]:
+    def _feed(self, script: FedScript, place: ScriptPlace, command: Command) -> list[Task]:
         """Return the tasks of a script that a shell is given, with the variables of that shell."""
         place = place._replace(fed_by=script.by)
         if script.is_powershell:
@@ -239,7 +241,7 @@ class Runner:
                 return [visit]
             variables.doubt_all()
         inner = self._variables_of(script, command)
-        return [Enter(Scope.SHELL, inner), visit, Leave()]
+        return [Enter(VariableScope.SHELL, inner), visit, Leave()]
 
     def _variables_of(self, script: FedScript, command: Command) -> Variables:
         """Return the variables that a script begins with: those of its environment, and its arguments."""
@@ -259,7 +261,7 @@ class Runner:
             variables.set_arguments(others)
         return variables
 
-    def _script_task(self, text: str, place: Place, command: Command) -> Visit:
+    def _script_task(self, text: str, place: ScriptPlace, command: Command) -> Visit:
         """Return the task of a text that a command runs; the variables of the command are set in it."""
         reading = self.reading
         reading.scripts += 1
@@ -267,7 +269,7 @@ class Runner:
         own = place.alone()._replace(assignments=command.assignments)
         return self.begin(text, own.within(Inside.FED)._replace(script=number))
 
-    def _feed_powershell(self, text: str, place: Place) -> None:
+    def _feed_powershell(self, text: str, place: ScriptPlace) -> None:
         """Add the commands of a text that PowerShell or cmd runs."""
         place = place.within(Inside.FED)
         self.reading.scripts += 1
@@ -287,7 +289,7 @@ class Runner:
             )
             self.reading.keep(own, is_possible=place.is_possible)
 
-    def _piped_into(self, command: Command) -> list[Output | None]:
+    def _piped_into(self, command: Command) -> list[PipedOutput | None]:
         """Return what the pipelines of a command carry to it, and note what it hands on."""
         outputs = self.reading.outputs
         carried = [outputs.get(pipe.pipeline) for pipe in command.pipes]
@@ -297,7 +299,7 @@ class Runner:
         return carried
 
 
-_KINDS: Final[dict[str, Callable[[Runner, Node, Place], None]]] = {
+_KINDS: Final[dict[str, Callable[[Runner, Node, ScriptPlace], None]]] = {
     "command": Runner.run_command,
     "variable_assignment": Runner.run_assignments,
     "variable_assignments": Runner.run_assignments,
@@ -308,7 +310,7 @@ _KINDS: Final[dict[str, Callable[[Runner, Node, Place], None]]] = {
 }
 
 
-def _words_of_all(parts: Sequence[Node], place: Place, variables: Variables) -> list[Word]:
+def _words_of_all(parts: Sequence[Node], place: ScriptPlace, variables: Variables) -> list[Word]:
     words = [word for part in parts for word in words_of(part, place.source, variables)]
     return [*words, *place.extra_words]
 

@@ -7,14 +7,9 @@ from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
 from mcp_reflect.errors import InputError, NotAllowedError
-from mcp_reflect.guards.guard import (
-    Call,
-    Guard,
-    key_may_be_met,
-    matches,
-    may_be_met,
-    parse_guard,
-)
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import Guard, parse_guard
+from mcp_reflect.guards.matching import key_may_be_met, matches, may_be_met
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Json, Link, Scope
 from mcp_reflect.models.lesson import GuardMode, Lesson, LessonDraft, RecordKind, State, Trust

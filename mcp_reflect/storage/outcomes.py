@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mcp_reflect.errors import InputError
 from mcp_reflect.evidence.following import follows
-from mcp_reflect.guards.guard import Call
+from mcp_reflect.guards.call import Call
 from mcp_reflect.models import lesson as models
 from mcp_reflect.models.common import Scope
 from mcp_reflect.models.lesson import Evidence, Lesson, Trust

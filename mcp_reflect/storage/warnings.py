@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mcp_reflect.guards.guard import Call
+from mcp_reflect.guards.call import Call
 from mcp_reflect.models.common import Json, Scope, from_json
 from mcp_reflect.models.lesson import Lesson
 from mcp_reflect.models.proposal import PREFIX, ProposalKind

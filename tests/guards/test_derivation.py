@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from mcp_reflect.guards.call import Call
 from mcp_reflect.guards.derivation import derive
-from mcp_reflect.guards.guard import Call, Guard, matches
+from mcp_reflect.guards.guard import Guard
+from mcp_reflect.guards.matching import matches
 
 FOLDER = Path(__file__).with_name("cases")
 # Written before the derivation: `silent` are lessons whose calls differ by a value or a bare program alone.

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_reflect.errors import InputError
-from mcp_reflect.guards.guard import Call, matches, parse_guard
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches
 
 
 def call_of(call: str | dict[str, Any]) -> Call:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mcp_reflect.guards.guard import Call
+from mcp_reflect.guards.call import Call
 from mcp_reflect.shell import read_script, written_files
 from mcp_reflect.shell.bounds import MOST_COMMANDS
 

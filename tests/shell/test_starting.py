@@ -2,7 +2,9 @@
 
 import pytest
 
-from mcp_reflect.guards.guard import Call, matches, parse_guard
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import matches
 from mcp_reflect.shell import read_script
 
 GUARD = parse_guard("Bash: `rm` with `-rf`")

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from mcp_reflect.guards.guard import Call, may_be_met, parse_guard
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import parse_guard
+from mcp_reflect.guards.matching import may_be_met
 from mcp_reflect.shell import read_script
 
 GUARD = parse_guard("Bash: `rm` with `-rf`")

@@ -58,7 +58,9 @@ def may_be_known(bank: str, project: str, tool: str, arguments: Any, text: str) 
     keys = [key for key in _heads(bank, _GUARDS, (project,)) if _may_be_guarded(key, name, words)]
     if not keys:
         return False
-    from mcp_reflect.guards.guard import Call, matches, may_be_met, parse_guard  # noqa: PLC0415 - few calls are looked at this far
+    from mcp_reflect.guards.call import Call  # noqa: PLC0415 - few calls are looked at this far
+    from mcp_reflect.guards.guard import parse_guard  # noqa: PLC0415 - few calls are looked at this far
+    from mcp_reflect.guards.matching import matches, may_be_met  # noqa: PLC0415 - few calls are looked at this far
 
     call = Call(tool, arguments)
     try:

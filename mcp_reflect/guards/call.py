@@ -1,0 +1,137 @@
+"""A call as guards see it: the programs that it starts, the files that it changes, its values."""
+
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.guards.items import MOST_VALUE_CHARS, name_of, tool_key
+from mcp_reflect.guards.program import HeadUses, Program, after_head
+from mcp_reflect.guards.shell_tools import command_text, is_powershell, is_shell, tool_words
+from mcp_reflect.models.common import Json
+from mcp_reflect.shell import Command, Script, patched_files, read_script, written_files
+
+_MOST_VALUES: Final = 400  # of a call's arguments that are looked at
+_EDIT_WORDS: Final = frozenset("edit write create insert replace patch update str".split())
+_PATHS: Final = (
+    "file_path",
+    "path",
+    "filePath",
+    "filename",
+    "file",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+)
+
+
+class Call:
+    """A call as guards see it. Each part is read when it is first asked for."""
+
+    def __init__(self, tool: str, arguments: Json) -> None:
+        self.tool = tool[:200]
+        self.arguments = arguments
+        self.shell = is_shell(self.tool)
+        self.powershell = is_powershell(self.tool)
+
+    @cached_property
+    def script(self) -> Script:
+        """What a shell's call runs."""
+        if not self.shell:
+            return Script(())
+        return read_script(command_text(self.arguments), is_powershell=self.powershell)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of a shell's call."""
+        return self.script.commands
+
+    @cached_property
+    def by_command(self) -> tuple[tuple[Command, tuple[Program, ...]], ...]:
+        """The commands that start a program, each with its programs, from the outside to the inside."""
+        return tuple(
+            (command, tuple(Program(self, command, found) for found in command.invocations))
+            for command in self.commands
+            if command.invocations
+        )
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs that it starts, and those that it may start by one of several values of a variable."""
+        certain = tuple(program for _, programs in self.by_command for program in programs)
+        possible = tuple(
+            Program(self, command, found)
+            for command in self.script.possible
+            for found in command.invocations
+        )
+        return certain + possible
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Program]]:
+        """The programs that it starts by their names in lower case."""
+        found: dict[str, list[Program]] = {}
+        for program in self.programs:
+            found.setdefault(program.found.name.lower(), []).append(program)
+        return found
+
+    def uses_of(self, head: str) -> HeadUses:
+        """The programs of a guard's head, with their arguments behind it."""
+        if head not in self._uses:
+            named = self.by_name.get(name_of(head), ())
+            behind = ((program, after_head(head.split(), program)) for program in named)
+            found = tuple((program, rest) for program, rest in behind if rest is not None)
+            self._uses[head] = HeadUses(found)
+        return self._uses[head]
+
+    @cached_property
+    def _uses(self) -> dict[str, HeadUses]:
+        return {}
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The files that it changes."""
+        if self.shell:
+            commands = (*self.commands, *self.script.possible)
+            return tuple(file for command in commands for file in written_files(command))
+        values = self.arguments if isinstance(self.arguments, dict) else {"patch": self.arguments}
+        if not tool_words(self.tool) & _EDIT_WORDS:
+            return ()
+        named = [value for name in _PATHS if isinstance(value := values.get(name), str)]
+        return tuple(
+            named
+            or [
+                file
+                for text in values.values()
+                if isinstance(text, str)
+                for file in patched_files(text)
+            ]
+        )
+
+    @cached_property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """The plain values among its arguments, each with the name that it stands under."""
+        found: list[tuple[str, str]] = []
+        waiting: list[tuple[str, Json]] = [("", self.arguments)]
+        while waiting and len(found) < _MOST_VALUES:
+            name, value = waiting.pop()
+            if isinstance(value, dict):
+                waiting += [(str(key), part) for key, part in list(value.items())[:_MOST_VALUES]]
+            elif isinstance(value, list):
+                waiting += [(name, part) for part in value[:_MOST_VALUES]]
+            else:
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                found.append((name, text[:MOST_VALUE_CHARS]))
+        return tuple(found)
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys under which guards of this call are looked up."""
+        keys = {f"$ {name}" for name in self.by_name}
+        for file in self.written:
+            *folders, last = [part for part in file.replace("\\", "/").split("/") if part] or [""]
+            keys |= {
+                last,
+                "*",
+                f"*.{last.rsplit('.', 1)[-1]}",
+                f"{last}/",
+                *(f"{folder}/" for folder in folders),
+            }
+        return keys | {tool_key(self.tool)}

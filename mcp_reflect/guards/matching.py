@@ -1,0 +1,91 @@
+"""Whether a call goes against a guard."""
+
+from typing import Final
+
+from mcp_reflect.guards.call import Call
+from mcp_reflect.guards.guard import EDIT, POWERSHELL, SHELL, Guard
+from mcp_reflect.guards.items import NUMBER, has_words, is_path, name_of
+from mcp_reflect.guards.program import HeadUses
+
+_ASKING: Final = frozenset(
+    "--help -help --version -version help version list ls --list show status info --abort --continue --quit".split()
+)
+
+
+def matches(guard: Guard, call: Call) -> bool:
+    """True for a call that goes against the guard."""
+    if guard.tool == EDIT and guard.has:
+        written = (
+            file for file in call.written if any(is_path(file, path) for path in guard.has[0])
+        )
+        return any(not any(is_path(file, path) for path in guard.lacks) for file in written)
+    if guard.tool in (SHELL, POWERSHELL):
+        here = guard.tool == SHELL or call.powershell
+        return here and any(_is_met(guard, call.uses_of(head)) for head in guard.has[0])
+    return (
+        _is_same_tool(guard.tool, call.tool)
+        and all(any(_has_value(call, item) for item in group) for group in guard.has)
+        and not any(_has_value(call, item) for item in guard.lacks)
+    )
+
+
+def may_be_met(guard: Guard, call: Call) -> bool:
+    """True for a call that was not read to its end, and has the program of a guard as a word.
+
+    Nothing is concluded from it but that an enforced guard cannot let the call pass.
+    """
+    if guard.tool not in (SHELL, POWERSHELL) or not call.script.is_partial:
+        return False
+    return any(call.script.may_start(name_of(head)) for head in guard.has[0])
+
+
+def key_may_be_met(key: str, call: Call) -> bool:
+    """Return whether a key may be of a guard that `may_be_met` says yes to."""
+    return key.startswith("$ ") and call.script.may_start(key[2:])
+
+
+def _is_same_tool(one: str, other: str) -> bool:
+    """True for one name; hosts write the server before it in their own way, or leave it out."""
+    (servers, _, name), (others, _, same) = (
+        one.lower().rpartition("__"),
+        other.lower().rpartition("__"),
+    )
+    return name == same and (servers.endswith(others) or others.endswith(servers))
+
+
+def _is_met(guard: Guard, uses: HeadUses) -> bool:
+    """Return whether one of the programs of a guard's head has each of its groups, and nothing that it has to lack."""
+    groups = guard.has[1:]
+    if not all(uses.may_have(group) for group in groups):
+        return False
+    for program, rest in uses.programs:
+        if rest and rest[0] in _ASKING:
+            continue
+        has_all = all(any(program.has(item, rest) for item in group) for group in groups)
+        if has_all and not any(program.has(item, rest) for item in guard.lacks):
+            return True
+    return False
+
+
+def _has_value(call: Call, item: str) -> bool:
+    if item[:1] == '"':
+        return any(has_words(value, item.strip('"')) for _, value in call.values)
+    name, colon, wanted = item.partition(": ")
+    for key, value in call.values:
+        if key != name:
+            continue
+        if not colon:
+            return True
+        if (
+            wanted[:1] in "<>"
+            and NUMBER.fullmatch(value)
+            and NUMBER.fullmatch(limit := wanted[1:].strip())
+        ):
+            if (float(value) > float(limit)) if wanted[0] == ">" else (float(value) < float(limit)):
+                return True
+        elif wanted[:1] == '"':
+            if has_words(value, wanted.strip('"')):
+                return True
+        elif value.strip("#@ ").lower() == wanted.strip("#@ ").lower():
+            return True
+    return False

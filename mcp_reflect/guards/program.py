@@ -1,0 +1,191 @@
+"""A program that a command of a call starts, and whether it has what an item of a guard names."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from mcp_reflect.guards.items import has_words, is_argument, is_operand, is_path
+from mcp_reflect.guards.knowledge import words_about
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import Command, Invocation, base_name, program_name
+
+if TYPE_CHECKING:
+    from mcp_reflect.guards.call import Call
+
+ANY_ARGUMENT: Final = "an argument"
+
+_FEEDERS: Final = frozenset("echo printf cat".split())
+_CLUSTER: Final = lazy_compile(r"-[A-Za-z]{1,5}")
+_VARIABLE: Final = lazy_compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that a command of a call starts."""
+
+    call: "Call"
+    command: Command
+    found: Invocation
+
+    @property
+    def earlier(self) -> tuple[Command, ...]:
+        """The commands before it."""
+        return self.call.commands[: self.command.number]
+
+    @property
+    def readers(self) -> list[str]:
+        """The programs that its output is piped into."""
+        if not self.command.pipes:
+            return []
+        later = self.call.commands[self.command.number + 1 :]
+        return [
+            found.name
+            for other in later
+            if self.command.feeds(other)
+            for found in other.invocations
+        ]
+
+    @property
+    def in_background(self) -> bool:
+        """Whether nobody waits for it."""
+        return self.command.is_background or ("run_in_background", "true") in self.call.values
+
+    @property
+    def text(self) -> str:
+        """The text that it is given: its arguments, a here-document, what is piped into it."""
+        texts = [*self.command.arguments, self.command.document]
+        for other in self.earlier if self.command.pipes else ():
+            if other.feeds(self.command) and base_name(other.program) in _FEEDERS:
+                texts += [*other.arguments, other.document]
+        return "\n".join(texts)
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether `-rf` means `-r -f`."""
+        return self.found.name not in words_about("one dash") and not self.call.powershell
+
+    @cached_property
+    def flags(self) -> list[tuple[str, str]]:
+        """Its flags, those of a cluster one by one, each with its value or the next word."""
+        words = pairwise((*self.found.arguments, ""))
+        flags = [flag for word, behind in words for flag in self.flags_of_word(word, behind)]
+        if self.found.name == "git" and any(word[:1] == "+" for word in self.found.arguments):
+            flags.append(("--force", ""))  # `git push origin +main`
+        return flags
+
+    def flags_of_word(self, word: str, behind: str) -> list[tuple[str, str]]:
+        """Return the flags of one word, each with its value, which may be the word behind it."""
+        if word[:1] != "-" or word in ("-", "--"):
+            return []
+        sign = ":" if self.call.powershell and ":" in word else "="
+        name, equal, value = word.partition(sign)
+        if not equal:
+            value = "" if behind[:1] == "-" else behind
+        if not self.has_clusters or len(name) == 2 or name[:2] == "--":
+            return [(name, value)]
+        if _CLUSTER.fullmatch(name):
+            return [(f"-{letter}", value) for letter in name[1:]]
+        return [(word[:2], word[2:]), (name, value)]  # -n50, and a long flag with one dash
+
+    def has(self, item: str, arguments: Sequence[str] | None = None) -> bool:
+        """Return whether the call has an item of a guard; `arguments` are those after the subcommands."""
+        words = self.found.arguments if arguments is None else arguments
+        if item == ANY_ARGUMENT:
+            return any(is_operand(word) for word in words)
+        if item == "&":
+            return self.in_background
+        if item.startswith("| "):
+            return item[2:] in self.readers
+        if item.endswith(" &&"):
+            return any(_starts_with(other, item.split()[:-1]) for other in self.earlier)
+        if item.endswith(" ..."):
+            return item[:-4] in self.found.wrappers
+        if item[:1] == '"':
+            return has_words(self.text, item.strip('"'))
+        if item[:1] == "-":
+            return self._has_flag(item)
+        if variable := _VARIABLE.fullmatch(item):
+            return self._sets(variable[1], variable[2])
+        return any(is_argument(word, item) for word in words) or (
+            "/" in item and is_path(self.found.program, item)
+        )
+
+    @cached_property
+    def _values(self) -> dict[str, set[str]]:
+        """The values of each flag, and the flags as they are written."""
+        values = {word: set[str]() for word in self.found.arguments if word[:1] == "-"}
+        for flag, value in self.flags:
+            values.setdefault(flag.lower() if self.call.powershell else flag, set()).add(value)
+        return values
+
+    def _has_flag(self, item: str) -> bool:
+        name, equal, value = item.partition("=")
+        values = self._values.get(name.lower() if self.call.powershell else name)
+        return item in self._values or (values is not None and (not equal or value in values))
+
+    def _sets(self, name: str, value: str) -> bool:
+        set_here = [*self.command.assignments, *self.command.words]
+        for other in self.earlier:
+            if other.words[0] in ("", "export", "set", "declare"):
+                set_here += [*other.assignments, *other.words]
+        pairs = (word.partition("=") for word in set_here)
+        return any(
+            found == name and equal and value in ("", given) for found, equal, given in pairs
+        )
+
+
+@dataclass(frozen=True)
+class HeadUses:
+    """The programs of a call that a guard's head names, each with its arguments behind the subcommands."""
+
+    programs: tuple[tuple[Program, tuple[str, ...]], ...]
+
+    @cached_property
+    def _flags(self) -> frozenset[str]:
+        written = {word for _, rest in self.programs for word in rest if word[:1] == "-"}
+        return frozenset(written) | {flag for one, _ in self.programs for flag, _ in one.flags}
+
+    def may_have(self, group: Sequence[str]) -> bool:
+        """Return whether any of them may have an item of a group: of plain flags, whether one of them is there at all."""
+        if any(item[:1] != "-" or "=" in item for item in group):
+            return True
+        return self._is_powershell or not self._flags.isdisjoint(group)
+
+    @cached_property
+    def _is_powershell(self) -> bool:
+        return any(one.call.powershell for one, _ in self.programs)
+
+
+def _starts_with(command: Command, words: Sequence[str]) -> bool:
+    for found in command.invocations:
+        if found.name == program_name(words[0]) or is_path(found.program, words[0]):
+            rest = iter(found.arguments)
+            if all(any(is_argument(given, word) for given in rest) for word in words[1:]):
+                return True
+    return False
+
+
+def after_head(head: Sequence[str], program: Program) -> tuple[str, ...] | None:
+    """Return the arguments without the subcommands of `head`, None if the program or a subcommand is another."""
+    name, *subcommands = head
+    found = program.found
+    same = is_path(found.program, name) if "/" in name else found.name == program_name(name)
+    if not same and not (program.call.powershell and found.name.lower() == name.lower()):
+        return None
+    words = list(found.arguments)
+    at = 0
+    for subcommand in subcommands:
+        while at < len(words) and words[at] != subcommand and not is_path(words[at], subcommand):
+            # A word behind a flag may be its value: `git -C web push`.
+            if words[at][:1] != "-" and (
+                at == 0 or words[at - 1][:1] != "-" or "=" in words[at - 1]
+            ):
+                return None
+            at += 1
+        if at == len(words):
+            return None
+        del words[at]
+    return tuple(words)

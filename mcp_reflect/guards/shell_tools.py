@@ -1,0 +1,51 @@
+"""Which tools run commands of a shell, and the command among the arguments of their calls."""
+
+import shlex
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from mcp_reflect.models.common import Json
+from mcp_reflect.patterns import lazy_compile
+from mcp_reflect.shell import base_name
+
+_WORDS: Final = lazy_compile(r"[A-Z]{2,32}(?![a-z])|[A-Z]?[a-z]{1,32}|\d{1,8}")
+_SHELL_WORDS: Final = frozenset(
+    "bash sh zsh shell terminal exec command cmd powershell pwsh".split()
+)
+_POWERSHELL_WORDS: Final = frozenset("powershell pwsh power".split())
+
+
+def is_shell(tool: str) -> bool:
+    """True for a tool that runs commands of a shell."""
+    return bool(tool_words(tool) & _SHELL_WORDS)
+
+
+@lru_cache(maxsize=200)
+def tool_words(tool: str) -> frozenset[str]:
+    """Return the words of a tool's name in lower case: `getUser_details` is get, user, details."""
+    return frozenset(word.lower() for word in _WORDS.findall(tool[:200]))
+
+
+def command_text(arguments: Json) -> str:
+    """Return the command among the arguments of a shell's call; one that is a list of words, as a line."""
+    values = arguments if isinstance(arguments, dict) else {"command": arguments}
+    for name in ("command", "cmd", "script", "input"):
+        value = values.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value:
+            return joined([str(word) for word in value])
+    return ""
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return a command given as a list: what `bash -lc` is to run, else the words as a line."""
+    by_shell = base_name(words[0]) in ("bash", "sh", "zsh", "pwsh", "powershell")
+    script = by_shell and len(words) > 2 and words[-2].lower() in ("-c", "-lc", "-ic", "-command")
+    return words[-1] if script else shlex.join(words)
+
+
+def is_powershell(tool: str) -> bool:
+    """True for a tool that runs commands of PowerShell."""
+    return not _POWERSHELL_WORDS.isdisjoint(tool_words(tool))
