@@ -30,6 +30,8 @@ MARKS_OF_HOSTS: Final = frozenset(
         *("OPENCODE", "OPENCODE_PID"),
         # Gemini CLI 0.61, Qwen Code 0.15
         *("GEMINI_CLI", "QWEN_CODE"),
+        # pi 1.6, Cline CLI 3.0
+        *("PI_CODING_AGENT", "PI_SESSION_ID", "CLINE_CONNECTOR_CLI_LAUNCH"),
     }
 )
 """Variables that hosts set in the commands of their agents, measured by `python -m tools.hosts.children`.

@@ -136,7 +136,10 @@ def add_install_arguments(parser: CliParser) -> None:
 def run_install(options: Namespace) -> int:
     """Register mcp-reflect in a host, or remove it: shows the change, asks, and keeps a backup."""
     if options.host == "rules":
+        from mcp_reflect.services.promote import FILES  # noqa: PLC0415 - the entry of a host needs no bank
+
         write_line(AGENT_RULES.rstrip())
+        sys.stderr.write(f"Put them into the file that your host reads: {', '.join(FILES)}.\n")
         return 0
     host = HOSTS[options.host]
     command = _server_command(options)

@@ -329,7 +329,7 @@ def _summary(engine: Engine, learned: Learned, found: int, options: Namespace) -
 
 
 def add_promote_arguments(parser: CliParser) -> None:
-    about = "CLAUDE.md, AGENTS.md, GEMINI.md or .cursor/rules (default: those that are there, else CLAUDE.md)"
+    about = f"{', '.join(promote.FILES)} (default: those that are there, else CLAUDE.md)"
     parser.add_argument("file", nargs="?", metavar="FILE", choices=promote.FILES, help=about)
     about = "lessons of a task type or tag, three or more: .claude/skills/SUBJECT/SKILL.md"
     parser.add_argument("--skill", metavar="SUBJECT", help=about)

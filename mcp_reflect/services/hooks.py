@@ -17,6 +17,12 @@ from mcp_reflect.security.redact import clean_text
 from mcp_reflect.services.context import Context
 from mcp_reflect.sessions.session_file import SessionFile
 
+# The files of rules that a host reads, by a part of the path of its transcripts.
+_READ_BY: Final = (
+    ("/.codex/", ("AGENTS.md",)),
+    ("/.qwen/", ("QWEN.md", "AGENTS.md")),
+    ("/.pi/", ("AGENTS.md", "CLAUDE.md")),
+)
 _MOST_FILES: Final = 4  # transcripts whose place is kept
 _WAITS: Final = 10  # times that a transcript is read again where hooks saw more calls than it has
 _FEW_WAITS: Final = 3  # the same where that is not known, and the file ends without a message
@@ -118,7 +124,7 @@ def _reads(hook: HookInput, file: Path) -> bool:
     elif hook.event.startswith("Before") or "/.gemini/" in transcript:
         names = ("GEMINI.md",)
     else:
-        names = ("AGENTS.md",) if "/.codex/" in transcript else ("CLAUDE.md",)
+        names = next((read for part, read in _READ_BY if part in transcript), ("CLAUDE.md",))
     return any(
         (file.parent / name).exists() and file.samefile(file.parent / name) for name in names
     )

@@ -26,7 +26,18 @@ from mcp_reflect.storage.similarity import same_text
 from mcp_reflect.text.signature import digest
 from mcp_reflect.whole_files import replace_whole
 
-FILES: Final = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules")
+_PLACES: Final = {
+    "CLAUDE.md": "CLAUDE.md",
+    "AGENTS.md": "AGENTS.md",  # Codex, opencode, Copilot CLI, Cline, pi, Droid and others
+    "GEMINI.md": "GEMINI.md",
+    "QWEN.md": "QWEN.md",
+    "copilot-instructions.md": ".github/copilot-instructions.md",
+    ".clinerules": ".clinerules/mcp-reflect.md",
+    ".cursor/rules": ".cursor/rules/mcp-reflect.mdc",
+}
+FILES: Final = tuple(_PLACES)
+"""The names of files that hosts give to their models. Of a folder of rules one file is ours."""
+
 MOST_LINES: Final = 40  # of a block, with its markers
 LEAST_OF_A_SKILL: Final = 3  # lessons of one subject
 _FRAME: Final = 4  # lines of a block that are no lessons
@@ -143,7 +154,9 @@ def path_of(root: Path, name: str, subject: str | None = None) -> Path:
     if subject:
         slug = re.sub(r"[^a-z0-9]+", "-", subject.lower()).strip("-") or "lessons"
         return root / ".claude" / "skills" / slug / "SKILL.md"
-    return root / name / "mcp-reflect.mdc" if name == ".cursor/rules" else root / name
+    if name == ".clinerules" and (root / name).is_file():  # it may be one file
+        return root / name
+    return root / _PLACES[name]
 
 
 def files_there(root: Path) -> list[str]:

@@ -62,11 +62,22 @@ def test_a_file_that_was_made_for_the_block_is_removed_with_it(
     for words, made in (
         (["GEMINI.md"], "GEMINI.md"),
         ([".cursor/rules"], ".cursor/rules/mcp-reflect.mdc"),
+        (["QWEN.md"], "QWEN.md"),
+        (["copilot-instructions.md"], ".github/copilot-instructions.md"),
+        ([".clinerules"], ".clinerules/mcp-reflect.md"),
     ):
         command.by_person("promote", *words, "--yes")
         assert RULE in (project / made).read_text()
         command.by_person("promote", *words, "--undo", "--yes")
         assert not (project / made).exists()
+
+
+def test_rules_of_cline_may_be_one_file(command: Command, project: Path) -> None:
+    (project / ".clinerules").write_text(OWN)
+    command.by_person("promote", ".clinerules", "--yes")
+    assert RULE in (project / ".clinerules").read_text()
+    command.by_person("promote", ".clinerules", "--undo", "--yes")
+    assert (project / ".clinerules").read_text() == OWN
 
 
 def test_without_a_name_the_files_that_are_there_are_written(

@@ -20,6 +20,10 @@ from tools.hosts.trying import Home, clean_home
 
 _MARK = "ENVIRONMENT-OF-A-CHILD"
 _SECONDS = 90
+_SHELLS = (
+    *("Bash", "bash", "shell", "exec_command"),
+    *("run_shell_command", "shell_command", "run_commands"),
+)
 
 
 class Asking(BaseHTTPRequestHandler):
@@ -96,7 +100,7 @@ def _tool_of(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     for tool in request.get("tools", ()):
         own = tool.get("function", tool)
         name = own.get("name", "")
-        if name in ("Bash", "bash", "shell", "exec_command", "run_shell_command", "shell_command"):
+        if name in _SHELLS:
             return name, own
     return "Bash", {}
 
@@ -104,6 +108,8 @@ def _tool_of(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _arguments(name: str, command: str) -> dict[str, Any]:
     if name == "exec_command":
         return {"cmd": command}
+    if name == "run_commands":
+        return {"commands": [command]}
     if name == "shell":
         return {"command": ["bash", "-lc", command]}
     return {"command": command, "description": "look", "is_background": False}
@@ -195,6 +201,19 @@ def _started(folder: Path, home: Home, url: str) -> dict[str, tuple[list[str], d
     (opencode / "opencode.json").write_text(
         json.dumps({"provider": {"fake": provider}, "model": "fake/scripted"})
     )
+    pi = home.folder / ".pi" / "agent"
+    pi.mkdir(parents=True)
+    own = {"baseUrl": f"{url}/v1", "apiKey": "x", "api": "openai-completions"}
+    own |= {"models": [{"id": "scripted", "name": "scripted"}]}
+    (pi / "models.json").write_text(json.dumps({"providers": {"fake": own}}))
+    cline = home.folder / ".cline" / "data" / "settings"
+    cline.mkdir(parents=True)
+    named = {"provider": "openai-compatible", "apiKey": "x", "model": "scripted"}
+    named |= {"baseUrl": f"{url}/v1"}
+    about = {"settings": named, "updatedAt": "2026-11-28T00:00:00.000Z", "tokenSource": "manual"}
+    providers = {"version": 1, "modes": {}, "providers": {"openai-compatible": about}}
+    providers |= {"lastUsedProvider": "openai-compatible"}
+    (cline / "providers.json").write_text(json.dumps(providers))
     prompt = "Run env."
     return {
         "claude": (
@@ -231,6 +250,17 @@ def _started(folder: Path, home: Home, url: str) -> dict[str, tuple[list[str], d
             },
         ),
         "opencode": ([str(programs / "opencode"), "run", prompt], {}),
+        "cline": (
+            [
+                *(str(programs / "cline"), "-P", "openai-compatible", "-k", "x"),
+                *("-m", "scripted", prompt),
+            ],
+            {},
+        ),
+        "pi": (
+            [str(programs / "pi"), "--model", "fake/scripted", "-p", prompt],
+            {"PI_OFFLINE": "1"},
+        ),
     }
 
 
@@ -240,7 +270,10 @@ def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Asking)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    for name in sys.argv[2:] or ("claude", "codex", "gemini", "qwen", "copilot", "opencode"):
+    for name in sys.argv[2:] or (
+        *("claude", "codex", "gemini", "qwen"),
+        *("copilot", "opencode", "cline", "pi"),
+    ):
         with clean_home("children") as home, tempfile.TemporaryDirectory() as kept:
             command, added = _started(folder, home, url)[name]
             seen = Path(kept) / "seen"
