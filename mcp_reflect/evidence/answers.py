@@ -93,14 +93,20 @@ def score_of(version: Version) -> float | None:
     return round(min(version.share_that_holds, opinion.quality_score), 3)
 
 
-def _action(first: Version, gate: bool | None, judging: Judging) -> Action:
-    """Return what to do: hand it over, change it, or get evidence first."""
+def _action(first: Version, gate: bool | None, judging: Judging) -> Action | None:
+    """Return what to do: hand it over, change it, or get evidence first; None where the claims are to be judged."""
     if gate or _states_nothing(first, judging) or _nothing_bears(first):
         return Action.KEEP
     if first.issues:
         return Action.REVISE
-    has_unshown = any(claim.verdict is Verdict.NOT_SHOWN for claim in first.claims)
-    return Action.REVISE if gate is False and not has_unshown else Action.VERIFY_FIRST
+    if any(claim.verdict is Verdict.NOT_SHOWN or _is_open(claim) for claim in first.claims):
+        return Action.VERIFY_FIRST
+    return None if gate is None else Action.REVISE
+
+
+def _is_open(claim: Claim) -> bool:
+    """True for a claim without a verdict that says that something went well, which no run shows."""
+    return claim.unproven and claim.verdict is None
 
 
 def _states_nothing(first: Version, judging: Judging) -> bool:
@@ -140,11 +146,15 @@ def _first_error(version: Version) -> int | None:
     return min(wrong, default=None)
 
 
-def _guidance(result: LoopResult, action: Action) -> str | None:
+def _guidance(result: LoopResult, action: Action | None) -> str | None:
     """Say what to do next, in the order in which it is done."""
-    if action is Action.KEEP:
+    if action is None or action is Action.KEEP:
         return None
-    unshown = [claim.number for claim in result.first.claims if claim.verdict is Verdict.NOT_SHOWN]
+    unshown = [
+        claim.number
+        for claim in result.first.claims
+        if claim.verdict is Verdict.NOT_SHOWN or _is_open(claim)
+    ]
     missing = (
         f"Nothing shows claim {_listed(unshown)}: run what shows it, or take it out."
         if unshown

@@ -1,98 +1,139 @@
 """The outputs that bear on a work, each by its few telling lines, within some 2,500 bytes.
 
-An output bears on a work where it shares rare words with it, or is a run of the kind that the work speaks of. Of the
-runs of one command the newest counts. Nothing is said of what the lines mean: the reader judges.
+An output bears on a claim where it shares rare words or a name with it, or is the newest run of the kind that the claim
+speaks of. Of the runs of one command the newest counts. Nothing is said of what the lines mean: the reader judges.
 """
 
 import heapq
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
+from mcp_reflect.evidence.kinds import ProofKind
+from mcp_reflect.evidence.outputs import (
+    HISTORY,
+    MENDED,
+    Output,
+    is_common,
+    read_outputs_of,
+    roles_in,
+    stands_for_itself,
+    terms_of,
+)
+from mcp_reflect.evidence.success_claims import claims_of
+from mcp_reflect.evidence.telling_lines import LinesFor
 from mcp_reflect.models.critique import Claim, Shown, ToolResult
-from mcp_reflect.text.stemmer import STOP_WORDS, stem
 
 MOST_BYTES: Final = 2_400
 """Of a digest, the line about what is left out included."""
 
+_MOST_CLAIMS: Final = 60
+_MOST_CLAIM: Final = 900  # characters of a claim
+_MOST_SAID: Final = 300  # characters of a claim in which it is looked for what went well
 _MOST_SHOWN: Final = 7  # outputs
-_MOST_LINES: Final = (10, 8, 6, 4, 3, 3)  # of each output, the first one first
+_MOST_FOR_A_CLAIM: Final = 3  # outputs
+_MOST_LINES_IN_ALL: Final = 10  # of an output
 _LONGEST_LINE: Final = 120
+_LONG_ENOUGH: Final = 60
 _LONGEST_TOOL: Final = 70
-_MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
-_MOST_READ_IN_ALL: Final = 600_000
-_MOST_RESULTS: Final = 400  # the latest
 _LONG_PAGE: Final = 3_000  # characters
-_MOST_WORK: Final = 20_000
+_FEW_CLAIMS: Final = 2
 
-_TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
-_COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-# A line that sums a run up.
-_SUMMARY: Final = re.compile(
-    r"\b\d+ (?:\w+ )?(?:passed|failed|passing|failing|errors?|warnings?|problems?|rows?|files?|tests?|issues?)\b"
-    r"|^\W{0,4}(?:error|fail|fatal|passed|success|found \d)|^\W{0,2}HTTP/|^[A-Z]{2,} \d+$|^\(\d+ rows?\)"
-    r"|\b(?:exit code|status)\b.{0,12}\d",
-    re.IGNORECASE,
+# An output is shown for a claim where it bears on it nearly as much as the best one does, and a line where it tells
+# nearly as much as the best line of all: a work of many claims has weak ones, for which nothing is shown.
+_LEAST_BESIDE_BEST: Final = 0.55
+_LEAST_IN_WORK: Final = 0.5
+_MOST_OF_A_LINE: Final = 2.0
+_MOST_OF_A_FORM: Final = 0.7  # is asked of a line of the newest run of its kind
+
+# What bears on a claim. The parts were weighed on recorded claims.
+_BY_TOOL: Final = 0.6
+
+_BY_NEWEST: Final = 1.4
+_BY_EDIT: Final = 0.4
+_LEAST_OF_A_RUN: Final = 0.25  # of a claim's words, those of its command counted once more
+_LEAST_SHARE: Final = 0.05  # of a claim's words
+_BY_SHARE: Final = 1.7
+_BY_BEST_LINE: Final = 0.3
+_BY_PLACE: Final = 0.4
+_BY_SUMMARY: Final = 0.1
+_SMALL_NUMBER: Final = 0.5
+_UNFOUND: Final = 0.5  # of a term that no output has, in what a claim's terms weigh together
+_QUOTED: Final = re.compile(r"`([A-Za-z_]\w{0,80})(?:\(\))?`")
+
+_TERM: Final = re.compile(r"[\w./:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Strictness:
+    """How much has to bear on a claim to be shown for it.
+
+    `most` are the lines of each of its outputs, the first one first, and `least` what they have to tell beside the best
+    line of the work. `words` have to be shared by a line; one of a run of which the claim speaks may tell by its `form`
+    instead. With `any_run`, every output may be such a run. `common` is the part that words of every work count for, and
+    `by_role` what an older run counts for of a kind of which the claim speaks; the newest one counts whole.
+    """
+
+    most: tuple[int, ...]
+    least: tuple[float, ...]
+    words: int
+    form: float
+    any_run: bool
+    common: float
+    by_role: float
+
+
+# A short work rests on few lines, which may use other words. In a long one many words are shared by chance.
+_FOR_A_SHORT_WORK: Final = _Strictness(
+    (10, 3, 3), (0.05, 0.25, 0.4), words=1, form=0.0, any_run=True, common=1.0, by_role=1.0
 )
-# A line that says how something ended, what it counts, or which file it changes.
-_TELLING: Final = re.compile(
-    r"(?i:\b(?:passed|failed|passing|failing|errors?|exception|fatal|denied|refused|rejected|not found|panic|warnings?|"
-    r"success\w*|timed? ?out|no such|up to date|unchanged|changed|clean|total|rows?|affected|coverage|started|"
-    r"listening|deployed|pushed|created|skipped)\b)|\w(?:Error|Exception)\b|[✓✔✖✗❌]|^[+-]{3} [ab]/|^diff --git"
-    r"|^Traceback|^\(?\d+ \w+\)?|: \d+$"
+_FOR_A_LONG_WORK: Final = _Strictness(
+    (5, 2, 2), (0.4, 0.5, 0.6), words=3, form=0.7, any_run=False, common=0.5, by_role=0.0
 )
-
-
-def terms_of(text: str) -> set[str]:
-    """Return the words of a text by their stems, and its numbers, without the words of every text."""
-    words = {word.lower() for word in _TERM.findall(text)} - STOP_WORDS
-    return {
-        word.replace(",", "") if word[0].isdigit() else stem(word)
-        for word in words
-        if len(word) > 1 or word.isdigit()
-    }
-
-
-def _tells(number: str) -> bool:
-    """True for a number that stands for itself: of three digits, or with a fraction."""
-    return sum(map(str.isdigit, number)) >= 3
-
-
-@dataclass(frozen=True)
-class _Output:
-    """An output as far as it is read. `number` counts from 1, over all that were sent."""
-
-    number: int
-    result: ToolResult
-    content: str
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """Its lines without indents and colors, each once, in their order."""
-        text = _COLOR.sub("", self.content) if "\x1b" in self.content else self.content
-        found = dict.fromkeys(line.strip(" \t=─│") for line in text.replace("\r", "\n").split("\n"))
-        found.pop("", None)
-        return list(found)
-
-    @cached_property
-    def terms(self) -> set[str]:
-        return terms_of(f"{self.result.tool or ''} {self.content}")
-
-    @cached_property
-    def tool_terms(self) -> set[str]:
-        return terms_of(self.result.tool or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The outputs that are shown, and how many others there are."""
+    """The outputs that are shown, and how many others there are.
+
+    `places` has by a claim's number which of them are shown for it; `unproven` are the claims that say that something
+    went well, of which no output is shown, or the newest run failed.
+    """
 
     shown: tuple[Shown, ...] = ()
     left_out: int = 0
+    places: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    unproven: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a claim asks of outputs: its terms that any of them has, by how rare they are, and roles of commands.
+
+    `whole` is what all of its terms weigh, `named` are those that it sets as code.
+    """
+
+    claim: Claim
+    weights: Mapping[str, float]
+    roles: frozenset[str]
+    whole: float
+    named: frozenset[str]
+    went_well: frozenset[ProofKind]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bearing:
+    """How much an output bears on a claim, and its lines as that claim sees them."""
+
+    score: float
+    output: Output
+    lines: LinesFor
+    is_newest_run: bool
+    failed_beside_claim: bool
 
 
 class Outputs:
@@ -100,150 +141,194 @@ class Outputs:
 
     def __init__(self, results: Sequence[ToolResult]) -> None:
         self.count = len(results)
-        self._outputs = _as_read(results)
-        self._frequency = Counter(term for output in self._outputs for term in output.terms)
+        outputs = read_outputs_of(results)
+        self._frequency = Counter(term for output in outputs for term in output.terms)
+        self._read = len(outputs)
+        newest = {output.command: output.number for output in outputs}
+        latest = set(newest.values())
+        self._outputs = [output for output in outputs if output.number in latest and output.lines]
+        self._newest_run = {
+            role: output.number for output in self._outputs for role in output.roles
+        }
 
     def digest(self, claims: Sequence[Claim]) -> Digest:
-        """Return the outputs that bear on the claims, the newest of each command first."""
-        sentences = [claim.text[:_MOST_WORK] for claim in claims[:200]]
-        wanted = self._weights(sentences)
-        if not wanted:
-            return Digest(left_out=self.count)
-        scored = [(self._bearing(output, wanted), output) for output in self._outputs]
-        bearing = [(score, output) for score, output in scored if score > 0]
-        chosen = _newest_of_each(sorted(bearing, key=lambda pair: -pair[0]))[:_MOST_SHOWN]
-        pairs = zip(chosen, _MOST_LINES, strict=False)
-        shown = _within_bytes([_shown(output, wanted, most) for output, most in pairs])
-        return Digest(shown=tuple(shown), left_out=self.count - len(shown))
+        """Return the outputs that bear on the claims, those that bear most first."""
+        strictness = _FOR_A_SHORT_WORK if len(claims) <= _FEW_CLAIMS else _FOR_A_LONG_WORK
+        wanted = [self._wanted(claim, strictness) for claim in claims[:_MOST_CLAIMS]]
+        bearings = {one.claim.number: self._bearings(one, strictness) for one in wanted}
+        chosen = _chosen(bearings, strictness)
+        shown = _within_bytes(_shown_once([one.shown(claims) for one in chosen]))
+        places = _places(chosen[: len(shown)])
+        failed = {number for one in shown for number in one.failed_beside}
+        well = {one.claim.number for one in wanted if one.went_well}
+        unproven = frozenset((well - places.keys()) | failed)
+        return Digest(tuple(shown), self.count - len(shown), places, unproven)
 
-    def _weights(self, sentences: Iterable[str]) -> dict[str, float]:
-        """Return the words of the work that outputs share, each by how rare it is among them, up to 1."""
-        count = len(self._outputs)
-        weights = {
-            term: math.log(1 + count / self._frequency[term])
-            for sentence in sentences
-            for term in terms_of(sentence)
-            if self._frequency[term]
+    def _wanted(self, claim: Claim, strictness: _Strictness) -> _Wanted:
+        text = claim.text[:_MOST_CLAIM]
+        weights: dict[str, float] = {}
+        terms = terms_of(text)
+        for term in sorted(terms):
+            if self._frequency[term]:
+                rarity = math.log(1 + self._read / self._frequency[term]) / math.log(1 + self._read)
+                weights[term] = rarity * _part_of(term, strictness)
+        whole = sum(weights.values()) + _UNFOUND * len(terms - weights.keys())
+        named = frozenset(term for quoted in _QUOTED.findall(text) for term in terms_of(quoted))
+        roles, went_well = _said_in(text[:_MOST_SAID])
+        return _Wanted(claim, weights, roles, whole or 1.0, named, went_well)
+
+    def _bearings(self, wanted: _Wanted, strictness: _Strictness) -> list[_Bearing]:
+        """Return the few outputs that bear most on a claim, the first one first."""
+        found = [self._bearing(output, wanted, strictness) for output in self._outputs]
+        bearing = [one for one in found if one is not None]
+        return heapq.nlargest(_MOST_FOR_A_CLAIM, bearing, key=lambda one: one.score)
+
+    def _bearing(self, output: Output, wanted: _Wanted, strictness: _Strictness) -> _Bearing | None:
+        """Return how much an output bears on a claim; None where it shares nothing but a small number."""
+        shared = output.terms & wanted.weights.keys()
+        is_newest = any(
+            self._newest_run[role] == output.number for role in output.roles & wanted.roles
+        )
+        words = {term for term in shared if stands_for_itself(term)}
+        share = sum(wanted.weights[term] for term in words) / wanted.whole
+        if share < _LEAST_SHARE and not is_newest:
+            return None
+        weights = {term: wanted.weights[term] for term in shared}
+        by_tool = min(1.0, sum(weights[term] for term in output.tool_terms & words))
+        names = {
+            term for term in output.tool_terms & words if term[0] == "=" or term in wanted.named
         }
-        largest = max(weights.values(), default=1.0)
-        return {term: weight / largest for term, weight in weights.items()}
+        is_named = bool(names) and HISTORY not in output.roles
+        is_run = not output.is_listing and (
+            is_newest or is_named or (strictness.any_run and by_tool + share >= _LEAST_OF_A_RUN)
+        )
+        lines = LinesFor(
+            output,
+            weights,
+            wanted.named,
+            is_run,
+            strictness.words,
+            strictness.form,
+            ProofKind.TESTS in wanted.roles,
+        )
+        weight = _weight_of(lines)
+        score = weight / math.log(10 + len(output.content) / 200)
+        score += _BY_TOOL * by_tool + _BY_PLACE * output.number / self.count
+        score += _BY_SHARE * weight / wanted.whole
+        score += _BY_BEST_LINE * lines.best
+        if is_newest:
+            score += _BY_NEWEST
+        elif output.roles & wanted.roles:
+            score += strictness.by_role
+        if output.is_edit:
+            score += _BY_EDIT
+        if output.sums_up:
+            score += _BY_SUMMARY
+        differs = is_newest and any(output.failed(kind) for kind in wanted.went_well)
+        return _Bearing(score, output, lines, is_newest, differs)
 
-    def _bearing(self, output: _Output, wanted: Mapping[str, float]) -> float:
-        """Return how much an output bears on the work; 0 where it shares nothing but a number."""
-        shared = output.terms & wanted.keys()
-        words = {term for term in shared if not term[0].isdigit() or _tells(term)}
-        if not words:
-            return 0.0
-        counted = {term: wanted[term] * (1.0 if term in words else 0.5) for term in shared}
-        weight = _weight_of(output, counted)
-        length = math.log(10 + len(output.content) / 200)
-        names_it = 0.6 if output.tool_terms & words else 0.0
-        sums_up = 0.3 if _SUMMARY.search(output.content[-400:]) else 0.0
-        return weight / length + names_it + sums_up + 0.02 * output.number / max(1, self.count) * 20
+
+@lru_cache(maxsize=500)
+def _said_in(text: str) -> tuple[frozenset[str], frozenset[ProofKind]]:
+    """Return the roles of commands of which a claim speaks, and the kinds of runs of which it says that they went well."""
+    roles = roles_in(text)
+    well = {kind for one in claims_of(text) for kind in one.kinds}
+    if MENDED in roles:
+        well.add(ProofKind.ANY)
+    return roles, frozenset(well)
 
 
-def _weight_of(output: _Output, counted: Mapping[str, float]) -> float:
-    """Return what the shared words of an output weigh: of a long page those of its tool and its two best lines alone.
+def _part_of(term: str, strictness: _Strictness) -> float:
+    """Return the part of its rarity that a term counts for."""
+    if not stands_for_itself(term):
+        return _SMALL_NUMBER
+    return strictness.common if is_common(term) else 1.0
+
+
+def _weight_of(lines: LinesFor) -> float:
+    """Return what the shared terms of an output weigh: of a long page those of its tool and its two best lines alone.
 
     A page that speaks of everything shares many words with any work, each on a line of its own.
     """
+    output, weights = lines.output, lines.weights
     if len(output.content) <= _LONG_PAGE:
-        return sum(counted.values())
-    by_line = (terms_of(line[:2_000]) & counted.keys() for line in output.lines)
-    best = heapq.nlargest(2, by_line, key=lambda terms: sum(counted[term] for term in terms))
-    together = set(output.tool_terms & counted.keys()).union(*best)
-    return sum(counted[term] for term in together)
+        return sum(weights.values())
+    rare = lines.by_rarity
+    best = heapq.nlargest(2, lines.shared, key=lambda terms: sum(rare[term] for term in terms))
+    together = (output.tool_terms & weights.keys()).union(*best)
+    return sum(weights[term] for term in together)
 
 
-def _as_read(results: Sequence[ToolResult]) -> list[_Output]:
-    """Return the latest outputs, oldest first, as far as they are read."""
-    left = _MOST_READ_IN_ALL
-    outputs: list[_Output] = []
-    for number in range(len(results), max(0, len(results) - _MOST_RESULTS), -1):
-        result = results[number - 1]
-        content = _ends_of(result.content, min(left, _MOST_READ))
-        left -= len(content)
-        if content.strip():
-            outputs.append(_Output(number, result, content))
-    return outputs[::-1]
+@dataclass
+class _Chosen:
+    """An output that is shown: how much it bears, by which lines, and on which claims."""
+
+    output: Output
+    score: float = 0.0
+    lines: dict[int, float] = field(default_factory=dict[int, float])
+    claims: list[int] = field(default_factory=list[int])
+    failed_beside: list[int] = field(default_factory=list[int])
+
+    def shown(self, claims: Sequence[Claim]) -> Shown:
+        """Return the output as it is shown."""
+        best = heapq.nlargest(_MOST_LINES_IN_ALL, self.lines, key=lambda at: (self.lines[at], -at))
+        own = [claim.text[:_MOST_CLAIM] for claim in claims if claim.number in self.claims]
+        wanted = set[str]().union(*map(terms_of, own))
+        lines = (_cut(self.output.lines[at], _LONGEST_LINE, wanted) for at in sorted(best))
+        return Shown(
+            result=self.output.number,
+            tool=_short_tool(self.output.tool),
+            exit_code=self.output.result.exit_code,
+            lines=tuple(lines),
+            failed_beside=tuple(self.failed_beside),
+        )
 
 
-def _ends_of(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    head = most // 3
-    return f"{text[:head]}\n{text[len(text) - (most - head) :]}" if most > 0 else ""
-
-
-def _newest_of_each(outputs: Iterable[tuple[float, _Output]]) -> list[_Output]:
-    """Return the outputs by their weight, of those of one command the newest alone."""
-    newest: dict[str, _Output] = {}
-    for _, output in outputs:
-        key = " ".join((output.result.tool or f"output {output.number}").split())
-        known = newest.get(key)
-        if known is None or known.number < output.number:
-            newest[key] = output
-    return list(newest.values())
-
-
-def _shown(output: _Output, wanted: Mapping[str, float], most: int) -> Shown:
-    return Shown(
-        result=output.number,
-        tool=_short_tool(output.result.tool or f"output {output.number}"),
-        exit_code=output.result.exit_code,
-        lines=tuple(_telling_lines(output.lines, wanted, most)),
+def _chosen(bearings: Mapping[int, Sequence[_Bearing]], strictness: _Strictness) -> list[_Chosen]:
+    """Return the outputs to show: those that differ from what a claim says, then those that bear most on any."""
+    best_in_work = max((found[0].score for found in bearings.values() if found), default=0.0)
+    best_line = max((one.lines.best for found in bearings.values() for one in found), default=0.0)
+    best_line = min(best_line, _MOST_OF_A_LINE)
+    chosen: dict[int, _Chosen] = {}
+    for claim, found in bearings.items():
+        for one, most, least in zip(found, strictness.most, strictness.least, strict=False):
+            is_near = one.score >= _LEAST_BESIDE_BEST * found[0].score
+            is_weak = one.score < _LEAST_IN_WORK * best_in_work and not one.is_newest_run
+            if not is_near or is_weak:
+                break
+            asked = least * best_line
+            lines = one.lines.choose(
+                most, min(asked, _MOST_OF_A_FORM) if one.is_newest_run else asked
+            )
+            if not lines:
+                continue
+            output = chosen.setdefault(one.output.number, _Chosen(one.output))
+            output.score = max(output.score, one.score)
+            output.claims.append(claim)
+            if one.failed_beside_claim:
+                output.failed_beside.append(claim)
+            for at, value in lines.items():
+                output.lines[at] = max(output.lines.get(at, 0.0), value)
+    return heapq.nlargest(
+        _MOST_SHOWN, chosen.values(), key=lambda one: (bool(one.failed_beside), one.score)
     )
 
 
-def _telling_lines(lines: Sequence[str], wanted: Mapping[str, float], most: int) -> list[str]:
-    """Return the few lines that tell most, in their order; the last one that sums the run up is among them.
-
-    A line counts for what those before it do not say: a word that was shown counts for half the next time.
-    """
-    last = len(lines) - 1
-    left = dict(wanted)
-    terms = [terms_of(line[:2_000]) & wanted.keys() for line in lines]
-    facts = [_fact(line, at, last) for at, line in enumerate(lines)]
-    chosen: list[int] = []
-    summary = next((at for at in range(last, -1, -1) if _SUMMARY.search(lines[at][:300])), None)
-    if summary is not None:
-        chosen.append(summary)
-    while len(chosen) < min(most, len(lines)):
-        repeated = 0.6 ** len(chosen)
-        scores = {
-            at: sum(left[term] for term in terms[at]) + facts[at] * repeated
-            for at in range(len(lines))
-            if at not in chosen
-        }
-        best = max(scores, key=lambda at: (scores[at], -at))
-        if not scores[best] and chosen:
-            break
-        chosen.append(best)
-        for term in terms[best]:
-            left[term] *= 0.5
-    return [_cut(lines[at], _LONGEST_LINE, wanted) for at in sorted(chosen)]
+def _places(chosen: Sequence[_Chosen]) -> dict[int, tuple[int, ...]]:
+    places: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+    for place, one in enumerate(chosen, start=1):
+        for claim in one.claims:
+            places[claim] += (place,)
+    return dict(places)
 
 
-def _fact(line: str, at: int, last: int) -> float:
-    """Return how much a line tells by its form and its place alone."""
-    score = 0.8 if _SUMMARY.search(line[:300]) else 0.0
-    score += 0.35 if _TELLING.search(line[:300]) else 0.0
-    score += 0.3 if at == last else 0.1 if at >= last - 4 else 0.0
-    return score + (0.15 if at == 0 else 0.0)
-
-
-def _cut(line: str, most: int, wanted: Mapping[str, float]) -> str:
-    """Return a line, or of a long one the part around the first word that the work shares."""
+def _cut(line: str, most: int, wanted: Iterable[str]) -> str:
+    """Return a line, or of a long one the part around the first word that the claims share."""
     if len(line) <= most:
         return line
-    place = next(
-        (
-            found.start()
-            for found in _TERM.finditer(line[:20_000])
-            if terms_of(found[0]) & wanted.keys()
-        ),
-        0,
-    )
+    terms = set(wanted)
+    words = _TERM.finditer(line[:20_000])
+    place = next((found.start() for found in words if terms_of(found[0]) & terms), 0)
     start = max(0, min(place - most // 3, len(line) - most))
     piece = line[start : start + most - 2]
     return f"{'…' if start else ''}{piece}{'…' if start + most < len(line) else ''}"
@@ -257,6 +342,20 @@ def _short_tool(name: str) -> str:
     if " " not in name and "/" in name:
         return f"…{name[1 - _LONGEST_TOOL :]}"
     return f"{name[: _LONGEST_TOOL - 1]}…"
+
+
+def _shown_once(shown: Iterable[Shown]) -> list[Shown]:
+    """Return the outputs without the long lines that stand in one before; one that says nothing else keeps its first.
+
+    A short one may be the result of two runs.
+    """
+    seen: set[str] = set()
+    found: list[Shown] = []
+    for one in shown:
+        lines = tuple(line for line in one.lines if line not in seen) or one.lines[:1]
+        seen.update(line for line in lines if len(line) >= _LONG_ENOUGH)
+        found.append(replace(one, lines=lines))
+    return found
 
 
 def _within_bytes(shown: Sequence[Shown]) -> list[Shown]:

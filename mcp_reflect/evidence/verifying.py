@@ -6,16 +6,12 @@ from typing import Final
 
 from mcp_reflect.evidence.checks import check_steps
 from mcp_reflect.evidence.correcting import correct_steps
-from mcp_reflect.evidence.digest import Digest, Outputs, terms_of
+from mcp_reflect.evidence.digest import Digest, Outputs
 from mcp_reflect.evidence.exact import Checked
 from mcp_reflect.evidence.executed import another_ran, step_that_names
 from mcp_reflect.evidence.work import Work, statements_of
 from mcp_reflect.models.common import RULES
 from mcp_reflect.models.critique import Claim, Verdict
-
-_LEAST_SHARED: Final = 2  # words of a claim and an output, where its number is set beside the claim
-_MOST_CLAIMS: Final = 60  # whose outputs are looked for
-
 
 _NO_OUTPUTS: Final = Digest()
 
@@ -104,18 +100,12 @@ def _with_facts(claim: Claim, checked: Sequence[Checked], digest: Digest) -> Cla
     wrong = next((one for one in own if not one.holds), None)
     if wrong is not None:
         return replace(claim, verdict=Verdict.WRONG, judge=RULES, reason=wrong.reason)
-    bearing = _outputs_for(claim, digest) if claim.number <= _MOST_CLAIMS else ()
-    return replace(claim, computes=bool(own), outputs=bearing)
-
-
-def _outputs_for(claim: Claim, digest: Digest) -> tuple[int, ...]:
-    """Return the places in the digest, from 1, of the outputs that share several words with a claim."""
-    own = terms_of(claim.text)
-    return tuple(
-        place
-        for place, shown in enumerate(digest.shown, start=1)
-        if len(own & terms_of(shown.text)) >= _LEAST_SHARED
-    )[:2]
+    return replace(
+        claim,
+        computes=bool(own),
+        outputs=digest.places.get(claim.number, ()),
+        unproven=claim.number in digest.unproven,
+    )
 
 
 def letters(text: str) -> str:

@@ -30,25 +30,34 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines."""
+    """An output that bears on the work: its number from 1, its tool, how it ended, and its few telling lines.
+
+    `failed_beside` are the numbers of the claims that say it went well, where it is the newest run and failed.
+    """
 
     result: int
     tool: str
     exit_code: int | None = None
     lines: tuple[str, ...] = ()
+    failed_beside: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
         """The output in one line."""
         exit_code = "" if self.exit_code is None else f", exit {self.exit_code}"
-        return f"{self.tool}{exit_code}: {' | '.join(self.lines)}"
+        failed = ""
+        if self.failed_beside:
+            numbers = ", ".join(map(str, self.failed_beside))
+            failed = f", failed (claim {numbers} says it went well)"
+        return f"{self.tool}{exit_code}{failed}: {' | '.join(self.lines)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A statement of the work and the verdict on it. Numbers and steps count from 1.
 
-    `outputs` are the numbers of the outputs that plainly bear on it. `computes` marks an equation that holds; if it is
+    `outputs` are the places of the outputs that are shown for it; `unproven` marks one that says that something went
+    well, where no run shows it or the newest one failed. `computes` marks an equation that holds; if it is
     the one to make is for the judge. `judge` gave the verdict: `rules`, `host` or a model. `reason` is what shows it,
     `correction` what would be right.
     """
@@ -57,6 +66,7 @@ class Claim:
     step: int
     text: str
     outputs: tuple[int, ...] = ()
+    unproven: bool = False
     computes: bool = False
     verdict: Verdict | None = None
     judge: str | None = None
@@ -103,6 +113,7 @@ class Critique:
     until the host or a model has judged every claim; where one is certainly wrong, the gate is False. `outputs` are
     those that bear on the work, `other_outputs` counts the rest; `left_out` says which sentences are no statements.
     `corrected_steps` is the better version, if there is one; `corrected_by` is its author: `rules`, `host` or a model.
+    `action` is None where nothing is left but to judge the claims.
     `evidence` says where the outputs came from, if not from the call: those of the session, or none.
     """
 
@@ -112,7 +123,7 @@ class Critique:
     evidence: str | None = None
     passes_quality_gate: bool | None = None
     quality_score: float | None = None
-    action: Action
+    action: Action | None
     claims: tuple[Claim, ...] = ()
     outputs: tuple[Shown, ...] = ()
     other_outputs: int | None = None

@@ -116,7 +116,8 @@ async def critique(
     )
     body = await asyncio.to_thread(body_of, after)
     await context.bank.critique_sessions.save(scope, state.critique_id, body)
-    keys = {"action": answer.action.value, "thinker": answer.thinker}
+    action = answer.action.value if answer.action else None
+    keys = {"action": action, "thinker": answer.thinker}
     context.log.info("critique_generated", critique_id=answer.critique_id, **keys)
     return replace(answer, ignored=sent.ignored)
 

@@ -86,14 +86,14 @@ def test_the_deciding_line_is_shown_among_noise(claim: str, result: ToolResult, 
 
 def test_the_newest_run_of_a_command_is_the_one_that_is_shown() -> None:
     shown = digest("All tests pass.", RED, *NOISE, GREEN).shown
-    assert [one.lines for one in shown if one.tool == "pytest -q"] == [("..", "13 passed in 0.3s")]
+    assert [one.lines for one in shown if one.tool == "pytest -q"] == [("13 passed in 0.3s",)]
 
 
 def test_an_output_names_its_number_its_tool_and_its_exit_code() -> None:
     (shown,) = digest("All 13 tests pass.", RED).shown
     assert (
-        shown.text
-        == "pytest -q, exit 1: F. | FAILED test_a.py::test_tax | 1 failed, 12 passed in 0.3s"
+        shown.text == "pytest -q, exit 1, failed (claim 1 says it went well): "
+        "F. | FAILED test_a.py::test_tax | 1 failed, 12 passed in 0.3s"
     )
     assert shown.result == 1
 
@@ -144,3 +144,68 @@ def test_a_long_page_of_many_words_stands_behind_a_short_output_that_decides() -
     work = "Close enough to the target (1119 in the plan, right density, all required sections)."
     shown = Outputs([SIZES, *NOISE, page]).digest(statements_of([work]).claims).shown
     assert [one.tool for one in shown][:2] == ["wc -w notes/plan.md", "WebFetch"]
+
+
+EDIT = ToolResult(
+    tool="/shop/app/cart.py",
+    content="The file /shop/app/cart.py has been updated. Here's the result of running `cat -n` on a "
+    "snippet of the edited file:\n    11→def total(items):\n    12→    rounded = quantize(items)\n"
+    "    13→    return rounded\n    14→\n    15→def empty():\n    16→    return 0",
+)
+REPORT = (
+    "The cart is done. `quantize` is called in total. All 13 tests pass. Mypy is clean. "
+    "The receipts are printed in green."
+)
+
+
+def test_a_newest_run_that_failed_beside_what_the_work_says_stands_first() -> None:
+    shown = digest(REPORT, MYPY, *NOISE, EDIT, GREEN, RED).shown
+    assert (shown[0].tool, shown[0].failed_beside) == ("pytest -q", (3,))
+    assert shown[0].text.startswith("pytest -q, exit 1, failed (claim 3 says it went well): ")
+    assert [one.failed_beside for one in shown[1:]] == [()] * len(shown[1:])
+
+
+def test_of_an_edited_file_the_lines_are_shown_that_a_claim_names() -> None:
+    shown = digest(REPORT, *NOISE, EDIT, GREEN).shown
+    assert [one.lines for one in shown if one.tool == EDIT.tool] == [
+        ("12→    rounded = quantize(items)",)
+    ]
+
+
+def test_nothing_is_shown_under_a_claim_on_which_nothing_bears() -> None:
+    found = digest(REPORT, *NOISE, EDIT, GREEN)
+    assert set(found.places) == {2, 3}
+    assert found.unproven == {4}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The rounding bug is fixed.",
+        "Der Rundungsfehler ist behoben.",
+        "L'arrondi est corrigé.",
+        "El redondeo está arreglado.",
+        "O arredondamento foi corrigido.",
+        "L'arrotondamento è stato corretto.",
+        "De afronding is opgelost.",
+        "丸めの不具合を修正しました。",
+        "四舍五入的错误已修复。",
+    ],
+)
+def test_that_something_is_mended_is_shown_by_the_newest_run(said: str) -> None:
+    tried = [ToolResult(tool="python reproduce.py", content=text) for text in ("344", "345")]
+    shown = digest(said, tried[0], *NOISE, EDIT, tried[1]).shown
+    assert ("python reproduce.py", ("345",)) in [(one.tool, one.lines) for one in shown]
+
+
+def test_what_tools_print_whatever_they_did_is_not_shown() -> None:
+    install = ToolResult(
+        tool="pip install httpx",
+        content="Requirement already satisfied: anyio in ./venv\nCollecting httpx\n"
+        "Downloading httpx-0.28.1.whl\nSuccessfully installed httpx-0.28.1",
+    )
+    todo = ToolResult(
+        tool="TodoWrite", content="Todos have been modified successfully. Ensure that"
+    )
+    shown = digest("httpx is at 0.28.1 and the todos are modified.", todo, install).shown
+    assert [one.lines for one in shown] == [("Successfully installed httpx-0.28.1",)]

@@ -62,7 +62,7 @@ async def test_a_quotient_that_lost_its_digits_is_the_wrong_step(client: Client,
 @pytest.mark.parametrize("work", both_ways(SOLVED))
 async def test_a_solved_equation_is_left_for_the_judge(client: Client, work: Any) -> None:
     found = await told(client, "critique", work)
-    assert found["action"] == "verify_first"
+    assert "action" not in found
     assert all(claim["computes"] for claim in found["claims"][1:])
     assert not {
         "first_error_step",
@@ -219,6 +219,8 @@ async def test_a_critique_without_output_uses_the_session_that_a_hook_told_of(
     work = {"goal": "Fix it", "response": "12 tests pass. The fix is in."}
     found = await answered(client, "critique", work)
     assert found["evidence"] == "1 outputs of this session, as the host kept them"
-    assert found["outputs"] == ["1. pytest -q: F. | 1 failed, 12 passed in 0.3s"]
+    assert found["outputs"] == [
+        "1. pytest -q, failed (claim 1 says it went well): F. | 1 failed, 12 passed in 0.3s"
+    ]
     sent = await answered(client, "critique", {**work, "tool_results": ["13 passed"]})
     assert "evidence" not in sent

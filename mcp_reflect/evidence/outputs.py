@@ -1,0 +1,230 @@
+"""The outputs of tools as far as they are read: their lines, and the words and names in them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from mcp_reflect.evidence import claim_words
+from mcp_reflect.evidence.kinds import CHECKS, ProofKind, kinds_of, may_show_any
+from mcp_reflect.evidence.outcomes import Ending, read_outcome
+from mcp_reflect.evidence.word_lists import read_word_list
+from mcp_reflect.models.critique import ToolResult
+from mcp_reflect.shell import chain, unwrapped
+from mcp_reflect.text.stemmer import STOP_WORDS, stem
+
+_MOST_READ: Final = 24_000  # characters of an output: a third from its start, the rest from its end
+_MOST_READ_IN_ALL: Final = 600_000
+_MOST_RESULTS: Final = 400  # the latest
+_MOST_LINE: Final = 20_000  # characters of a line whose words are read
+_MOST_FORM: Final = 300  # characters of a line by which its form is known
+_MOST_COMMAND: Final = 2_000
+_LONGEST_NAME: Final = 120
+_LEAST_LISTED: Final = 4  # lines
+
+_TERM: Final = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])")
+_TOKEN: Final = re.compile(r"\w[\w./:\\-]*")
+_CAMEL: Final = re.compile(r"[a-z][A-Z]")
+_HASH: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
+_COLOR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_JOB: Final = re.compile(r"\[[\w./ -]{1,40}\][ \t|=]{1,40}")
+_LISTED_LINE: Final = re.compile(r"\s*\d{1,6}(?:→|\t|:|[-|])")
+
+
+HISTORY: Final = "history"
+"""The role of commands that show commits, branches and changed files."""
+
+MENDED: Final = "mended"
+"""The role of commands that show whether a fault is gone: checks, and programs that nobody knows."""
+
+
+def _any_of(heading: str, name: str = "output_lines") -> re.Pattern[str]:
+    entries = read_word_list(name)[heading]
+    return re.compile("|".join(f"(?:{entry})" for entry in entries), re.IGNORECASE)
+
+
+_BOILERPLATE: Final = _any_of("boilerplate")
+SUMMARY: Final = _any_of("summary")
+TESTS_SUMMARY: Final = _any_of("summary tests")
+TELLING: Final = _any_of("telling")
+ERROR: Final = _any_of("error")
+ITEM: Final = _any_of("item")
+_EDIT: Final = _any_of("edit")
+
+_WORDS_OF_ROLES: Final = {
+    HISTORY: _any_of("history words", "roles"),
+    MENDED: _any_of("mended words", "roles"),
+}
+
+
+def roles_in(text: str) -> frozenset[str]:
+    """Return the roles of commands of which a claim speaks, in any of nine languages."""
+    roles: set[str] = {kind for kind, words in claim_words.NOUNS.items() if words.search(text)}
+    roles |= {kind for kind, words in claim_words.DIRECT.items() if words.search(text)}
+    roles |= {role for role, words in _WORDS_OF_ROLES.items() if words.search(text)}
+    return frozenset(roles)
+
+
+def terms_of(text: str) -> set[str]:
+    """Return the words of a text by their stems, its numbers, and its names with a `=` before each.
+
+    The words of every text are left out.
+    """
+    words = {word.lower() for word in _TERM.findall(text)} - STOP_WORDS
+    terms = {
+        word.replace(",", "") if word[0].isdigit() else stem(word)
+        for word in words
+        if len(word) > 1 or word.isdigit()
+    }
+    terms.update(f"={name}" for name in _names_in(text))
+    return terms
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Yield the names of files, functions and versions: words that are joined by signs, in camelCase, or hashes."""
+    for found in _TOKEN.finditer(text):
+        token = found[0].rstrip("./:\\-")
+        if len(token) > _LONGEST_NAME or token.replace(".", "").isdigit():
+            continue
+        is_joined = any(sign in token for sign in "._/:\\-")
+        if is_joined or _CAMEL.search(token) or _HASH.fullmatch(token):
+            yield token.lower()
+        last = token.replace("\\", "/").rsplit("/", 1)[-1]
+        if last != token and any(sign in last for sign in "._"):
+            yield last.lower()
+
+
+_COMMON: Final = frozenset(map(stem, read_word_list("output_lines")["common words"]))
+
+
+def is_common(term: str) -> bool:
+    """True for a word that stands in every work with code."""
+    return term in _COMMON
+
+
+def stands_for_itself(term: str) -> bool:
+    """True for a word, a name, and a number of three digits or with a fraction."""
+    return not term[0].isdigit() or sum(map(str.isdigit, term)) >= 3
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output as far as it is read. `number` counts from 1, over all that were sent."""
+
+    number: int
+    result: ToolResult
+    content: str
+
+    @property
+    def tool(self) -> str:
+        """The tool or command, or the output's number where none was named."""
+        return self.result.tool or f"output {self.number}"
+
+    @cached_property
+    def command(self) -> str:
+        """The command with single blanks, by which two runs are known to be of the same."""
+        return " ".join(self.tool.split())
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines without indents and colors, in their order; what every run prints is left out.
+
+        Each stands once, of those that jobs print alike the first one.
+        """
+        text = _COLOR.sub("", self.content) if "\x1b" in self.content else self.content
+        found: dict[str, str] = {}
+        for line in text.replace("\r", "\n").split("\n"):
+            plain = line.strip(" \t=─│")
+            found.setdefault(_JOB.sub("", plain, count=1), plain)
+        return [
+            line for line in found.values() if line and not _BOILERPLATE.search(line[:_MOST_FORM])
+        ]
+
+    @cached_property
+    def terms_by_line(self) -> list[set[str]]:
+        """The terms of each line."""
+        return [terms_of(_JOB.sub("", line[:_MOST_LINE], count=1)) for line in self.lines]
+
+    @cached_property
+    def lines_with(self) -> Counter[str]:
+        """The count of lines for each term."""
+        return Counter(term for terms in self.terms_by_line for term in terms)
+
+    @cached_property
+    def tool_terms(self) -> set[str]:
+        """The terms of the tool or command."""
+        return terms_of(self.result.tool or "")
+
+    @cached_property
+    def terms(self) -> set[str]:
+        """All terms, those of the command included."""
+        return self.tool_terms.union(*self.terms_by_line)
+
+    @cached_property
+    def is_listing(self) -> bool:
+        """True for the lines of a file with their numbers: of these none sums up a run."""
+        numbered = sum(_LISTED_LINE.match(line) is not None for line in self.lines)
+        return len(self.lines) >= _LEAST_LISTED and numbered > len(self.lines) / 2
+
+    @cached_property
+    def is_edit(self) -> bool:
+        """True for what a host answers to a change of a file."""
+        return _EDIT.search(self.content[:_MOST_FORM]) is not None or (
+            _EDIT.search(self.content[-_MOST_FORM:]) is not None
+        )
+
+    @cached_property
+    def sums_up(self) -> bool:
+        """True if its end has the form of a summary."""
+        return not self.is_listing and any(
+            SUMMARY.search(line[:_MOST_FORM]) for line in self.lines[-5:]
+        )
+
+    @cached_property
+    def roles(self) -> frozenset[str]:
+        """What a run of its command shows, as `roles_in` names it for a claim."""
+        command = (self.result.tool or "")[:_MOST_COMMAND]
+        if " " not in command and "/" in command:
+            return frozenset()  # the path of a file
+        roles: set[str] = set()
+        for _, started in chain(command):
+            words = unwrapped(started)
+            kinds = kinds_of(words)
+            roles.update(kinds)
+            if words and words[0] in read_word_list("roles")["history commands"]:
+                roles.add(HISTORY)
+            if kinds & CHECKS or (words and may_show_any(words, kinds)):
+                roles.add(MENDED)
+        return frozenset(roles)
+
+    def failed(self, kind: ProofKind) -> bool:
+        """Return whether this is a run of a kind that certainly failed."""
+        is_of_kind = kind in self.roles or (kind is ProofKind.ANY and MENDED in self.roles)
+        if not is_of_kind:
+            return False
+        command = self.result.tool or ""
+        ending = Ending(self.result.exit_code, own="|" not in command, alone=";" not in command)
+        return read_outcome(kind, self.content, ending).passed is False
+
+
+def read_outputs_of(results: Sequence[ToolResult]) -> list[Output]:
+    """Return the latest outputs, oldest first, as far as they are read."""
+    left = _MOST_READ_IN_ALL
+    outputs: list[Output] = []
+    for number in range(len(results), max(0, len(results) - _MOST_RESULTS), -1):
+        result = results[number - 1]
+        content = ends_of(result.content, min(left, _MOST_READ))
+        left -= len(content)
+        if content.strip():
+            outputs.append(Output(number, result, content))
+    return outputs[::-1]
+
+
+def ends_of(text: str, most: int) -> str:
+    """Return a text, of a long one a third of `most` from its start and the rest from its end."""
+    if len(text) <= most:
+        return text
+    head = most // 3
+    return f"{text[:head]}\n{text[len(text) - (most - head) :]}" if most > 0 else ""
