@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mcp_reflect.guards.shell_tools import command_text, is_shell
+from mcp_reflect.models.common import Json
 from mcp_reflect.shell import Command, Inside, Script, read_script
 
 _SECONDS = 4
@@ -188,7 +189,7 @@ def compare(text: str, report: Report) -> None:
 
 
 def recorded(data: Path) -> list[str]:
-    """Return the different commands of shells in recorded sessions."""
+    """Return the different commands of shells in recorded sessions, in one form and as their hosts wrote them."""
     found: dict[str, None] = {}
     for line in (data / "coding_runs" / "runs.jsonl").read_text(encoding="utf-8").splitlines():
         for event in json.loads(line)["events"]:
@@ -196,7 +197,32 @@ def recorded(data: Path) -> list[str]:
                 continue
             if command := command_text(event.get("arguments")):
                 found[command] = None
+    native = data / "coding_runs" / "native"
+    for path in sorted(native.rglob("*")):
+        if path.suffix in (".jsonl", ".traj"):
+            found |= dict.fromkeys(_of_host(path))
     return [*found]
+
+
+def _of_host(path: Path) -> Iterator[str]:
+    """Yield the commands in a session of a host: actions of SWE-agent, calls of a shell of the others."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".traj":
+        for step in json.loads(text)["trajectory"]:
+            if command := str(step.get("action") or "").strip():
+                yield command
+        return
+    for line in text.splitlines():
+        waiting: list[Json] = [json.loads(line)]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, dict):
+                name, sent = value.get("name"), value.get("input", value.get("arguments"))
+                if isinstance(name, str) and isinstance(sent, dict) and is_shell(name):
+                    yield command_text(sent)
+                waiting += value.values()
+            elif isinstance(value, list):
+                waiting += value
 
 
 def main() -> None:

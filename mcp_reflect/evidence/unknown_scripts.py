@@ -7,6 +7,7 @@ from typing import Final
 
 from mcp_reflect.evidence.kinds import ProofKind, words_of_kinds
 from mcp_reflect.models.common import Json
+from mcp_reflect.shell import read_script
 
 _PROGRAM: Final = re.compile(r"[\w.+-]{1,40}")
 _MOST_OUTPUT: Final = 3_000  # characters at either end of an output
@@ -123,11 +124,8 @@ def kinds_in_text(text: str, extra: tuple[str, ...] = ()) -> frozenset[ProofKind
 
 _PATHS: Final = ("file_path", "path", "absolute_path", "filePath", "target_file", "notebook_path")
 _TEXTS: Final = ("content", "new_string", "new_str", "newText", "text")
-_PRINTED: Final = re.compile(
-    r"(?:\bcat |>{1,2} ?|\btee )(?:-\w{1,9} ){0,3}['\"]?([\w./\\~-]{1,200})"
-)
+_PRINTING: Final = frozenset(("cat", "tee"))
 _MOST_FILES: Final = 60  # whose text is kept, the latest
-_MOST_COMMAND: Final = 20_000  # characters of a command in which files are looked for
 _MOST_NAMED: Final = 20  # files of a command
 _FILE: Final = re.compile(r"[/\\]|\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|php|ps1|bat|cmd)$")
 _RUN_FILES: Final = frozenset(
@@ -140,6 +138,17 @@ _TARGETS: Final = {
     "just": ("justfile", "Justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
 }
+
+
+def _files_shown(command: str) -> list[str]:
+    """Return the files that a command prints whole, or writes from its own text."""
+    files: list[str] = []
+    for one in read_script(command).commands:
+        for found in one.invocations:
+            if found.name in _PRINTING:
+                files += (word for word in found.arguments if word[:1] != "-")
+        files += one.writes
+    return files
 
 
 class RecordedTexts:
@@ -157,7 +166,7 @@ class RecordedTexts:
 
     def keep_shown(self, command: str, answer: str) -> None:
         """Keep what `cat FILE` printed, or what a command wrote into a file."""
-        for path in _PRINTED.findall(command[:_MOST_COMMAND])[:_MOST_NAMED]:
+        for path in _files_shown(command)[:_MOST_NAMED]:
             self._keep(path, f"{command}\n{answer}")
 
     def _keep(self, path: str, text: str) -> None:

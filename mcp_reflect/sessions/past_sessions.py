@@ -32,7 +32,7 @@ from mcp_reflect.sessions.tools import (
     without_labels,
 )
 from mcp_reflect.sessions.transcripts import LOOKS, CallReader
-from mcp_reflect.shell import READING_PROGRAMS
+from mcp_reflect.shell import READING_PROGRAMS, Command, act_of, read_script
 from mcp_reflect.text.signature import fingerprint
 
 AWAY: Final = 300.0  # seconds between two lines that count at most: for longer the person was away
@@ -52,7 +52,6 @@ _VAGUE: Final = re.compile(
 
 
 _SOON: Final = 6  # calls after a person's words in which the agent undoes what it did
-_UNDOES: Final = re.compile(r"git (?:checkout (?:\S+ )?-- |restore |revert |reset --hard|stash\b)")
 _MOST_SHOWN: Final = 3  # failed calls of a finding whose lines are kept
 _OF_THE_TASK: Final = (ErrorCategory.ASSERTION, ErrorCategory.NO_RESULT)
 
@@ -190,7 +189,7 @@ class SessionReader(CallReader):
         if edit is not None:
             self._edits.append(edit)
         command = command_of(call.arguments) if is_shell(call.tool) else None
-        undoes = turned_back or bool(command and _UNDOES.search(command))
+        undoes = turned_back or bool(command and _undoes(command))
         is_soon = 0 < call.number - self._said_at <= _SOON
         if undoes and self._said and self._said_at and is_soon:
             self.found.pop(self._said, None)  # it is more than a request
@@ -296,3 +295,19 @@ def read_session(
         faults = read_file(file, reader, is_value=is_value(path))
     reader.session = reader.session or name_of_session(path)
     return reader.end(), faults
+
+
+def _undoes(command: str) -> bool:
+    """Return whether a command turns files back to what they were: `git restore`, `git checkout -- FILE`."""
+    return any(_turns_back(one) for one in read_script(command).commands)
+
+
+def _turns_back(command: Command) -> bool:
+    act = act_of(command)
+    if act is None or act.program != "git":
+        return False
+    if act.subcommand == "checkout":
+        return "--" in command.words
+    if act.subcommand == "reset":
+        return "--hard" in command.words
+    return act.subcommand in ("restore", "revert") or act.subcommand.startswith("stash")
